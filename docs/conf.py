@@ -1,0 +1,60 @@
+"""Sphinx configuration; build with `make docs`."""
+
+import inspect
+import os
+from importlib.metadata import version as installed_version
+
+os.environ.setdefault("MPLBACKEND", "agg")
+
+project = "Mercer"
+copyright = "Mercer developers"
+author = "Mercer developers"
+release = version = installed_version("mercer")
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+nitpicky = False
+
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "doc_module": ("mercer",),
+    "reference_url": {"mercer": None},
+    "abort_on_example_error": True,
+    "show_memory": False,
+    "download_all_examples": False,
+    "show_signature": False,
+}
+
+html_theme = "furo"
+html_title = f"Mercer {release}"
+
+
+def skip_member(app, what, name, obj, skip, options):
+    """Leave out what scikit-learn and Python add to every estimator: it is documented there."""
+    if name.startswith("set_") and name.endswith("_request"):
+        return True
+    module = inspect.getmodule(inspect.unwrap(obj)) if callable(obj) else None
+    if module is not None and module.__name__.split(".")[0] == "sklearn":
+        return True
+    return None
+
+
+def setup(app):
+    app.connect("autodoc-skip-member", skip_member)

@@ -1,0 +1,142 @@
+"""Array namespaces (array-api-compat) and the few things that the array API standard lacks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, is_array_api_obj, is_numpy_namespace, is_torch_namespace
+from array_api_compat import device as device_of
+from array_api_compat import numpy as numpy_namespace
+from scipy import linalg, sparse, special
+
+__all__ = [
+    "bessel_j",
+    "bessel_k",
+    "apply_host",
+    "device_of",
+    "eps",
+    "eye",
+    "host",
+    "is_array",
+    "is_numpy",
+    "is_sparse",
+    "is_torch",
+    "like",
+    "namespace",
+    "product_transposed",
+    "row_products",
+    "set_diagonal",
+    "solve_triangular",
+]
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a SciPy sparse matrix or array."""
+    return bool(sparse.issparse(X))
+
+
+def is_array(X: Any) -> bool:
+    """Whether X is a dense array of some array API library."""
+    return not is_sparse(X) and bool(is_array_api_obj(X))
+
+
+def namespace(*arrays: Any) -> Any:
+    """The array namespace that `arrays` share; NumPy's for sparse input and for no array at all."""
+    dense = [a for a in arrays if is_array(a)]
+    return array_namespace(*dense) if dense else numpy_namespace
+
+
+def is_numpy(xp: Any) -> bool:
+    """Whether `xp` is NumPy's namespace."""
+    return bool(is_numpy_namespace(xp))
+
+
+def is_torch(xp: Any) -> bool:
+    """Whether `xp` is torch's namespace."""
+    return bool(is_torch_namespace(xp))
+
+
+def host(X: Any) -> np.ndarray:
+    """X as a NumPy array on the host."""
+    if hasattr(X, "detach"):
+        X = X.detach().cpu()
+    return np.asarray(X)
+
+
+def like(values: Any, X: Any, dtype: Any = None) -> Any:
+    """`values` as an array of X's namespace, device and floating type (or `dtype`)."""
+    if is_sparse(X):
+        return np.asarray(values, dtype=dtype or X.dtype)
+    xp = namespace(X)
+    if is_array(values) and namespace(values) is xp:
+        return xp.astype(values, dtype or X.dtype)
+    return xp.asarray(host(values), dtype=dtype or X.dtype, device=device_of(X))
+
+
+def apply_host(function: Any, X: Any, *args: Any) -> Any:
+    """Apply a NumPy/SciPy function through the host and return to X's namespace and device."""
+    return like(function(host(X), *args), X)
+
+
+def eps(X: Any) -> float:
+    """The unit round-off of X's floating type."""
+    return float(np.finfo(X.dtype).eps) if is_sparse(X) else float(namespace(X).finfo(X.dtype).eps)
+
+
+def eye(n: int, X: Any) -> Any:
+    """The identity in X's namespace, type and device."""
+    return namespace(X).eye(n, dtype=X.dtype, device=device_of(X))
+
+
+def set_diagonal(K: Any, value: Any) -> Any:
+    """K with its diagonal set to `value`, in place where the library allows it."""
+    xp = namespace(K)
+    if is_numpy(xp):
+        np.fill_diagonal(K, value)
+        return K
+    if is_torch(xp):
+        K.diagonal().copy_(value if is_array(value) else xp.full((K.shape[0],), value, dtype=K.dtype, device=K.device))
+        return K
+    n = K.shape[0]
+    column = value if is_array(value) else xp.full((n,), value, dtype=K.dtype)
+    return xp.where(xp.eye(n, dtype=xp.bool), column[:, None], K)
+
+
+def product_transposed(X: Any, Y: Any) -> Any:
+    """The dense matrix X Yᵀ for dense or CSR arguments, never making a sparse one dense."""
+    if is_sparse(X) or is_sparse(Y):
+        P = X @ Y.T if is_sparse(X) else (Y @ X.T).T
+        return np.ascontiguousarray(P.toarray() if is_sparse(P) else P)
+    return X @ namespace(X).matrix_transpose(Y)
+
+
+def row_products(X: Any, Y: Any) -> Any:
+    """Σ_k x_ik y_ik for each row i, dense or CSR."""
+    if is_sparse(X) or is_sparse(Y):
+        P = X.multiply(Y) if is_sparse(X) else Y.multiply(X)
+        return np.asarray(P.sum(axis=1)).ravel()
+    return namespace(X).sum(X * Y, axis=1)
+
+
+def solve_triangular(L: Any, B: Any, *, transpose: bool = False) -> Any:
+    """L⁻¹B, or L⁻ᵀB with `transpose`, for a lower triangular L."""
+    xp = namespace(L, B)
+    if is_numpy(xp):
+        return linalg.solve_triangular(L, B, lower=True, trans="T" if transpose else "N", check_finite=False)
+    vector = B.ndim == 1
+    if is_torch(xp):
+        B = B[:, None] if vector else B
+        X = xp.linalg.solve_triangular(L.mT if transpose else L, B, upper=transpose)
+        return X[:, 0] if vector else X
+    return xp.linalg.solve(xp.matrix_transpose(L) if transpose else L, B)
+
+
+def bessel_k(nu: float, X: Any) -> Any:
+    """The modified Bessel function K_ν (through the host: no array library has it)."""
+    return apply_host(lambda x: special.kv(nu, x), X)
+
+
+def bessel_j(nu: float, X: Any) -> Any:
+    """The Bessel function J_ν (through the host)."""
+    return apply_host(lambda x: special.jv(nu, x), X)

@@ -1,0 +1,133 @@
+"""Large kernel matrices and products in tiles that stay in cache, on threads with one BLAS thread each.
+
+A tile costs one call of `kernel.evaluate`; of a symmetric matrix only the upper tiles are computed. This is all that
+the library knows about *how* a kernel is evaluated on the host; other devices take whole row blocks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ._array import is_array, is_numpy, namespace
+
+TILE = 1024  # rows and columns: 4 MiB in float32, with temporaries within the last-level cache of a core
+SMALL = 1 << 21  # entries below which one call of evaluate is fastest
+
+
+def n_threads(n_jobs: int | None = None) -> int:
+    """Threads to use: `n_jobs` (None: all cores this process may use; negative counts from the end)."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        return cores
+    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else max(1, n_jobs)
+
+
+def on_host(X: Any) -> bool:
+    """Whether a collection lies in NumPy arrays, CSR matrices or Python sequences."""
+    if isinstance(X, tuple):
+        return all(on_host(x) for x in X)
+    return not is_array(X) or is_numpy(namespace(X))
+
+
+def slices(n: int, size: int) -> list[slice]:
+    """0 … n in nearly equal slices of at most `size`."""
+    edges = np.linspace(0, n, -(-n // size) + 1).astype(int)
+    return [slice(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+
+
+def run(jobs: Iterable[Any], work: Callable[[Any], None], n_jobs: int | None = None) -> None:
+    """Run `work` over `jobs` on threads, each with one BLAS thread; the first exception or Ctrl-C stops the rest."""
+    threads = n_threads(n_jobs)
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(work, job) for job in jobs]
+        try:
+            for future in futures:
+                future.result()
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def _pairs(rows: list[slice], columns: list[slice], symmetric: bool) -> Iterator[tuple[slice, slice]]:
+    return ((r, c) for i, r in enumerate(rows) for c in (columns[i:] if symmetric else columns))
+
+
+def matrix(kernel: Any, X: Any, Y: Any = None, n_jobs: int | None = None) -> Any:
+    """The dense matrix k(xᵢ, yⱼ) of checked collections."""
+    domain = kernel.domain
+    n = domain.size(X)
+    m = n if Y is None else domain.size(Y)
+    symmetric = Y is None
+    if n * m <= SMALL or not on_host(X) or (symmetric and domain.centres(X) is not X):
+        return kernel.evaluate(X, Y)
+    rows = slices(n, TILE)
+    columns = rows if symmetric else slices(m, TILE)
+    first = kernel.evaluate(domain.take(X, slice(0, 1)))
+    out = np.empty((n, m), dtype=first.dtype)
+
+    def work(tile: tuple[slice, slice]) -> None:
+        r, c = tile
+        if symmetric and r == c:
+            out[r, c] = kernel.evaluate(domain.take(X, r))
+            return
+        block = kernel.evaluate(domain.take(X, r), domain.take(X if symmetric else Y, c))
+        out[r, c] = block
+        if symmetric:
+            out[c, r] = block.T
+
+    run(_pairs(rows, columns, symmetric), work, n_jobs)
+    return out
+
+
+def product(kernel: Any, X: Any, Y: Any, V: Any, n_jobs: int | None = None, block: int | None = None) -> Any:
+    """The product k(X, Y) V (Y = None: Y = X) without ever holding more than a tile per thread.
+
+    On the host the tiles of a symmetric matrix are computed once and used twice. On another device whole blocks of
+    `block` rows are computed at a time.
+    """
+    domain = kernel.domain
+    n = domain.size(X)
+    symmetric = Y is None
+    centres = domain.centres(X) if symmetric else Y
+    m = domain.size(centres)
+    if not on_host(X):
+        xp = namespace(V)
+        size = max(1, (block or 1 << 26) // max(m, 1))
+        return xp.concat([kernel.evaluate(domain.take(X, r), centres) @ V for r in slices(n, size)], axis=0)
+    if n * m <= SMALL:
+        return kernel.evaluate(X, None if centres is X else centres) @ V
+    size = TILE if block is None else max(16, min(TILE, int(np.sqrt(block))))
+    rows, columns = slices(n, size), slices(m, size)
+    out = np.zeros((n, *V.shape[1:]), dtype=V.dtype)
+    if symmetric and centres is X:
+        threads = n_threads(n_jobs)
+        partial = [np.zeros_like(out) for _ in range(threads)]
+
+        def work(job: tuple[np.ndarray, list[tuple[slice, slice]]]) -> None:
+            mine, tiles = job
+            for r, c in tiles:
+                if r == c:
+                    mine[r] += kernel.evaluate(domain.take(X, r)) @ V[r]
+                else:
+                    K = kernel.evaluate(domain.take(X, r), domain.take(X, c))
+                    mine[r] += K @ V[c]
+                    mine[c] += K.T @ V[r]
+
+        tiles = list(_pairs(rows, rows, True))
+        run([(partial[t], tiles[t::threads]) for t in range(threads)], work, n_jobs)
+        return sum(partial)
+
+    def strip(r: slice) -> None:
+        A = domain.take(X, r)
+        for c in columns:
+            out[r] += kernel.evaluate(A, domain.take(centres, c)) @ V[c]
+
+    run(rows, strip, n_jobs)
+    return out
+

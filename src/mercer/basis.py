@@ -1,0 +1,119 @@
+"""Unpenalised functions h₁, …, h_p: the free part of f = Σ aᵢ k(·, xᵢ) + Σ c_b h_b of the general representer theorem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations_with_replacement
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from ._array import device_of, is_array, is_sparse, namespace
+from ._errors import check_number
+
+__all__ = ["Functions", "Polynomials", "as_basis"]
+
+
+class Polynomials(BaseEstimator):
+    """All monomials of total degree ≤ `degree`; degree 0 is the intercept.
+
+    Parameters
+    ----------
+    degree : int
+        At least 0. In d dimensions there are (d + degree choose degree) monomials.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Polynomials(1)(np.array([[2.0, 3.0]]))
+    array([[1., 2., 3.]])
+    """
+
+    def __init__(self, degree: int = 0):
+        self.degree = degree
+
+    def __call__(self, X: Any) -> Any:
+        """The (n, p) matrix of values."""
+        check_number(self, "degree", self.degree, at_least=0, integer=True)
+        if self.degree == 0:
+            return _ones(X)
+        if is_sparse(X):
+            raise TypeError(f"Polynomials: degree = {self.degree} needs a dense X; only degree 0 works on sparse data.")
+        xp = namespace(X)
+        columns = [_ones(X)[:, 0]]
+        for k in range(1, self.degree + 1):
+            for powers in combinations_with_replacement(range(X.shape[1]), k):
+                column = X[:, powers[0]]
+                for j in powers[1:]:
+                    column = column * X[:, j]
+                columns.append(column)
+        return xp.stack(columns, axis=1)
+
+
+    def gradient(self, X: Any) -> Any:
+        """∂h_b/∂x, of shape (n, p, d)."""
+        xp = namespace(X)
+        n, d = X.shape
+        nothing = xp.zeros_like(X[:, 0])
+        columns = [xp.zeros_like(X)]
+        for k in range(1, self.degree + 1):
+            for powers in combinations_with_replacement(range(d), k):
+                partials = []
+                for j in range(d):
+                    rest = list(powers)
+                    if j not in rest:
+                        partials.append(nothing)
+                        continue
+                    rest.remove(j)
+                    partial = nothing + powers.count(j)
+                    for i in rest:
+                        partial = partial * X[:, i]
+                    partials.append(partial)
+                columns.append(xp.stack(partials, axis=1))
+        return xp.stack(columns, axis=1)
+
+
+class Functions(BaseEstimator):
+    """The span of the user's own functions, each mapping a collection of n points to n values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Functions([np.ravel, lambda X: np.sin(X[:, 0])])(np.zeros((2, 1)))
+    array([[0., 0.],
+           [0., 0.]])
+    """
+
+    def __init__(self, functions: Sequence[Callable[[Any], Any]]):
+        self.functions = functions
+
+    def __call__(self, X: Any) -> Any:
+        """The (n, p) matrix of values."""
+        columns = [h(X) for h in self.functions]
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        for h, column in zip(self.functions, columns, strict=True):
+            if tuple(column.shape) != (n,):
+                raise ValueError(f"free: {h!r} returned shape {tuple(column.shape)}; a free function maps n points to n values.")
+        return namespace(*columns).stack(columns, axis=1)
+
+
+def as_basis(free: Any) -> Polynomials | Functions | None:
+    """None, ``"intercept"``, a polynomial degree, functions, or a basis → a basis (or None for none)."""
+    if free is None or isinstance(free, (Polynomials, Functions)):
+        return free
+    if free == "intercept":
+        return Polynomials(0)
+    if isinstance(free, int) and not isinstance(free, bool):
+        return Polynomials(free)
+    if isinstance(free, (list, tuple)) and free and all(callable(h) for h in free):
+        return Functions(list(free))
+    raise TypeError(f'free = {free!r} must be None, "intercept", a polynomial degree, or a list of functions of X.')
+
+
+def _ones(X: Any) -> Any:
+    if is_array(X) or is_sparse(X):
+        xp = namespace(X)
+        floating = xp.isdtype(X.dtype, "real floating") if is_array(X) else True
+        kwargs = {} if is_sparse(X) else {"device": device_of(X)}
+        return xp.ones((X.shape[0], 1), dtype=X.dtype if floating else xp.float64, **kwargs)
+    return namespace().ones((len(X[0]) if isinstance(X, tuple) else len(X), 1))

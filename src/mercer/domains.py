@@ -1,0 +1,318 @@
+"""What a kernel's arguments are: check, size, take, join, so that no method assumes an array.
+
+A *collection* is what a kernel is called with: an ``(n, d)`` array of vectors, a list of strings, a pair of
+collections. Each kernel names its `Domain`; all that the library does to data goes through these few methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._array import device_of, host, is_array, is_sparse, like, namespace
+from ._errors import where
+
+__all__ = ["Anything", "Categories", "Domain", "Indices", "Product", "Rows", "Vectors"]
+
+
+def take(X: Any, index: Any) -> Any:
+    """The members of a collection at `index` (a slice or an array of integers)."""
+    if isinstance(index, slice):
+        return X[index, ...] if is_array(X) else X.iloc[index] if hasattr(X, "iloc") else X[index]
+    if is_sparse(X):
+        return X[host(index)]
+    if is_array(X):
+        return namespace(X).take(X, like(index, X, dtype=namespace(X).int64), axis=0)
+    if hasattr(X, "iloc"):
+        return X.iloc[host(index)]
+    return [X[i] for i in host(index)]
+
+
+class Domain:
+    """A set of things that can be compared: how to check, count, select and join collections of them."""
+
+    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+        """Return X, validated and in the form that kernels compute with, or raise one clear sentence."""
+        raise NotImplementedError
+
+    def size(self, X: Any) -> int:
+        """How many members X has."""
+        return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+    def take(self, X: Any, index: Any) -> Any:
+        """The members at `index`, in that order."""
+        return take(X, index)
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        """One collection from several."""
+        return [x for part in parts for x in part]
+
+    def centres(self, X: Any) -> Any:
+        """What a function ``Σ aᵢ k(·, xᵢ)`` must keep of X: X itself, unless members are only known by their index."""
+        return X
+
+    def dimension(self, X: Any) -> int | None:
+        """The number of coordinates, where that means something."""
+        return None
+
+    def sample(self, rng: np.random.Generator, n: int) -> Any:
+        """A random collection of n distinct members, for the law tests."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items() if v is not None)})"
+
+
+class Anything(Domain):
+    """Any sequence of objects; the kernel alone knows what they are."""
+
+    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+        shape = getattr(X, "shape", None)
+        if isinstance(X, (str, bytes)) or shape == () or (shape is None and not hasattr(X, "__len__")):
+            raise TypeError(f"{where(owner)}: {name} is a {type(X).__name__}; give a sequence with one entry per sample.")
+        if self.size(X) == 0:
+            raise ValueError(f"{where(owner)}: {name} is empty; give at least one sample.")
+        return X
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        if all(is_array(p) for p in parts):
+            return namespace(*parts).concat(list(parts), axis=0)
+        return super().join(parts)
+
+    def dimension(self, X: Any) -> int | None:
+        return X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else None
+
+    def sample(self, rng: np.random.Generator, n: int) -> Any:
+        return rng.normal(size=(n, 3))
+
+
+class Vectors(Domain):
+    """Rows of a real ``(n, d)`` array: NumPy, torch or any array API library; CSR where the kernel allows it.
+
+    Parameters
+    ----------
+    lower, upper : float, optional
+        Every coordinate must lie in [lower, upper].
+    sparse : bool
+        Whether CSR matrices are accepted.
+    columns : int, optional
+        The only number of columns that makes sense.
+    """
+
+    def __init__(
+        self,
+        lower: float | None = None,
+        upper: float | None = None,
+        sparse: bool = False,
+        columns: int | None = None,
+    ):
+        self.lower, self.upper, self.sparse, self.columns = lower, upper, sparse, columns
+
+    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+        who = where(owner)
+        if is_sparse(X):
+            if not self.sparse:
+                raise TypeError(f"{who}: {name} is sparse, which this kernel cannot use; call {name}.toarray() first.")
+            X = X.tocsr()
+            values = X.data
+        elif is_array(X) and not isinstance(X, np.ndarray):
+            values = X
+        else:
+            X = values = self._from_python(X, who, name)
+        xp = namespace(values)
+        if len(X.shape) != 2:
+            raise ValueError(
+                f"{who}: {name} has shape {tuple(X.shape)}, expected (n_samples, n_features); "
+                f"use {name}.reshape(-1, 1) for one feature or {name}.reshape(1, -1) for one sample."
+            )
+        if X.shape[0] == 0 or X.shape[1] == 0:
+            raise ValueError(f"{who}: {name} has shape {tuple(X.shape)}; give at least one sample and one feature.")
+        if xp.isdtype(values.dtype, "complex floating"):
+            raise ValueError(f"{who}: {name} is complex; give real numbers, for example real and imaginary columns.")
+        if not xp.isdtype(values.dtype, ("real floating",)):
+            X = values = xp.astype(X, xp.float64) if not is_sparse(X) else X.astype(np.float64)
+            values = X.data if is_sparse(X) else X
+        elif values.dtype not in (xp.float32, xp.float64):
+            X = X.astype(np.float32) if is_sparse(X) else xp.astype(X, xp.float32)
+            values = X.data if is_sparse(X) else X
+        self._check_values(values, xp, who, name)
+        if self.columns is not None and X.shape[1] != self.columns:
+            raise ValueError(f"{who}: {name} has {X.shape[1]} columns, expected {self.columns}; select with .on(columns).")
+        return X
+
+    @staticmethod
+    def _from_python(X: Any, who: str, name: str) -> np.ndarray:
+        try:
+            A = np.asarray(X)
+        except ValueError as error:
+            raise ValueError(f"{who}: {name} has rows of unequal length; give one row of equal length per sample.") from error
+        if A.dtype.kind in "OUSM":
+            try:
+                if A.dtype.kind != "O" or any(isinstance(v, (str, bytes)) for v in A.ravel()):
+                    raise TypeError
+                A = A.astype(np.float64)
+            except (TypeError, ValueError):
+                raise TypeError(
+                    f"{who}: {name} holds {A.dtype} values, expected numbers; encode them, or use a kernel on "
+                    "categories or strings (Delta, Hamming)."
+                ) from None
+        return A
+
+    def _check_values(self, values: Any, xp: Any, who: str, name: str) -> None:
+        if not bool(xp.isfinite(xp.sum(values))) and not bool(xp.all(xp.isfinite(values))):
+            bad = "NaN" if bool(xp.any(xp.isnan(values))) else "infinity"
+            place = ""
+            if len(values.shape) == 2:
+                i, j = (int(v[0]) for v in xp.nonzero(~xp.isfinite(values)))
+                place = f" at row {i}, column {j}"
+            raise ValueError(f"{who}: {name} contains {bad}{place}; impute or drop those values first.")
+        for bound, word, beyond in ((self.lower, ">=", xp.min), (self.upper, "<=", xp.max)):
+            if bound is None or int(np.prod(values.shape)) == 0:
+                continue
+            v = float(beyond(values))
+            if v < bound if word == ">=" else v > bound:
+                raise ValueError(f"{who}: {name} holds {v:g}, but must be {word} {bound:g}; shift or rescale the data first.")
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        if any(is_sparse(p) for p in parts):
+            from scipy.sparse import vstack
+
+            return vstack(parts, format="csr")
+        return namespace(*parts).concat(list(parts), axis=0)
+
+    def dimension(self, X: Any) -> int | None:
+        return int(X.shape[1])
+
+    def sample(self, rng: np.random.Generator, n: int) -> Any:
+        d = self.columns or 3
+        if self.lower is None and self.upper is None:
+            return rng.normal(size=(n, d))
+        low = self.lower if self.lower is not None else -3.0
+        return rng.uniform(low, self.upper if self.upper is not None else low + 2.0, size=(n, d))
+
+
+class Categories(Domain):
+    """Rows of an ``(n, d)`` array of labels (any type with equality); a plain sequence of n labels is one column."""
+
+    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+        if is_sparse(X) or isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
+            raise TypeError(f"{where(owner)}: {name} is a {type(X).__name__}; give an array of labels, one row per sample.")
+        A = X if is_array(X) else np.asarray(X)
+        if len(A.shape) == 1:
+            A = namespace(A).reshape(A, (-1, 1))
+        if len(A.shape) != 2 or 0 in A.shape:
+            raise ValueError(f"{where(owner)}: {name} has shape {tuple(A.shape)}, expected (n_samples, n_columns), not empty.")
+        missing = A.dtype.kind == "f" and np.isnan(A).any() if isinstance(A, np.ndarray) else False
+        if missing or (isinstance(A, np.ndarray) and A.dtype == object and any(v is None or v != v for v in A.ravel())):
+            raise ValueError(f"{where(owner)}: {name} contains missing labels; name them, for example as 'missing'.")
+        return A
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        return namespace(*parts).concat(list(parts), axis=0)
+
+    def dimension(self, X: Any) -> int | None:
+        return int(X.shape[1])
+
+    def sample(self, rng: np.random.Generator, n: int) -> Any:
+        return np.stack([np.arange(n) % 4, rng.integers(0, 3, n), np.arange(n) // 4], axis=1)
+
+
+class Indices(Domain):
+    """Members of the finite set {0, …, n−1}."""
+
+    def __init__(self, n: int):
+        self.n = n
+
+    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+        A = X if is_array(X) else np.asarray(X)
+        xp = namespace(A)
+        if len(A.shape) == 2 and A.shape[1] == 1:
+            A = xp.reshape(A, (-1,))
+        if len(A.shape) != 1 or A.shape[0] == 0 or not xp.isdtype(A.dtype, "integral"):
+            raise TypeError(f"{where(owner)}: {name} must be a non-empty vector of integers in 0 … {self.n - 1}.")
+        if int(xp.min(A)) < 0 or int(xp.max(A)) >= self.n:
+            worst = int(xp.min(A)) if int(xp.min(A)) < 0 else int(xp.max(A))
+            raise ValueError(f"{where(owner)}: {name} holds {worst}, outside the domain 0 … {self.n - 1}.")
+        return A
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        return namespace(*parts).concat(list(parts), axis=0)
+
+    def sample(self, rng: np.random.Generator, n: int) -> Any:
+        return rng.permutation(self.n)[: min(n, self.n)]
+
+
+class Rows(Domain):
+    """Samples known only by their row of kernel values against the training samples (a precomputed matrix).
+
+    The first argument of such a kernel is a block of rows, the second an array of training indices.
+    """
+
+    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+        return Vectors().check(X, owner, name)
+
+    def centres(self, X: Any) -> Any:
+        n, m = X.shape
+        if n != m:
+            raise ValueError(f"Precomputed: the training matrix has shape {(n, m)}; it must be square, k(X, X).")
+        xp = namespace(X)
+        scale = float(xp.max(xp.abs(X)))
+        if float(xp.max(xp.abs(X - xp.matrix_transpose(X)))) > 1e3 * float(xp.finfo(X.dtype).eps) * max(scale, 1e-300):
+            raise ValueError("Precomputed: the training matrix is not symmetric; use (K + K.T) / 2 if that is rounding.")
+        return xp.arange(n, device=device_of(X))
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        return namespace(*parts).concat(list(parts), axis=0)
+
+    def sample(self, rng: np.random.Generator, n: int) -> Any:
+        A = rng.normal(size=(n, n + 2))
+        return A @ A.T
+
+
+class Product(Domain):
+    """Pairs: either a tuple ``(X1, X2)`` of equally long collections, or a list of n tuples ``(x1, x2)``.
+
+    The list form passes through scikit-learn's splitters.
+    """
+
+    def __init__(self, domains: Sequence[Domain]):
+        self.domains = list(domains)
+
+    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+        p = len(self.domains)
+        if not isinstance(X, tuple):
+            if not isinstance(X, list) or not X or any(not isinstance(x, tuple) or len(x) != p for x in X):
+                raise TypeError(
+                    f"{where(owner)}: {name} must be a tuple of {p} collections or a list of tuples with {p} entries each."
+                )
+            X = tuple(list(column) for column in zip(*X, strict=True))
+        if len(X) != p:
+            raise ValueError(f"{where(owner)}: {name} has {len(X)} collections, expected {p}.")
+        X = tuple(d.check(x, owner, f"{name}[{i}]") for i, (d, x) in enumerate(zip(self.domains, X, strict=True)))
+        sizes = [d.size(x) for d, x in zip(self.domains, X, strict=True)]
+        if len(set(sizes)) > 1:
+            raise ValueError(f"{where(owner)}: the collections of {name} have sizes {sizes}; they must be equal.")
+        return X
+
+    def size(self, X: Any) -> int:
+        return self.domains[0].size(X[0])
+
+    def take(self, X: Any, index: Any) -> Any:
+        return tuple(d.take(x, index) for d, x in zip(self.domains, X, strict=True))
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        return tuple(d.join(list(column)) for d, column in zip(self.domains, zip(*parts, strict=True), strict=True))
+
+    def centres(self, X: Any) -> Any:
+        C = tuple(d.centres(x) for d, x in zip(self.domains, X, strict=True))
+        return X if all(c is x for c, x in zip(C, X, strict=True)) else C
+
+    def sample(self, rng: np.random.Generator, n: int) -> Any:
+        return tuple(d.sample(rng, n) for d in self.domains)

@@ -1,0 +1,25 @@
+"""How the Gram matrix is held: whole, recomputed in tiles, or as a thin factor; and how it is approximated."""
+
+from ._base import Gram, Representation
+from .auto import Auto, as_representation
+from .centered import Centered
+from .dense import Dense
+from .incomplete_cholesky import IncompleteCholesky
+from .lazy import Lazy
+from .low_rank import LowRank
+from .nystrom import Nystrom
+from .random_features import RandomFeatures
+
+__all__ = [
+    "Auto",
+    "Centered",
+    "Dense",
+    "Gram",
+    "IncompleteCholesky",
+    "Lazy",
+    "LowRank",
+    "Nystrom",
+    "RandomFeatures",
+    "Representation",
+    "as_representation",
+]

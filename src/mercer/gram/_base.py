@@ -1,0 +1,123 @@
+"""The Gram matrix as an operator, and the recipe that builds it.
+
+A `Representation` has parameters only (``Dense()``, ``Nystrom(rank=500)``); its `build` returns a `Gram`: the matrix
+K = (k(xᵢ, xⱼ)), or the approximation K̂ that the representation stands for, with three required operations:
+``@``, `diagonal` and `block`, and `cross` for new points under the *same* approximation. What else it has is announced
+in `provides`: "dense" (the matrix itself is held) and "factor" (a thin Z with K̂ = ZZᵀ is held).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .. import _tiles
+from .._array import namespace
+from .._errors import where
+from ..kernels import Kernel
+
+
+class Gram:
+    """K = (k(xᵢ, xⱼ)) for a sample x₁, …, x_n, as a symmetric operator. Fitted data, picklable.
+
+    Attributes
+    ----------
+    kernel, X : the kernel and the sample that it was built from
+    centres : what a function Σ aᵢ k(·, xᵢ) must keep of the sample
+    trace_error : tr(K − K̂), 0 for exact representations
+    choice : what "auto" chose and why (None otherwise)
+    """
+
+    provides: ClassVar[frozenset[str]] = frozenset()
+    trace_error: float = 0.0
+    choice: str | None = None
+
+    def __init__(self, kernel: Kernel, X: Any):
+        self.kernel, self.X = kernel, X
+        self.centres = kernel.domain.centres(X)
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+        return self.kernel.domain.size(self.X)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        return self.n, self.n
+
+    @property
+    def like(self) -> Any:
+        """A small array in the library, type and device of the matrix."""
+        return self.block(slice(0, 1), slice(0, 1))
+
+    @property
+    def dtype(self) -> Any:
+        """The floating type of the matrix."""
+        return self.like.dtype
+
+    @property
+    def xp(self) -> Any:
+        """The array namespace of the matrix."""
+        return namespace(self.like)
+
+    def __matmul__(self, V: Any) -> Any:
+        raise NotImplementedError
+
+    def diagonal(self) -> Any:
+        """The vector K̂ᵢᵢ."""
+        return self.kernel.evaluate_diag(self.X)
+
+    def block(self, rows: Any, columns: Any) -> Any:
+        """The submatrix of the given rows and columns (slices or integer arrays)."""
+        take = self.kernel.domain.take
+        return self.kernel.evaluate(take(self.X, rows), take(self.centres, columns))
+
+    def cross(self, X_new: Any) -> Cross:
+        """The operator k̂(x, xⱼ) from coefficients on the sample to values at new points."""
+        return Cross(self.kernel, X_new, self.centres)
+
+    def dense(self) -> Any:
+        """The matrix itself, computed where it is not held."""
+        return self.block(slice(None), slice(None))
+
+    def factor(self) -> Any:
+        """Z with K̂ = ZZᵀ, where `provides` has "factor"."""
+        raise TypeError(f"{where(self)} holds no factor; use IncompleteCholesky, Nystrom or RandomFeatures.")
+
+    def sketch(self, rank: int) -> Any:
+        """A factor Z with ZZᵀ ≈ K̂ of the given rank, for preconditioning."""
+        from .incomplete_cholesky import IncompleteCholesky
+
+        return IncompleteCholesky(rank=rank).build(self.kernel, self.X, np.random.default_rng(0)).factor()
+
+    def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
+        """Σ aᵢ k̂(·, xᵢ) as (kernel, points, coefficients) of a function in the kernel's space."""
+        return self.kernel, self.centres, coefficients
+
+    def __repr__(self) -> str:
+        return f"<{where(self)} {self.n} × {self.n} of {self.kernel}>"
+
+
+class Cross:
+    """k(X_new, X) as an operator; never held unless `dense` asks for it."""
+
+    def __init__(self, kernel: Kernel, X_new: Any, centres: Any):
+        self.kernel, self.X_new, self.centres = kernel, X_new, centres
+
+    def __matmul__(self, V: Any) -> Any:
+        return _tiles.product(self.kernel, self.X_new, self.centres, V)
+
+    def dense(self) -> Any:
+        """The matrix k(X_new, X)."""
+        return _tiles.matrix(self.kernel, self.X_new, self.centres)
+
+
+class Representation(BaseEstimator):
+    """How the Gram matrix of a sample is held: parameters only; `build` does the work."""
+
+    def build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> Gram:
+        """The Gram operator of `kernel` (without data-driven parameters) on a checked collection X."""
+        raise NotImplementedError

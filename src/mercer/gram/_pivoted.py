@@ -1,0 +1,67 @@
+"""What the representations on landmarks share: a factor from pivots, the trace it leaves, and for which kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from .. import _tiles
+from .._array import eps, host, like, namespace
+from .._errors import where
+from ..domains import take
+from ..kernels import Kernel
+from ._base import Representation
+from .low_rank import LandmarkFeatures, LandmarkGram, trace
+
+ROUNDING = 64  # a residual below so many units of round-off of the largest k(x, x) is noise, and no pivot
+
+
+class PivotedGram(LandmarkGram):
+    """K̂ = GGᵀ from r columns of K: the Cholesky factor of k(C, C) in the rows of the pivots C, Nyström's K̂ in all.
+
+    Attributes
+    ----------
+    pivots : array of r indices, in the order in which they were chosen
+    residual : the vector k(xᵢ, xᵢ) − K̂ᵢᵢ
+    predicted_gain, true_gain : of each pivot, where side information chose it
+    """
+
+    predicted_gain: np.ndarray | None = None
+    true_gain: np.ndarray | None = None
+
+    def __init__(self, kernel: Kernel, X: Any, pivots: Any, G: Any):
+        self.pivots = np.asarray(pivots, dtype=np.int64)
+        L = np.tril(np.asarray(host(take(G, self.pivots)), dtype=np.float64))
+        # where K is 0 there is no pivot: any landmark then serves, with no column
+        T = linalg.solve_triangular(L, np.eye(len(L)), lower=True).T if len(L) else np.zeros((1, 0))
+        centres = kernel.domain.take(kernel.domain.centres(X), self.pivots if len(L) else np.zeros(1, dtype=np.int64))
+        super().__init__(kernel, X, LandmarkFeatures(kernel, centres, like(T, G)), trace_left(kernel, X, G), G)
+        self.residual = kernel.evaluate_diag(X) - self.diagonal()
+
+
+def trace_left(kernel: Kernel, X: Any, Z: Any) -> float:
+    """tr K − ‖Z‖²: the trace that K̂ = ZZᵀ leaves, summed in float64."""
+    xp = namespace(Z)
+    return trace(kernel, X) - float(xp.sum(Z * Z, dtype=xp.float64))
+
+
+def noise(diagonal: Any) -> float:
+    """The size of a residual diagonal entry that is rounding only."""
+    return ROUNDING * eps(diagonal) * float(namespace(diagonal).max(diagonal))
+
+
+def columns(kernel: Kernel, X: Any, centres: Any, index: Any) -> Any:
+    """The columns k(X, xᵢ) of the given samples; `centres` are the domain's of X."""
+    return _tiles.matrix(kernel, X, kernel.domain.take(centres, np.atleast_1d(index)))
+
+
+def require_pd(representation: Representation, kernel: Kernel, X: Any) -> None:
+    """Raise for a kernel that is known not to be positive definite: its matrix has no factor."""
+    claim = kernel.definiteness_in(kernel.domain.dimension(X))
+    if not claim.is_pd and claim.kind != "UNKNOWN":
+        raise ValueError(
+            f"{where(representation)} factors positive definite matrices only; {where(kernel)} is {claim}. "
+            "Use Dense or Lazy."
+        )

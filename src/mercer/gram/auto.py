@@ -1,0 +1,96 @@
+"""``gram="auto"``, and names for representations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._array import is_array, is_sparse, namespace
+from .._errors import check_number
+from ..kernels import Kernel
+from ._base import Gram, Representation
+from .dense import Dense
+from .incomplete_cholesky import IncompleteCholesky
+from .lazy import Lazy
+from .low_rank import LowRank
+from .nystrom import Nystrom
+from .random_features import RandomFeatures
+
+
+class Auto(Representation):
+    """Choose an exact representation by a memory budget; the choice and its reason are stored in `Gram.choice`.
+
+    ===============================================================  ==========
+    condition, the first that holds                                  choice
+    ===============================================================  ==========
+    the n × n matrix fits into `memory`                              `Dense`
+    the kernel has fewer explicit features than a quarter of n       `LowRank`
+    otherwise                                                        `Lazy`
+    ===============================================================  ==========
+
+    None of them approximates. For approximations choose `Nystrom`, `IncompleteCholesky` or `RandomFeatures`.
+
+    Parameters
+    ----------
+    memory : int
+        Bytes that the matrix may take.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> Auto(memory=1000).build(Linear(), np.ones((50, 2)), np.random.default_rng(0)).choice
+    'LowRank: the 50 × 50 matrix needs 20.0 kB, over the budget of 1.0 kB; the kernel has 2 explicit features'
+    """
+
+    def __init__(self, memory: int = 2 * 2**30):
+        self.memory = memory
+
+    def build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> Gram:
+        check_number(self, "memory", self.memory, above=0)
+        n = kernel.domain.size(X)
+        single = (is_array(X) or is_sparse(X)) and X.dtype == namespace(X).float32
+        need = n * n * (4 if single else 8)
+        size = f"the {n} × {n} matrix needs {_bytes(need)}"
+        if need <= self.memory:
+            gram: Gram = Dense().build(kernel, X, rng)
+            gram.choice = f"Dense: {size}, within the budget of {_bytes(self.memory)}"
+            return gram
+        size += f", over the budget of {_bytes(self.memory)}"
+        if "feature_map" in kernel.provides:
+            width = kernel.feature_count(X)
+            if 4 * width <= n:
+                gram = LowRank().build(kernel, X, rng)
+                gram.choice = f"LowRank: {size}; the kernel has {width} explicit features"
+                return gram
+        gram = Lazy().build(kernel, X, rng)
+        gram.choice = f"Lazy: {size}"
+        return gram
+
+
+def _bytes(n: float) -> str:
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if n < 1000 or unit == "TB":
+            return f"{n:.1f} {unit}"
+        n /= 1000
+    raise AssertionError
+
+
+NAMES: dict[str, type[Representation]] = {
+    "auto": Auto,
+    "dense": Dense,
+    "lazy": Lazy,
+    "low_rank": LowRank,
+    "incomplete_cholesky": IncompleteCholesky,
+    "nystrom": Nystrom,
+    "random_features": RandomFeatures,
+}
+
+
+def as_representation(gram: Any) -> Representation:
+    """A representation object or its name → the object."""
+    if isinstance(gram, Representation):
+        return gram
+    if isinstance(gram, str) and gram in NAMES:
+        return NAMES[gram]()
+    raise ValueError(f"gram = {gram!r} is unknown; give a representation or one of {', '.join(map(repr, NAMES))}.")

@@ -1,0 +1,112 @@
+"""K̃ = HKH with H = I − 1wᵀ: the Gram matrix of centred feature vectors, keeping the structure of what it wraps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._array import host, like, namespace
+from ..domains import take
+from ..kernels import Kernel
+from ._base import Cross, Gram, Representation
+
+
+class CenteredGram(Gram):
+    """⟨φ(xᵢ) − μ, φ(xⱼ) − μ⟩ with μ = Σ wᵢ φ(xᵢ); dense, factored or matrix-free as the Gram it wraps.
+
+    Parameters
+    ----------
+    base : Gram
+    weights : array of shape (n,), optional
+        Weights of the mean; equal ones by default.
+    """
+
+    def __init__(self, base: Gram, weights: Any = None):
+        self.base = base
+        super().__init__(base.kernel, base.X)
+        self.provides = base.provides  # type: ignore[misc]
+        self.trace_error, self.choice = base.trace_error, base.choice
+        w = np.full(base.n, 1.0 / base.n) if weights is None else host(weights) / host(weights).sum()
+        self.weights = like(w, base.like)
+        self.means = base @ self.weights  # ⟨φ(xᵢ), μ⟩
+        self.total = namespace(self.means).sum(self.weights * self.means)  # ‖μ‖²
+
+    def __matmul__(self, V: Any) -> Any:
+        return self._centre_rows(self.base @ self._remove_total(V))
+
+    def _remove_total(self, V: Any) -> Any:
+        """Hᵀ V: subtract w·(column sum)."""
+        xp = namespace(V)
+        total = xp.sum(V, axis=0)
+        return V - (self.weights * total if V.ndim == 1 else self.weights[:, None] * total[None, :])
+
+    def _centre_rows(self, F: Any) -> Any:
+        """H F: subtract the weighted mean of each column."""
+        mean = namespace(F).matrix_transpose(F) @ self.weights if F.ndim == 2 else namespace(F).sum(F * self.weights)
+        return F - mean
+
+    def diagonal(self) -> Any:
+        return self.base.diagonal() - 2 * self.means + self.total
+
+    def block(self, rows: Any, columns: Any) -> Any:
+        return self.base.block(rows, columns) - take(self.means, rows)[:, None] - take(self.means, columns)[None, :] + self.total
+
+    def cross(self, X_new: Any) -> CenteredCross:  # type: ignore[override]
+        return CenteredCross(self, self.base.cross(X_new))
+
+    def dense(self) -> Any:
+        return self.base.dense() - self.means[:, None] - self.means[None, :] + self.total
+
+    def factor(self) -> Any:
+        return self._centre_rows(self.base.factor())
+
+    def sketch(self, rank: int) -> Any:
+        return self._centre_rows(self.base.sketch(rank))
+
+    def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
+        """Σ aᵢ (k̂(·, xᵢ) − μ) in the uncentred space; `cross` gives its values less their mean on the sample."""
+        return self.base.expansion(self._remove_total(coefficients))
+
+
+class CenteredCross(Cross):
+    """⟨φ(x) − μ, φ(xⱼ) − μ⟩ for new x, as an operator."""
+
+    def __init__(self, gram: CenteredGram, base: Cross):
+        self.gram, self.base = gram, base
+
+    def __matmul__(self, V: Any) -> Any:
+        U = self.gram._remove_total(V)
+        xp = namespace(U)
+        offset = xp.sum(U * (self.gram.means if U.ndim == 1 else self.gram.means[:, None]), axis=0)
+        return self.base @ U - offset
+
+    def dense(self) -> Any:
+        K = self.base.dense()
+        return K - (K @ self.gram.weights)[:, None] - self.gram.means[None, :] + self.gram.total
+
+
+class Centered(Representation):
+    """Centre the feature vectors of another representation.
+
+    Parameters
+    ----------
+    representation : Representation or name
+        Of the uncentred matrix.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> X = np.array([[1.0], [3.0]])
+    >>> Centered("dense").build(Linear(), X, np.random.default_rng(0)).dense()
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+
+    def __init__(self, representation: Any = "auto"):
+        self.representation = representation
+
+    def build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> CenteredGram:
+        from .auto import as_representation
+
+        return CenteredGram(as_representation(self.representation).build(kernel, X, rng))

@@ -1,0 +1,51 @@
+"""The Gram matrix never held: products are computed tile by tile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _tiles
+from .._errors import check_number
+from ..kernels import Kernel
+from ._base import Gram, Representation
+
+
+class LazyGram(Gram):
+    """K evaluated again for each product, in bounded memory, on threads."""
+
+    def __init__(self, kernel: Kernel, X: Any, memory: int, n_jobs: int | None):
+        super().__init__(kernel, X)
+        self.memory, self.n_jobs = memory, n_jobs
+
+    def __matmul__(self, V: Any) -> Any:
+        # about six arrays of the size of a tile live in each thread while it is evaluated
+        entries = self.memory // (6 * 8 * _tiles.n_threads(self.n_jobs))
+        return _tiles.product(self.kernel, self.X, None, V, self.n_jobs, entries)
+
+
+class Lazy(Representation):
+    """Compute the matrix anew for each product: exact, O(n) memory besides the data.
+
+    Parameters
+    ----------
+    memory : int
+        Bytes that the tiles under way may take together; more is slightly faster.
+    n_jobs : int, optional
+        Threads; None uses all cores.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> X = np.array([[1.0], [2.0]])
+    >>> Lazy().build(Linear(), X, np.random.default_rng(0)) @ np.ones(2)
+    array([3., 6.])
+    """
+
+    def __init__(self, memory: int = 128 * 2**20, n_jobs: int | None = None):
+        self.memory, self.n_jobs = memory, n_jobs
+
+    def build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> LazyGram:
+        check_number(self, "memory", self.memory, at_least=2**16)
+        return LazyGram(kernel, X, self.memory, self.n_jobs)

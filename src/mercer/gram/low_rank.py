@@ -1,0 +1,127 @@
+"""K ≈ ZZᵀ with a thin Z = φ(X): products, solves and predictions cost O(nr)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import _tiles
+from .._array import host, like, namespace
+from .._errors import where
+from ..domains import take
+from ..kernels import Kernel
+from ..kernels.features import Features
+from ._base import Cross, Gram, Representation
+
+
+class LowRankGram(Gram):
+    """K̂ = ZZᵀ, where the rows of Z are features φ(xᵢ) that new points have as well.
+
+    Parameters
+    ----------
+    features : callable
+        φ: a collection of m points → an (m, r) array. Must pickle (no lambdas).
+    trace_error : float
+        tr(K − K̂).
+    """
+
+    provides: ClassVar[frozenset[str]] = frozenset({"factor"})
+
+    def __init__(self, kernel: Kernel, X: Any, features: Any, trace_error: float, Z: Any = None):
+        super().__init__(kernel, X)
+        self.features, self.trace_error = features, trace_error
+        self.Z = features(X) if Z is None else Z
+
+    @property
+    def rank(self) -> int:
+        """The number of columns of Z."""
+        return int(self.Z.shape[1])
+
+    def __matmul__(self, V: Any) -> Any:
+        return self.Z @ (namespace(self.Z).matrix_transpose(self.Z) @ V)
+
+    def diagonal(self) -> Any:
+        return namespace(self.Z).sum(self.Z * self.Z, axis=1)
+
+    def block(self, rows: Any, columns: Any) -> Any:
+        return take(self.Z, rows) @ namespace(self.Z).matrix_transpose(take(self.Z, columns))
+
+    def cross(self, X_new: Any) -> LowRankCross:  # type: ignore[override]
+        return LowRankCross(self.features(X_new), self.Z)
+
+    def factor(self) -> Any:
+        return self.Z
+
+    def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
+        return Features(self.features), self.centres, coefficients
+
+
+class LowRankCross(Cross):
+    """φ(X_new) Zᵀ as an operator."""
+
+    def __init__(self, A: Any, Z: Any):
+        self.A, self.Z = A, Z
+
+    def __matmul__(self, V: Any) -> Any:
+        return self.A @ (namespace(self.Z).matrix_transpose(self.Z) @ V)
+
+    def dense(self) -> Any:
+        return self.A @ namespace(self.Z).matrix_transpose(self.Z)
+
+
+class LandmarkFeatures:
+    """φ(x) = Tᵀk(C, x) for landmarks C: the features of Nyström's and Cholesky's approximations.
+
+    T is such that TTᵀ is the (pseudo-)inverse of k(C, C), so that ⟨φ(x), φ(y)⟩ is the projection of k(x, ·) and k(y, ·)
+    onto the span of the landmarks' functions.
+    """
+
+    def __init__(self, kernel: Kernel, centres: Any, T: Any):
+        self.kernel, self.centres, self.T = kernel, centres, T
+
+    def __call__(self, X: Any) -> Any:
+        return _tiles.matrix(self.kernel, X, self.centres) @ self.T
+
+
+class LandmarkGram(LowRankGram):
+    """A low-rank Gram on landmarks: its functions lie in the kernel's own space, on the landmarks alone."""
+
+    features: LandmarkFeatures
+
+    def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
+        weights = namespace(self.Z).matrix_transpose(self.Z) @ coefficients
+        return self.kernel, self.features.centres, self.features.T @ weights
+
+
+class LowRank(Representation):
+    """The exact factor of a kernel with an explicit feature map (Linear, Polynomial, Fourier, …): K = φ(X)φ(X)ᵀ.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> gram = LowRank().build(Linear(), np.array([[1.0], [2.0]]), np.random.default_rng(0))
+    >>> gram.rank, gram.trace_error
+    (1, 0.0)
+    """
+
+    def build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> LowRankGram:
+        if "feature_map" not in kernel.provides:
+            raise TypeError(
+                f"{where(self)} needs a kernel with an explicit feature_map; {where(kernel)} has none. "
+                "Try Nystrom, IncompleteCholesky or RandomFeatures."
+            )
+        return LowRankGram(kernel, X, kernel.feature_map, 0.0)
+
+
+def inverse_root(K: Any, drop: float) -> Any:
+    """T with TTᵀ the pseudo-inverse of a small positive semi-definite K, eigenvalues below drop·λ₁ left out."""
+    values, vectors = np.linalg.eigh(np.asarray(host(K), dtype=np.float64))
+    keep = values > drop * values[-1]
+    return like(vectors[:, keep] / np.sqrt(values[keep]), K)
+
+
+def trace(kernel: Kernel, X: Any) -> float:
+    """tr K, in float64."""
+    return float(np.sum(host(kernel.evaluate_diag(X)), dtype=np.float64))
+

@@ -1,0 +1,268 @@
+"""Nyström's approximation K ≈ k(X, C) k(C, C)⁺ k(C, X) on landmarks C, and five ways to choose them.
+
+Williams, Seeger, *Using the Nyström method to speed up kernel machines* (2001), equation 8.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from .. import _tiles
+from .._array import eps, host, is_array, is_sparse, like, namespace
+from .._errors import check_choice, check_number, where
+from ..domains import Vectors, take
+from ..kernels import Kernel
+from ._base import Representation
+from ._pivoted import PivotedGram, columns, noise, require_pd, trace_left
+from .low_rank import LandmarkFeatures, LandmarkGram, inverse_root
+
+RULES = ("uniform", "kmeans", "leverage", "rpcholesky")
+DEFAULT_RANK = 1000
+
+
+class Nystrom(Representation):
+    """Project the functions k(x, ·) onto the span of r landmarks' functions: K ≈ k(X, C) k(C, C)⁺ k(C, X).
+
+    =================  =================================================================  ======================
+    landmarks          choice                                                             evaluations of k
+    =================  =================================================================  ======================
+    "uniform"          samples at random                                                  nr
+    "kmeans"           centres of k-means clusters (vectors only)                         nr
+    "leverage"         samples by approximate ridge leverage scores, found recursively    about 3nr
+    "rpcholesky"       samples by their residual diagonal: randomly pivoted Cholesky      about nr + r²
+    array of integers  these samples
+    collection         these points, which need not be samples
+    =================  =================================================================  ======================
+
+    Parameters
+    ----------
+    rank : int >= 1, optional
+        The number of landmarks, at most n. More approximate better, at O(nr²) operations and O(nr) memory. None: 1000,
+        or n where there are fewer samples, or the number of landmarks that are given. `LandmarkGram.rank` tells.
+    landmarks : {"rpcholesky", "uniform", "kmeans", "leverage"}, array of integers, or collection
+        Where uniform landmarks miss small clusters, the others find them.
+    drop : float in [0, 1), optional
+        Eigenvalues of k(C, C) below `drop` times the largest are left out, which bounds the growth of rounding errors.
+        None: r units of round-off. Not used by "rpcholesky", which takes no landmark whose residual is rounding.
+
+    Notes
+    -----
+    K − K̂ is positive semi-definite, and `trace_error` its trace: an upper bound on each of its eigenvalues.
+    Functions of the approximation lie in the kernel's own space, on the landmarks alone.
+
+    "rpcholesky" draws each landmark with probability proportional to the residual k(xᵢ, xᵢ) − K̂ᵢᵢ, in blocks thinned by
+    rejection, which leaves the distribution as if drawn one by one. Its expected trace error is at most 1 + ε times
+    that of the best approximation of rank s once r ≥ s/ε + s·log(1/(εη)), with η that best error over tr K. "leverage"
+    draws by ℓᵢ = (K(K + λI)⁻¹)ᵢᵢ, where λ is the sum of the eigenvalues beyond the first s = r / (4 log r), over s.
+
+    References
+    ----------
+    Zhang, Tsang, Kwok, *Improved Nyström low-rank approximation and error analysis* (2008): k-means. Musco, Musco,
+    *Recursive sampling for the Nyström method* (2017): recursive ridge leverage scores. Chen, Epperly, Tropp, Webber,
+    *Randomly pivoted Cholesky: practical approximation of a kernel matrix with few entry evaluations* (2023): the
+    algorithm and its bound. Epperly, Tropp, Webber, *Embrace rejection: kernel matrix approximation by accelerated
+    randomly pivoted Cholesky* (2024): drawing in blocks.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> gram = Nystrom(rank=50).build(Gaussian(), X, np.random.default_rng(0))
+    >>> gram.rank, gram.trace_error < 0.1
+    (50, True)
+    >>> Nystrom(landmarks=[0, 5, 9]).build(Gaussian(), X, np.random.default_rng(0)).rank
+    3
+    """
+
+    def __init__(self, rank: int | None = None, landmarks: Any = "rpcholesky", drop: float | None = None):
+        self.rank, self.landmarks, self.drop = rank, landmarks, drop
+
+    def build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> LandmarkGram:
+        if self.drop is not None:
+            check_number(self, "drop", self.drop, at_least=0, at_most=1)
+        require_pd(self, kernel, X)
+        n = kernel.domain.size(X)
+        if not isinstance(self.landmarks, str):
+            return self._on_given(kernel, X, n)
+        check_choice(self, "landmarks", self.landmarks, RULES)
+        r = min(n, DEFAULT_RANK) if self.rank is None else self.rank
+        check_number(self, "rank", r, at_least=1, integer=True)
+        if r > n:
+            raise ValueError(f"{where(self)}: rank = {r} exceeds the {n} samples; give at most {n}, or None.")
+        if self.landmarks == "rpcholesky":
+            return PivotedGram(kernel, X, *random_pivots(kernel, X, r, rng))
+        if self.landmarks == "kmeans" and r < n:
+            return self._on_points(kernel, X, _cluster_centres(self, kernel, X, r, rng))
+        if self.landmarks == "leverage" and r < n:
+            p = leverage_scores(kernel, X, r, rng)
+            # where fewer than r samples have a score at all, the rest is drawn from the others
+            p = p + 1e-12 * (p.sum() or 1.0) / n
+            return self._on_samples(kernel, X, rng.choice(n, r, replace=False, p=p / p.sum()))
+        return self._on_samples(kernel, X, rng.choice(n, r, replace=False))
+
+    def _on_given(self, kernel: Kernel, X: Any, n: int) -> LandmarkGram:
+        if _are_indices(self.landmarks):
+            index = host(self.landmarks)
+            if index.size == 0 or index.min() < 0 or index.max() >= n:
+                raise ValueError(f"{where(self)}: landmarks must be indices in 0 … {n - 1}, at least one.")
+            self._check_size(len(index))
+            return self._on_samples(kernel, X, index)
+        _, points = kernel.check_arguments(X, self.landmarks)
+        self._check_size(kernel.domain.size(points))
+        return self._on_points(kernel, X, points)
+
+    def _check_size(self, size: int) -> None:
+        if self.rank is not None and self.rank != size:
+            raise ValueError(f"{where(self)}: rank = {self.rank}, but {size} landmarks are given; leave rank out.")
+
+    def _on_samples(self, kernel: Kernel, X: Any, index: np.ndarray) -> LandmarkGram:
+        domain = kernel.domain
+        centres = domain.take(domain.centres(X), index)
+        gram = self._project(kernel, X, centres, kernel.evaluate(domain.take(X, index), centres))
+        gram.pivots = index  # type: ignore[attr-defined]
+        return gram
+
+    def _on_points(self, kernel: Kernel, X: Any, points: Any) -> LandmarkGram:
+        return self._project(kernel, X, points, kernel.evaluate(points))
+
+    def _project(self, kernel: Kernel, X: Any, centres: Any, K: Any) -> LandmarkGram:
+        drop = K.shape[0] * eps(K) if self.drop is None else self.drop
+        features = LandmarkFeatures(kernel, centres, inverse_root(K, drop))
+        Z = features(X)
+        return LandmarkGram(kernel, X, features, trace_left(kernel, X, Z), Z)
+
+
+def _are_indices(landmarks: Any) -> bool:
+    """A vector of integers stands for samples by their position."""
+    if is_array(landmarks):
+        return landmarks.ndim == 1 and namespace(landmarks).isdtype(landmarks.dtype, "integral")
+    return isinstance(landmarks, (list, tuple, range)) and all(
+        isinstance(i, Integral) and not isinstance(i, bool) for i in landmarks
+    )
+
+
+def _cluster_centres(owner: Nystrom, kernel: Kernel, X: Any, r: int, rng: np.random.Generator) -> Any:
+    if not isinstance(kernel.domain, Vectors):
+        raise TypeError(
+            f'{where(owner)}: landmarks = "kmeans" needs vectors; {where(kernel)} compares {kernel.domain!r}. '
+            'Choose "rpcholesky", "leverage" or "uniform".'
+        )
+    from sklearn.cluster import MiniBatchKMeans
+
+    clusters = MiniBatchKMeans(r, n_init=1, batch_size=max(1024, 3 * r), random_state=int(rng.integers(2**31 - 1)))
+    centres = clusters.fit(X if is_sparse(X) else host(X)).cluster_centers_
+    return type(X)(centres.astype(X.dtype)) if is_sparse(X) else like(centres, X)
+
+
+def random_pivots(kernel: Kernel, X: Any, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, Any]:
+    """Pivots drawn by the residual diagonal, and G with K ≈ GGᵀ; fewer where K has numerically a lower rank."""
+    domain = kernel.domain
+    centres, diagonal = domain.centres(X), kernel.evaluate_diag(X)
+    xp = namespace(diagonal)
+    floor = noise(diagonal)
+    residual = np.asarray(host(diagonal), dtype=np.float64)
+    G = xp.reshape(diagonal, (-1, 1))[:, :0]
+    pivots = np.zeros(0, dtype=np.int64)
+    while len(pivots) < rank:
+        weights = np.where(residual > floor, residual, 0.0)
+        weights[pivots] = 0.0
+        if not weights.any():
+            break
+        drawn = rng.choice(len(weights), max(10, rank // 8), p=weights / weights.sum())
+        rows = take(G, drawn)
+        H = _block(kernel, X, centres, drawn) - np.asarray(host(rows @ xp.matrix_transpose(rows)), dtype=np.float64)
+        kept, L = _reject(H, weights[drawn], floor, rank - len(pivots), rng)
+        if not len(kept):
+            residual[drawn] = 0.0  # what was left of them is rounding
+            continue
+        chosen = drawn[kept]
+        B = columns(kernel, X, centres, chosen) - G @ xp.matrix_transpose(take(rows, kept))
+        B = B @ like(np.linalg.inv(L).T, G)
+        G = xp.concat([G, B], axis=1)
+        residual = residual - np.asarray(host(xp.sum(B * B, axis=1)), dtype=np.float64)
+        pivots = np.concatenate([pivots, chosen])
+    return pivots, G
+
+
+def _block(kernel: Kernel, X: Any, centres: Any, index: np.ndarray) -> np.ndarray:
+    """k(xᵢ, xⱼ) for the given samples, on the host in float64."""
+    K = kernel.evaluate(kernel.domain.take(X, index), kernel.domain.take(centres, index))
+    return np.asarray(host(K), dtype=np.float64)
+
+
+def _reject(
+    H: np.ndarray, proposed: np.ndarray, floor: float, most: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Thin a block of proposals, so that what is kept is distributed as if each had been drawn after the one before.
+
+    A proposal i, drawn by the residual before the block, is kept with probability (its residual now) / (its residual
+    before). Returns the kept positions and the Cholesky factor of their residual matrix.
+    """
+    H = H.copy()
+    kept: list[int] = []
+    factor = np.zeros((len(H), 0))
+    for i in range(len(H)):
+        if len(kept) == most:
+            break
+        if H[i, i] > floor and (not kept or rng.uniform() * proposed[i] < H[i, i]):
+            c = H[:, i] / H[i, i] ** 0.5
+            H -= np.outer(c, c)
+            factor = np.column_stack([factor, c])
+            kept.append(i)
+    return np.asarray(kept, dtype=np.int64), np.tril(factor[kept])
+
+
+def leverage_scores(kernel: Kernel, X: Any, rank: int, rng: np.random.Generator) -> np.ndarray:
+    """Approximate ridge leverage scores of all samples, for a Nyström approximation of the given rank.
+
+    Scores of a random half of the samples, found in the same way, choose the sample from which the scores of all are
+    computed; so on down to `rank` samples.
+    """
+    n = kernel.domain.size(X)
+    centres = kernel.domain.centres(X)
+    diagonal = np.asarray(host(kernel.evaluate_diag(X)), dtype=np.float64)
+    oversampling = max(1.0, np.log(rank))
+    dimension = max(1, int(rank / (4 * oversampling)))
+    order = rng.permutation(n)
+    sizes = [n]
+    while sizes[-1] > rank:
+        sizes.append(-(-sizes[-1] // 2))
+    sample = order[: sizes.pop()]
+    weights = np.ones(len(sample))
+    while True:
+        level = order[: sizes.pop()]
+        K = _block(kernel, X, centres, sample)
+        ridge = _tail(K * np.sqrt(np.outer(weights, weights)), dimension)
+        block = _tiles.matrix(kernel, kernel.domain.take(X, level), kernel.domain.take(centres, sample))
+        scores = ridge_leverage(block, diagonal[level], K, weights, ridge)
+        if not sizes:
+            result = np.empty(n)
+            result[order] = scores
+            return result
+        p = np.minimum(1.0, oversampling * scores)
+        keep = rng.uniform(size=len(p)) < p
+        keep[np.argmax(p)] = True
+        sample, weights = level[keep], 1.0 / p[keep]
+
+
+def _tail(K: np.ndarray, dimension: int) -> float:
+    """The sum of the eigenvalues after the first `dimension`, over `dimension`; positive whatever K is."""
+    values = np.linalg.eigvalsh(K)[::-1]
+    return float(max(values[dimension:].sum() / dimension, 1e-12 * values.sum(), 1e-300))
+
+
+def ridge_leverage(block: Any, diagonal: np.ndarray, K: np.ndarray, weights: np.ndarray, ridge: float) -> np.ndarray:
+    """(K − KS(SᵀKS + λI)⁻¹SᵀK)ᵢᵢ / λ for a weighted sample S; for S = I these are the scores (K(K + λI)⁻¹)ᵢᵢ.
+
+    Parameters
+    ----------
+    block, diagonal : k(X, S) and k(xᵢ, xᵢ) for the samples X whose scores are wanted
+    K, weights : k(S, S), and the weight of each member of S
+    ridge : λ > 0
+    """
+    M = block @ like(inverse_root(K + np.diag(ridge / weights), 0.0), block)
+    explained = np.asarray(host(namespace(M).sum(M * M, axis=1)), dtype=np.float64)
+    return np.clip((diagonal - explained) / ridge, 0.0, 1.0)

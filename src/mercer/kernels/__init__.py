@@ -1,0 +1,90 @@
+"""Positive definite kernels, their relatives, and their algebra.
+
+On vectors, histograms, categories, finite sets and prescribed features; ``c*k``, ``k1 + k2``, ``k1 * k2``, ``k**n``,
+``k1 @ k2`` and the methods `exp`, `series`, `on`, `warp`, `normalized` and `centered` make new ones.
+"""
+
+from ._base import Kernel, register, registry
+from ._definiteness import CPD, INDEFINITE, PD, STRICTLY_PD, UNKNOWN, Definiteness
+from .anova import ANOVA
+from .arc import ArcCosine, ArcSine
+from .bessel import Bessel
+from .brownian import Brownian
+from .categories import Delta, Hamming, Ordinal
+from .cauchy import Cauchy
+from .constant import Constant, White
+from .cosine import Cosine
+from .expression import as_kernel, parse
+from .features import Features, Fourier, MercerSeries, Wavelet
+from .finite import Callable, FiniteDomain, Precomputed
+from .gaussian import Gaussian
+from .histograms import AdditiveChiSquared, ChiSquared, Hellinger, Intersection, JensenShannon
+from .laplace import Laplace
+from .linear import Affine, Linear
+from .log import Log
+from .matern import Matern
+from .multiquadric import InverseMultiquadric, Multiquadric
+from .periodic import Periodic
+from .polynomial import Polynomial
+from .power import Power
+from .rational_quadratic import RationalQuadratic
+from .sigmoid import Sigmoid
+from .sobolev import Sobolev
+from .spline import Spline
+from .thin_plate import ThinPlate
+from .wendland import Wendland
+
+__all__ = [
+    "ANOVA",
+    "CPD",
+    "INDEFINITE",
+    "PD",
+    "STRICTLY_PD",
+    "UNKNOWN",
+    "AdditiveChiSquared",
+    "Affine",
+    "ArcCosine",
+    "ArcSine",
+    "Bessel",
+    "Brownian",
+    "Callable",
+    "Cauchy",
+    "ChiSquared",
+    "Constant",
+    "Cosine",
+    "Definiteness",
+    "Delta",
+    "Features",
+    "FiniteDomain",
+    "Fourier",
+    "Gaussian",
+    "Hamming",
+    "Hellinger",
+    "Intersection",
+    "InverseMultiquadric",
+    "JensenShannon",
+    "Kernel",
+    "Laplace",
+    "Linear",
+    "Log",
+    "Matern",
+    "MercerSeries",
+    "Multiquadric",
+    "Ordinal",
+    "Periodic",
+    "Polynomial",
+    "Power",
+    "Precomputed",
+    "RationalQuadratic",
+    "Sigmoid",
+    "Sobolev",
+    "Spline",
+    "ThinPlate",
+    "Wavelet",
+    "Wendland",
+    "White",
+    "as_kernel",
+    "parse",
+    "register",
+    "registry",
+]

@@ -1,0 +1,275 @@
+"""The kernel: a pure function of two collections and its parameters, with an algebra.
+
+A kernel class writes `evaluate` and `evaluate_diag` (or the `profile` of `_radial` and `_dot`), and says what it is:
+its `domain`, its `definiteness_in` a dimension, and in `abilities` what it can do beyond evaluation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from .. import _tiles
+from .._array import device_of, eps, host, is_array, is_sparse, namespace
+from .._errors import where
+from ..domains import Domain, Vectors
+from ._definiteness import UNKNOWN, Definiteness
+
+ABILITIES = ("gradient_x", "mixed_xy", "gradient_theta", "feature_map", "spectral_sample")
+registry: dict[str, type[Kernel]] = {}
+_K = TypeVar("_K", bound=type)
+
+
+def register(cls: _K) -> _K:
+    """Enter a kernel class into the registry under its name in snake case, where parser and law tests find it."""
+    cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+    registry[cls.name] = cls
+    return cls
+
+
+class Kernel(BaseEstimator):
+    """A symmetric function k(x, y) on a `domain`.
+
+    ``k(X)`` and ``k(X, Y)`` are matrices in X's array library, floating type and device; ``k.diag(X)`` is the vector
+    k(xᵢ, xᵢ). ``c*k``, ``k1 + k2``, ``k1 * k2``, ``k**n``, ``k1 @ k2`` (product spaces), `exp`, `series`, `on`, `warp`,
+    `normalized` and `centered` make new kernels. Kernels clone, pickle, compare by value and have nested parameters.
+    """
+
+    name: ClassVar[str]
+    abilities: ClassVar[tuple[str, ...]] = ()
+    domain: Domain = Vectors()
+
+    # ---- what a kernel writes
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        """The matrix k(xᵢ, yⱼ) of checked collections; Y = None means Y = X."""
+        raise NotImplementedError
+
+    def evaluate_diag(self, X: Any) -> Any:
+        """The vector k(xᵢ, xᵢ) of a checked collection."""
+        size, take = self.domain.size(X), self.domain.take
+        rows = [self.evaluate(take(X, slice(i, i + 1)))[0, :] for i in range(size)]
+        return namespace(rows[0]).concat(rows)
+
+    def validate(self) -> None:
+        """Raise one clear sentence for a parameter out of range."""
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        """What is proven of this kernel on inputs with `dimension` coordinates (None: for every dimension)."""
+        return UNKNOWN
+
+    def resolve(self, X: Any) -> Self:
+        """A clone with data-driven parameters (``lengthscale="median"``) replaced by their values on X."""
+        return clone(self)
+
+    def feature_count(self, X: Any) -> int:
+        """How many explicit features `feature_map` gives for members like those of X, without computing them where possible."""
+        self.require("feature_map")
+        return int(self.feature_map(self.domain.take(X, slice(0, 1))).shape[1])
+
+    @classmethod
+    def examples(cls) -> list[Kernel]:
+        """Instances that stand for the class in the law tests."""
+        return [cls()]
+
+    # ---- what every kernel has
+
+    @property
+    def definiteness(self) -> Definiteness:
+        """What is proven for every dimension: PD, CPD(q), INDEFINITE or UNKNOWN, each with `strict`."""
+        return self.definiteness_in(None)
+
+    @property
+    def provides(self) -> frozenset[str]:
+        """Which of gradient_x, mixed_xy, gradient_theta, feature_map, spectral_sample this kernel has."""
+        return frozenset(self.abilities)
+
+    def __call__(self, X: Any, Y: Any = None) -> Any:
+        X, Y = self.check_arguments(X, Y)
+        return _tiles.matrix(self, X, Y)
+
+    def diag(self, X: Any) -> Any:
+        """The vector of k(xᵢ, xᵢ)."""
+        X, _ = self.check_arguments(X)
+        return self.evaluate_diag(X)
+
+    def check_arguments(self, X: Any, Y: Any = None) -> tuple[Any, Any]:
+        """Validate parameters and collections; X and Y must share library, type, device and number of columns."""
+        self.validate()
+        X = self.domain.check(X, self, "X")
+        if Y is None:
+            return X, None
+        Y = self.domain.check(Y, self, "Y")
+        self._check_together(X, Y)
+        return X, Y
+
+    def _check_together(self, X: Any, Y: Any) -> None:
+        if not (hasattr(X, "dtype") and hasattr(Y, "dtype")):
+            return
+        if is_array(X) and is_array(Y):
+            try:
+                xp = namespace(X, Y)
+            except TypeError:
+                raise TypeError(
+                    f"{where(self)}: X is a {type(X).__module__} array and Y a {type(Y).__module__} array; convert one of them."
+                ) from None
+            if device_of(X) != device_of(Y):
+                raise ValueError(f"{where(self)}: X is on {device_of(X)} and Y on {device_of(Y)}; move one of them.")
+            floating = xp.isdtype(X.dtype, "real floating") and xp.isdtype(Y.dtype, "real floating")
+        else:
+            floating = True
+        if floating and X.dtype != Y.dtype:
+            raise TypeError(f"{where(self)}: X is {X.dtype} and Y is {Y.dtype}; convert one to the other's type.")
+        if len(X.shape) == 2 and len(Y.shape) == 2 and X.shape[1] != Y.shape[1]:
+            raise ValueError(f"{where(self)}: X has {X.shape[1]} columns and Y has {Y.shape[1]}; they must agree.")
+
+    def require(self, ability: str) -> None:
+        """Raise unless this kernel, with its present parameters, provides `ability`."""
+        if ability not in self.provides:
+            listed = ", ".join(sorted(self.provides)) or "evaluation only"
+            raise AttributeError(f"{where(self)} does not provide {ability}; it provides {listed}.")
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute in ABILITIES:
+            self.require(attribute)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
+
+    def check(self, X: Any, tol: float | None = None) -> Report:
+        """Test on data what `definiteness` claims, and report the smallest eigenvalue.
+
+        For CPD(q) the matrix is restricted to the coefficients that annihilate polynomials of degree < q on X.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Power
+        >>> Power(1.5).check([[0.0], [1.0], [3.0]]).ok
+        True
+        """
+        from ..basis import Polynomials
+
+        X, _ = self.check_arguments(X)
+        K = np.asarray(host(self.evaluate(X, self.domain.centres(X))), dtype=np.float64)
+        symmetric = bool(np.allclose(K, K.T, rtol=0, atol=1e3 * np.finfo(np.float32).eps * (np.abs(K).max() or 1.0)))
+        claim = self.definiteness_in(self.domain.dimension(X))
+        M = (K + K.T) / 2
+        if claim.is_cpd and claim.order:
+            H = host(Polynomials(claim.order - 1)(X)).astype(np.float64)
+            U, s, _ = np.linalg.svd(H, full_matrices=True)
+            N = U[:, int(np.sum(s > s[0] * 1e-12)) :]
+            M = N.T @ M @ N
+        eigenvalues = np.linalg.eigvalsh(M) if len(M) else np.zeros(1)
+        scale = float(np.abs(eigenvalues).max())
+        precision = eps(X) if (is_array(X) or is_sparse(X)) and namespace(X).isdtype(X.dtype, "real floating") else 2.3e-16
+        tol = 50 * len(K) * precision * max(scale, float(np.abs(K).max())) if tol is None else tol
+        return Report(claim, float(eigenvalues[0]), scale, tol, symmetric)
+
+    # ---- the algebra
+
+    def __add__(self, other: Any) -> Kernel:
+        from ._algebra import add
+
+        return add(self, other)
+
+    __radd__ = __add__
+
+    def __mul__(self, other: Any) -> Kernel:
+        from ._algebra import multiply
+
+        return multiply(self, other)
+
+    __rmul__ = __mul__
+
+    def __pow__(self, exponent: float) -> Kernel:
+        from ._algebra import PowerOf
+
+        return PowerOf(self, exponent)
+
+    def __matmul__(self, other: Kernel) -> Kernel:
+        from ._algebra import tensor
+
+        return tensor(self, other)
+
+    def exp(self) -> Kernel:
+        """The kernel exp(k): PD for k PD or CPD(1)."""
+        from ._algebra import Exp
+
+        return Exp(self)
+
+    def series(self, coefficients: Iterable[float], radius: float = float("inf")) -> Kernel:
+        """Σₙ aₙ kⁿ with non-negative coefficients; values of k must stay within the radius of convergence."""
+        from ._algebra import Series
+
+        return Series(self, list(coefficients), radius)
+
+    def normalized(self) -> Kernel:
+        """k(x, y) / √(k(x, x) k(y, y)); refuses points with k(x, x) ≤ 0."""
+        from ._algebra import Normalized
+
+        return Normalized(self)
+
+    def warp(self, function: Any) -> Kernel:
+        """k(f(x), f(y)) for a function f of a whole collection."""
+        from ._algebra import Warped
+
+        return Warped(self, function)
+
+    def on(self, columns: Any) -> Kernel:
+        """k on the given columns (an index, a slice or a list of indices) alone."""
+        from ._algebra import Restricted
+
+        return Restricted(self, columns)
+
+    def centered(self, X: Any, weights: Any = None) -> Kernel:
+        """k with the mean of the feature vectors of X subtracted; PD for k PD or CPD(1)."""
+        from ._algebra import CenteredAt
+
+        return CenteredAt(self, X, weights)
+
+    # ---- value semantics and text
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return False
+        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)  # type: ignore[attr-defined]
+        return mine.keys() == theirs.keys() and all(_same(mine[p], theirs[p]) for p in mine)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        from .expression import to_text
+
+        return to_text(self)
+
+
+class Report:
+    """What `Kernel.check` found."""
+
+    def __init__(self, claim: Definiteness, smallest: float, largest: float, tol: float, symmetric: bool):
+        self.claim, self.smallest_eigenvalue, self.largest, self.tol = claim, smallest, largest, tol
+        self.symmetric = symmetric
+        self.ok = symmetric and (not claim.is_cpd or smallest >= -tol)
+
+    def __repr__(self) -> str:
+        verdict = "consistent with" if self.ok else "contradicts"
+        return (
+            f"smallest eigenvalue {self.smallest_eigenvalue:.3g} (largest magnitude {self.largest:.3g}, rounding {self.tol:.1g}): "
+            f"{verdict} {self.claim}{'' if self.symmetric else '; the matrix is not symmetric'}"
+        )
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, partial) and isinstance(b, partial):
+        a, b = ([f.func, f.args, *sorted(f.keywords.items())] for f in (a, b))
+    if isinstance(a, (list, tuple)) and type(a) is type(b):
+        return len(a) == len(b) and all(_same(p, q) for p, q in zip(a, b, strict=True))
+    if is_sparse(a) or is_sparse(b):
+        return is_sparse(a) and is_sparse(b) and a.shape == b.shape and (a != b).nnz == 0
+    if is_array(a) or is_array(b):
+        return is_array(a) and is_array(b) and np.array_equal(host(a), host(b))
+    return a is b or bool(a == b)
+

@@ -1,0 +1,94 @@
+"""Kernels that are a sum or a product over the coordinates of a one-dimensional kernel.
+
+A kernel writes `part`, and for products `part_x` = ∂part/∂x and `part_xy` = ∂²part/∂x∂y where it is smooth enough.
+Parts are elementwise and taken a column at a time, so that no temporary is larger than the matrix itself.
+
+Definiteness: sums and products over coordinates of positive definite parts are positive definite. If the parts are
+strictly so, the product is too: the matrix of a full grid is a Kronecker product, and that of any sample a principal
+submatrix of one. The sum is strict for d = 1 alone: signs +, −, −, + on the corners of a rectangle annihilate it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from operator import iadd, imul
+from typing import Any, ClassVar
+
+from .._array import namespace
+from ._base import Kernel
+
+
+def columns(X: Any, Y: Any = None) -> list[tuple[Any, Any]]:
+    """For each coordinate, x of shape (n, 1) and y of shape (1, m), which broadcast to a matrix."""
+    Y = X if Y is None else Y
+    return [(X[:, k][:, None], Y[:, k][None, :]) for k in range(X.shape[1])]
+
+
+class OverCoordinates(Kernel):
+    """Base of the two; `combine` accumulates in its first argument, which `part` has just made."""
+
+    abilities = ("gradient_theta",)
+    combine: ClassVar[Any]
+
+    def part(self, x: Any, y: Any, xp: Any) -> Any:
+        """The one-dimensional kernel, elementwise, as a new array."""
+        raise NotImplementedError
+
+    def over(self, pairs: Iterable[tuple[Any, Any]], xp: Any) -> Any:
+        """The parts of pairs of coordinates, combined."""
+        return reduce(type(self).combine, (self.part(x, y, xp) for x, y in pairs))
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        return self.over(columns(X, Y), namespace(X))
+
+    def evaluate_diag(self, X: Any) -> Any:
+        return self.over(((X[:, k], X[:, k]) for k in range(X.shape[1])), namespace(X))
+
+    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+        """No continuous parameters, unless the kernel says otherwise."""
+        return {}
+
+
+class SumOverCoordinates(OverCoordinates):
+    """k(x, y) = Σ_k part(x_k, y_k)."""
+
+    combine = iadd
+
+
+class ProductOverCoordinates(OverCoordinates):
+    """k(x, y) = Π_k part(x_k, y_k)."""
+
+    combine = imul
+
+    def part_x(self, x: Any, y: Any, xp: Any) -> Any:
+        """∂part/∂x."""
+        raise NotImplementedError
+
+    def part_xy(self, x: Any, y: Any, xp: Any) -> Any:
+        """∂²part/∂x∂y."""
+        raise NotImplementedError
+
+    def _factor(self, pair: tuple[Any, Any], in_x: bool, in_y: bool, xp: Any) -> Any:
+        x, y = pair
+        if in_x:
+            return (self.part_xy if in_y else self.part_x)(x, y, xp)
+        return self.part_x(y, x, xp) if in_y else self.part(x, y, xp)
+
+    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
+        self.require("gradient_x")
+        X, Y = self.check_arguments(X, Y)
+        xp, pairs = namespace(X), columns(X, Y)
+        d = range(len(pairs))
+        slices = [reduce(imul, (self._factor(pairs[i], i == k, False, xp) for i in d)) for k in d]
+        return xp.stack(slices, axis=-1)
+
+    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+        """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
+        self.require("mixed_xy")
+        X, Y = self.check_arguments(X, Y)
+        xp, pairs = namespace(X), columns(X, Y)
+        d = range(len(pairs))
+        slices = [[reduce(imul, (self._factor(pairs[i], i == k, i == l, xp) for i in d)) for l in d] for k in d]
+        return xp.stack([xp.stack(row, axis=-1) for row in slices], axis=-2)

@@ -1,0 +1,23 @@
+"""Powers and logarithms of s = r² with their limits at the origin, for profiles that are not smooth there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def at_origin(s: Any, xp: Any) -> Any:
+    """Where s is zero (or subnormal, so that 1/s would overflow)."""
+    return s < xp.finfo(s.dtype).smallest_normal
+
+
+def power(s: Any, exponent: float, xp: Any) -> Any:
+    """``s**exponent``; for a negative exponent 0 at the origin, as `Radial.slope` and `Radial.curvature` promise."""
+    if exponent >= 0:
+        return s**exponent
+    zero = at_origin(s, xp)
+    return xp.where(zero, 0.0, xp.where(zero, 1.0, s) ** exponent)
+
+
+def power_log(s: Any, exponent: float, xp: Any) -> Any:
+    """``s**exponent * log(s)``, 0 at the origin: its limit for a positive exponent, a convention for exponent 0."""
+    return s**exponent * xp.log(xp.where(at_origin(s, xp), 1.0, s))

@@ -1,0 +1,194 @@
+"""Radial kernels: k(x, y) = φ(s) with s = ‖Λ⁻¹(x − y)‖², Λ the lengthscale (a number, one per feature, or a matrix).
+
+A radial kernel writes `profile` (φ), and `slope` (φ′) and `curvature` (φ″) where it is smooth enough; derivatives in
+x, y and the lengthscale follow here, once:
+
+    ∂k/∂x     = 2 φ′(s) M (x − y),                    M = Λ⁻ᵀΛ⁻¹
+    ∂²k/∂x∂yᵀ = −2 φ′(s) M − 4 φ″(s) M (x − y)(x − y)ᵀ M
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from .._array import device_of, eps, host, is_numpy, is_sparse, is_torch, like, namespace, product_transposed, row_products, set_diagonal
+from .._errors import check_number, where
+from ..domains import Vectors
+from . import bandwidth
+from ._base import Kernel
+
+FEW = 4  # up to so many columns, coordinate differences are as fast as a matrix product, and exact
+
+
+def squared_distances(X: Any, Y: Any = None) -> Any:
+    """‖xᵢ − yⱼ‖², accurate also for close pairs.
+
+    The expansion ‖x‖² + ‖y‖² − 2xᵀy cancels when x ≈ y. Data are centred first, and the entries that still lose more
+    than half of their digits are computed again from the differences. Sparse data stay sparse (and uncentred).
+    """
+    A, B = X, X if Y is None else Y
+    xp = namespace(A, B)
+    quick = is_numpy(xp) or is_torch(xp)
+    if not is_sparse(A) and not is_sparse(B):
+        if A.shape[1] <= FEW or not quick:
+            return _from_differences(A, B, xp)
+        centre = xp.mean(B, axis=0)
+        A = A - centre
+        B = A if Y is None else B - centre
+    a = row_products(A, A)
+    b = a if Y is None else row_products(B, B)
+    S = product_transposed(A, B)
+    S *= -2
+    S += a[:, None]
+    S += b[None, :]
+    size = a[:, None] + b[None, :]
+    _repair(S, size, A, B, xp, Y is None)
+    return set_diagonal(S, 0.0) if Y is None else S
+
+
+def _from_differences(A: Any, B: Any, xp: Any) -> Any:
+    S = (A[:, 0][:, None] - B[:, 0][None, :]) ** 2
+    for k in range(1, A.shape[1]):
+        S = S + (A[:, k][:, None] - B[:, k][None, :]) ** 2
+    return S
+
+
+def _repair(S: Any, size: Any, A: Any, B: Any, xp: Any, symmetric: bool) -> None:
+    """Recompute in place the entries of S that are small against `size` = ‖x‖² + ‖y‖²."""
+    lost = S < float(eps(A)) ** 0.5 * size
+    if symmetric:
+        lost = set_diagonal(lost, False)
+    rows, columns = xp.nonzero(lost)
+    for start in range(0, rows.shape[0], 1 << 14):
+        i, j = rows[start : start + (1 << 14)], columns[start : start + (1 << 14)]
+        D = A[i] - B[j]
+        S[i, j] = row_products(D, D)
+
+
+class Radial(Kernel):
+    """Base of the kernels of scaled Euclidean distance; see the module for what a subclass writes."""
+
+    domain = Vectors(sparse=True)
+    abilities = ("gradient_theta",)
+
+    def __init__(self, lengthscale: Any = 1.0):
+        self.lengthscale = lengthscale
+
+    def profile(self, s: Any, xp: Any) -> Any:
+        """φ of the squared scaled distance."""
+        raise NotImplementedError
+
+    def slope(self, s: Any, xp: Any) -> Any:
+        """φ′; at s = 0 its limit where that is finite, else 0."""
+        raise NotImplementedError
+
+    def curvature(self, s: Any, xp: Any) -> Any:
+        """φ″; at s = 0 any finite value if s φ″(s) → 0."""
+        raise NotImplementedError
+
+    def validate(self) -> None:
+        if isinstance(self.lengthscale, str):
+            if self.lengthscale not in bandwidth.RULES:
+                listed = ", ".join(map(repr, bandwidth.RULES))
+                raise ValueError(f"{where(self)}: lengthscale = {self.lengthscale!r} is unknown; give a number or one of {listed}.")
+            raise ValueError(
+                f"{where(self)}: lengthscale = {self.lengthscale!r} depends on the data; call kernel.resolve(X) first "
+                "(estimators do so in fit)."
+            )
+        if np.ndim(host(self.lengthscale)) == 0:
+            check_number(self, "lengthscale", self.lengthscale, above=0)
+            return
+        scale = host(self.lengthscale)
+        good = bool(np.all(np.isfinite(scale)))
+        if scale.ndim == 1:
+            good = good and bool(np.all(scale > 0))
+        elif scale.ndim == 2 and scale.shape[0] == scale.shape[1]:
+            good = good and np.linalg.cond(scale) < 1e15
+        else:
+            good = False
+        if not good:
+            raise ValueError(
+                f"{where(self)}: lengthscale of shape {scale.shape} must be a number > 0, one number > 0 per feature, "
+                "or an invertible square matrix."
+            )
+
+    def resolve(self, X: Any) -> Self:
+        kernel = super().resolve(X)
+        if isinstance(self.lengthscale, str) and self.lengthscale in bandwidth.RULES:
+            kernel.lengthscale = bandwidth.RULES[self.lengthscale](X)
+        return kernel
+
+    def scaled(self, X: Any) -> Any:
+        """Λ⁻¹ x for each row."""
+        scale = host(self.lengthscale)
+        if scale.ndim == 0:
+            return X if float(scale) == 1.0 else X * (1.0 / float(scale))
+        if scale.shape[0] != X.shape[1]:
+            raise ValueError(f"{where(self)}: lengthscale has {scale.shape[0]} entries, but X has {X.shape[1]} columns.")
+        if scale.ndim == 1:
+            inverse = like(1.0 / scale, X)
+            return X.multiply(inverse[None, :]).tocsr() if is_sparse(X) else X * inverse
+        A = like(np.linalg.inv(scale).T, X)
+        return X @ A
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        s = squared_distances(self.scaled(X), None if Y is None else self.scaled(Y))
+        return self.profile(s, namespace(s))
+
+    def evaluate_diag(self, X: Any) -> Any:
+        xp = namespace(X)
+        place = {} if is_sparse(X) else {"device": device_of(X)}
+        return self.profile(xp.zeros((X.shape[0],), dtype=X.dtype, **place), xp)
+
+    def _metric(self, X: Any) -> Any:
+        """M = Λ⁻ᵀΛ⁻¹ as a matrix like X."""
+        scale = host(self.lengthscale)
+        if scale.ndim < 2:
+            return like(np.diag(np.broadcast_to(1.0 / scale**2, (X.shape[1],))), X)
+        inverse = np.linalg.inv(scale)
+        return like(inverse.T @ inverse, X)
+
+    def _pieces(self, X: Any, Y: Any) -> tuple[Any, Any, Any, Any]:
+        """xp, s, M and the differences M(x − y) of shape (n, m, d)."""
+        X, Y = self.check_arguments(X, Y)
+        Y = X if Y is None else Y
+        xp = namespace(X)
+        if is_sparse(X) or is_sparse(Y):
+            raise TypeError(f"{where(self)}: derivatives need dense X and Y; call .toarray() first.")
+        M = self._metric(X)
+        D = X[:, None, :] - Y[None, :, :]
+        MD = xp.matmul(D, M)
+        return xp, xp.sum(D * MD, axis=-1), M, MD
+
+    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
+        self.require("gradient_x")
+        xp, s, _, MD = self._pieces(X, Y)
+        return 2 * self.slope(s, xp)[..., None] * MD
+
+    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+        """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
+        self.require("mixed_xy")
+        xp, s, M, MD = self._pieces(X, Y)
+        outer = MD[..., :, None] * MD[..., None, :]
+        return -2 * self.slope(s, xp)[..., None, None] * M - 4 * self.curvature(s, xp)[..., None, None] * outer
+
+    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+        """∂k/∂lengthscale: (n, m) for one, (n, m, d) for one per feature, (n, m, d, d) for a matrix."""
+        xp, s, M, MD = self._pieces(X, Y)
+        scale = host(self.lengthscale)
+        slope = self.slope(s, xp)
+        if scale.ndim == 0:
+            return {"lengthscale": -2 * slope * s / float(scale)}
+        if scale.ndim == 1:
+            return {"lengthscale": -2 * slope[..., None] * MD**2 * like(scale, MD)}
+        # ∂s/∂Λ = −2 Λ⁻ᵀu uᵀ with u = Λ⁻¹(x − y) and M(x − y) = Λ⁻ᵀu
+        u = xp.matmul(MD, like(scale, MD))
+        return {"lengthscale": -2 * slope[..., None, None] * MD[..., :, None] * u[..., None, :]}
+
+    def frequencies(self, W: np.ndarray) -> np.ndarray:
+        """Spectral draws for lengthscale 1 (rows of W) turned into draws for this lengthscale: Λ⁻ᵀω."""
+        scale = host(self.lengthscale)
+        return W / scale if scale.ndim < 2 else W @ np.linalg.inv(scale)

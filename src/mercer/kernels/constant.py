@@ -1,0 +1,131 @@
+"""The constant and white-noise kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._array import device_of, is_array, is_sparse, namespace
+from .._errors import check_number
+from ..domains import Anything, Vectors
+from ._base import Kernel, register
+from ._definiteness import PD, STRICTLY_PD, Definiteness
+
+
+@register
+class Constant(Kernel):
+    r"""Constant kernel, on any data.
+
+    .. math:: k(x, y) = c
+
+    Parameters
+    ----------
+    value : float >= 0
+        c. Its space holds the constant functions, with ‖f‖² = f²/c.
+
+    References
+    ----------
+    Rasmussen, Williams, *Gaussian Processes for Machine Learning* (2006), section 4.2.
+
+    Examples
+    --------
+    >>> Constant(2.0)([[1.0], [5.0]])
+    array([[2., 2.],
+           [2., 2.]])
+    """
+
+    domain = Anything()
+    abilities = ("gradient_theta", "feature_map")
+
+    def __init__(self, value: float = 1.0):
+        self.value = value
+
+    def validate(self) -> None:
+        check_number(self, "value", self.value, at_least=0)
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        n = self.domain.size(X)
+        return self._full(X, (n, n if Y is None else self.domain.size(Y)), self.value)
+
+    def evaluate_diag(self, X: Any) -> Any:
+        return self._full(X, (self.domain.size(X),), self.value)
+
+    @staticmethod
+    def _full(X: Any, shape: tuple[int, ...], value: float) -> Any:
+        xp = namespace(X)
+        if is_array(X):
+            floating = xp.isdtype(X.dtype, "real floating")
+            return xp.full(shape, value, dtype=X.dtype if floating else xp.float64, device=device_of(X))
+        return xp.full(shape, value, dtype=X.dtype if is_sparse(X) else xp.float64)
+
+    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+        """∂k/∂value = 1."""
+        X, Y = self.check_arguments(X, Y)
+        n = self.domain.size(X)
+        return {"value": self._full(X, (n, n if Y is None else self.domain.size(Y)), 1.0)}
+
+    def feature_map(self, X: Any) -> Any:
+        """√c."""
+        X, _ = self.check_arguments(X)
+        return self._full(X, (self.domain.size(X), 1), self.value**0.5)
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        return PD
+
+
+@register
+class White(Kernel):
+    r"""White-noise kernel.
+
+    .. math:: k(x, y) = v \, [x = y]
+
+    Parameters
+    ----------
+    variance : float > 0
+        v. Adding it to a kernel makes the Gram matrix of distinct points strictly definite.
+
+    Notes
+    -----
+    A pure function of its arguments: equal rows of X and Y give v wherever they stand. (scikit-learn's ``WhiteKernel``
+    gives the identity for ``k(X)``, also for repeated rows, and 0 for every ``k(X, Y)``.)
+
+    References
+    ----------
+    Rasmussen, Williams, *Gaussian Processes for Machine Learning* (2006), section 4.2.
+
+    Examples
+    --------
+    >>> White(0.5)([[1.0], [2.0]], [[2.0]])
+    array([[0. ],
+           [0.5]])
+    """
+
+    domain = Vectors()
+    abilities = ("gradient_theta",)
+
+    def __init__(self, variance: float = 1.0):
+        self.variance = variance
+
+    def validate(self) -> None:
+        check_number(self, "variance", self.variance, above=0)
+
+    def _equal(self, X: Any, Y: Any) -> Any:
+        Y = X if Y is None else Y
+        xp = namespace(X)
+        E = X[:, 0][:, None] == Y[:, 0][None, :]
+        for k in range(1, X.shape[1]):
+            E = E & (X[:, k][:, None] == Y[:, k][None, :])
+        return xp.astype(E, X.dtype)
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        return self.variance * self._equal(X, Y)
+
+    def evaluate_diag(self, X: Any) -> Any:
+        return namespace(X).full((X.shape[0],), self.variance, dtype=X.dtype, device=device_of(X))
+
+    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+        """∂k/∂variance = [x = y]."""
+        X, Y = self.check_arguments(X, Y)
+        return {"variance": self._equal(X, Y)}
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        return STRICTLY_PD

@@ -1,0 +1,105 @@
+"""Cosine similarity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._array import eye, is_sparse, namespace, product_transposed, row_products
+from .._errors import where
+from ..domains import Vectors
+from ._base import Kernel, register
+from ._definiteness import PD, Definiteness
+
+
+def directions(X: Any) -> tuple[Any, Any]:
+    """x/‖x‖ (0 for x = 0) and ‖x‖ for each row, dense or CSR; rows are first divided by their largest entry, so that no
+    square over- or underflows.
+    """
+    xp = namespace(X)
+    largest = abs(X).max(axis=1).toarray().ravel() if is_sparse(X) else xp.max(xp.abs(X), axis=1)
+    U = _divided(X, xp.where(largest > 0, largest, xp.ones_like(largest)))
+    norms = xp.sqrt(row_products(U, U))
+    return _divided(U, xp.where(norms > 0, norms, xp.ones_like(norms))), norms * largest
+
+
+def _divided(X: Any, rows: Any) -> Any:
+    if not is_sparse(X):
+        return X / rows[:, None]
+    quotient = X.copy()
+    quotient.data /= np.repeat(rows, np.diff(X.indptr))
+    return quotient
+
+
+@register
+class Cosine(Kernel):
+    r"""Cosine similarity.
+
+    .. math:: k(x, y) = \frac{x^\top y}{\|x\| \, \|y\|}, \qquad x, y \ne 0
+
+    Notes
+    -----
+    The linear kernel after projection on the unit sphere: positive definite, not strictly (rank at most d, and a vector
+    and its multiples are one point). Zero vectors have no direction and are refused. (scikit-learn's
+    ``cosine_similarity`` gives them similarity 0.) A matrix costs O(nmd); a CSR matrix stays sparse.
+
+    References
+    ----------
+    Shawe-Taylor, Cristianini, *Kernel Methods for Pattern Analysis* (2004), section 5.1 (normalisation).
+
+    Examples
+    --------
+    >>> Cosine()([[1.0, 0.0]], [[3.0, 4.0]])
+    array([[0.6]])
+    """
+
+    domain = Vectors(sparse=True)
+    abilities = ("gradient_x", "mixed_xy", "gradient_theta", "feature_map")
+
+    def _directions(self, X: Any) -> tuple[Any, Any]:
+        xp = namespace(X)
+        U, norms = directions(X)
+        if bool(xp.any(norms == 0)):
+            row = int(xp.nonzero(norms == 0)[0][0])
+            raise ValueError(
+                f"{where(self)}: row {row} is the zero vector, which has no direction; drop such rows first."
+            )
+        return U, norms
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        U = self._directions(X)[0]
+        return product_transposed(U, U if Y is None else self._directions(Y)[0])
+
+    def evaluate_diag(self, X: Any) -> Any:
+        return namespace(X).ones_like(self._directions(X)[1])
+
+    def _pieces(self, X: Any, Y: Any) -> tuple[Any, Any, Any, Any]:
+        X, Y = self.check_arguments(X, Y)
+        if is_sparse(X) or is_sparse(Y):
+            raise TypeError(f"{where(self)}: derivatives need dense X and Y; call .toarray() first.")
+        return *self._directions(X), *self._directions(X if Y is None else Y)
+
+    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+        """∂k/∂x = (v − k u)/‖x‖ with the directions u, v of x, y; shape (n, m, d)."""
+        U, a, V, _ = self._pieces(X, Y)
+        k = product_transposed(U, V)
+        return (V[None, :, :] - k[..., None] * U[:, None, :]) / a[:, None, None]
+
+    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+        """∂²k/∂x∂yᵀ = (I − uuᵀ)(I − vvᵀ)/(‖x‖‖y‖), of shape (n, m, d, d)."""
+        U, a, V, b = self._pieces(X, Y)
+        P, Q = (eye(U.shape[1], U) - W[:, :, None] * W[:, None, :] for W in (U, V))
+        return namespace(U).matmul(P[:, None, :, :], Q[None, :, :, :]) / (a[:, None] * b[None, :])[..., None, None]
+
+    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+        """No parameters."""
+        return {}
+
+    def feature_map(self, X: Any) -> Any:
+        """x/‖x‖ (dense)."""
+        U = self._directions(self.check_arguments(X)[0])[0]
+        return U.toarray() if is_sparse(U) else U
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        return PD

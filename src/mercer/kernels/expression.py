@@ -1,0 +1,586 @@
+"""Text ⇄ kernel: ``"0.5*gaussian(lengthscale=2) + linear"``. A tokenizer and a recursive descent, never `eval`.
+
+The grammar, loosest first; operators mean what they mean in Python::
+
+    sum       product ("+" product)*
+    product   signed (("*" | "@") signed)*
+    signed    "-" signed | power
+    power     postfix ["**" signed]
+    postfix   primary ("." method "(" arguments ")")*          method: exp normalized on series
+    primary   number | string | name ["(" arguments ")"] | "(" sum ("," sum)* ")" | "[" sum ("," sum)* "]"
+
+A name is a kernel of the registry, an operation of the algebra (``sum([linear, gaussian])``), ``array``, or a constant:
+``True False None inf PD STRICTLY_PD INDEFINITE UNKNOWN`` and ``CPD(q)``. The argument of ``on`` may be a slice ``0:3``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable as Function
+from difflib import get_close_matches
+from functools import partial
+from inspect import Parameter, signature
+from math import inf
+from numbers import Integral, Real
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from .._array import host, is_array
+from ._algebra import (
+    CenteredAt,
+    Exp,
+    Normalized,
+    PowerOf,
+    Product,
+    Restricted,
+    Scaled,
+    Series,
+    Sum,
+    Tensor,
+    Warped,
+    add,
+    multiply,
+    tensor,
+)
+from ._base import Kernel, _same, registry
+from ._definiteness import CPD, INDEFINITE, PD, STRICTLY_PD, UNKNOWN, Definiteness
+from .constant import Constant
+
+__all__ = ["as_kernel", "from_sklearn", "parse", "to_text"]
+
+OPERATIONS: dict[str, type[Kernel]] = {
+    "sum": Sum,
+    "product": Product,
+    "tensor": Tensor,
+    "scaled": Scaled,
+    "power_of": PowerOf,
+    "exp": Exp,
+    "series": Series,
+    "normalized": Normalized,
+    "restricted": Restricted,
+    "warped": Warped,
+    "centered": CenteredAt,
+}
+CONSTANTS = {
+    "True": True,
+    "False": False,
+    "None": None,
+    "inf": inf,
+    "PD": PD,
+    "STRICTLY_PD": STRICTLY_PD,
+    "INDEFINITE": INDEFINITE,
+    "UNKNOWN": UNKNOWN,
+}
+MAKERS: dict[str, Function[..., Any]] = {"array": np.asarray, "CPD": CPD}
+METHODS = ("exp", "normalized", "on", "series")
+LARGEST = float(np.finfo(np.float64).max)
+ESCAPES = {"\\": "\\", '"': '"', "'": "'", "n": "\n", "t": "\t", "r": "\r"}
+
+
+# ---- kernel → text
+
+SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a text holds together
+
+
+def to_text(kernel: Kernel) -> str:
+    """The kernel as text that `parse` reads back, where all its parts can be written.
+
+    Parameters at their defaults are left out. A Python function or a sample stands between angle brackets, which
+    `parse` refuses.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> to_text(0.5 * Gaussian(lengthscale=2.0) + Linear() ** 2)
+    '0.5*gaussian(lengthscale=2.0) + linear**2'
+    """
+    return _text(kernel)[0]
+
+
+def _text(k: Kernel) -> tuple[str, int]:
+    """The text of a kernel, and how tightly it holds together."""
+    kind = type(k)
+    parts: list[Kernel] = getattr(k, "kernels", [])
+    if len(parts) > 1 and not any(type(p) is kind for p in parts):
+        if kind is Sum:
+            return " + ".join([_within(parts[0], PRODUCT), *map(_addend, parts[1:])]), SUM
+        if kind is Product:
+            first = _within(parts[0], PRODUCT if type(parts[0]) is Scaled else POWER)
+            return "*".join([first, *(_within(p, POWER) for p in parts[1:])]), PRODUCT
+        if kind is Tensor:
+            return " @ ".join(_within(p, POWER) for p in parts), PRODUCT
+    if isinstance(k, Scaled) and _is_number(k.scale):
+        return f"{_value(k.scale)}*{_within(k.kernel, POWER)}", PRODUCT
+    if isinstance(k, PowerOf) and _is_number(k.exponent):
+        return f"{_within(k.kernel, ATOM)}**{_value(k.exponent)}", POWER
+    if isinstance(k, (Exp, Normalized)):
+        return f"{_within(k.kernel, ATOM)}.{kind.__name__.lower()}()", ATOM
+    if isinstance(k, Restricted):
+        return f"{_within(k.kernel, ATOM)}.on({_value(k.columns)})", ATOM
+    if isinstance(k, Series) and isinstance(k.coefficients, list):
+        radius = "" if k.radius == inf else f", radius={_value(k.radius)}"
+        return f"{_within(k.kernel, ATOM)}.series({_value(k.coefficients)}{radius})", ATOM
+    if isinstance(k, CenteredAt):
+        return f"centered({to_text(k.kernel)}, <{k.kernel.domain.size(k.X)} samples>)", ATOM
+    return _call(k), ATOM
+
+
+def _within(k: Kernel, tightness: int) -> str:
+    text, own = _text(k)
+    return text if own >= tightness else f"({text})"
+
+
+def _addend(k: Kernel) -> str:
+    """A term after the first, where a number is a constant kernel (0 would be dropped)."""
+    plain = type(k) is Constant and _is_number(k.value) and k.value != 0
+    return _value(k.value) if plain else _within(k, PRODUCT)
+
+
+def _call(k: Kernel) -> str:
+    """``name(required, option=value)``, without the options that have their default."""
+    names = {cls: name for name, cls in (OPERATIONS | registry).items()}
+    name = names.get(type(k))
+    arguments = []
+    for p in signature(type(k)).parameters.values():
+        value = getattr(k, p.name)
+        if p.default is Parameter.empty:
+            arguments.append(_value(value))
+        elif not (type(value) is type(p.default) and _same(value, p.default)):
+            arguments.append(f"{p.name}={_value(value)}")
+    inside = f"({', '.join(arguments)})" if arguments else ""
+    return f"{type(k).__name__.lower()}{inside}" if name is None else f"{name}{inside}"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and value == value
+
+
+def _value(value: Any) -> str:
+    """A parameter as text; what has none becomes a name in angle brackets."""
+    if isinstance(value, Kernel):
+        return to_text(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool) or _is_number(value):
+        return repr(value)
+    if isinstance(value, str):
+        escaped = {character: f"\\{letter}" for letter, character in ESCAPES.items() if character != "'"}
+        return '"' + "".join(escaped.get(c, c) for c in value) + '"'
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_value, value))}{',' * (len(value) == 1)})"
+    if isinstance(value, slice):
+        ends = ["" if v is None else _value(v) for v in (value.start, value.stop, value.step)]
+        return ":".join(ends if ends[2] else ends[:2])
+    if isinstance(value, Definiteness):
+        if value.is_cpd and value.order:
+            return f"CPD({value.order}{', strict=True' * value.strict})"
+        return "STRICTLY_PD" if value.strict else str(value)
+    if is_array(value):
+        return f"array({_value(host(value).tolist())})"
+    return f"<{getattr(value, '__name__', type(value).__name__)}>"
+
+
+# ---- text → kernel
+
+
+def parse(text: str) -> Kernel:
+    """The kernel that a text describes.
+
+    Parameters
+    ----------
+    text : str
+        Names of the registry in snake case with their parameters, ``+ * ** @``, numbers, ``.exp()``, ``.normalized()``,
+        ``.on(columns)``, ``.series(coefficients, radius=…)``; the module gives the grammar.
+
+    Raises
+    ------
+    ValueError
+        With the place in the text and what was expected there.
+
+    Examples
+    --------
+    >>> parse("0.5*gaussian(lengthscale=2) + linear")([[0.0]], [[2.0]]).round(4)
+    array([[0.3033]])
+    >>> parse("gausian")
+    Traceback (most recent call last):
+        ...
+    ValueError: kernel expression: unknown name 'gausian'; did you mean 'gaussian'?
+        gausian
+        ^
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"parse: text is a {type(text).__name__}, expected a string.")
+    parser = _Parser(text)
+    try:
+        kernel = parser.sum()
+    except RecursionError:
+        parser.fail("this is nested too deeply")
+    if parser.token.kind != "end":
+        parser.fail(f"expected an operator or the end, found {parser.found()}")
+    if not isinstance(kernel, Kernel):
+        parser.fail(
+            "a number or a value alone is no kernel; for a constant kernel write constant(value=2)", parser.tokens[0]
+        )
+    return kernel
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+
+
+TOKEN = re.compile(
+    r"""\s*(?:
+      (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+    | (?P<name>[^\W\d]\w*)
+    | (?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
+    | (?P<object><[^>]*>)
+    | (?P<operator>\*\*|[-+*@()\[\],=.:])
+    | (?P<end>$)
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class _Parser:
+    """One text, its tokens, and the place reached."""
+
+    def __init__(self, text: str):
+        self.text, self.at = text, 0
+        self.tokens: list[_Token] = []
+        position = 0
+        while not self.tokens or self.tokens[-1].kind != "end":
+            match = TOKEN.match(text, position)
+            if match is None:
+                start = position + len(text[position:]) - len(text[position:].lstrip())
+                stray = _Token("stray", text[start], start)
+                quote = stray.text in "\"'"
+                self.fail("this string does not end" if quote else f"cannot read {stray.text!r}", stray)
+            kind = str(match.lastgroup)
+            self.tokens.append(_Token(kind, match[kind], match.start(kind)))
+            position = match.end()
+
+    # ---- places and errors
+
+    @property
+    def token(self) -> _Token:
+        return self.tokens[self.at]
+
+    def found(self) -> str:
+        return "the end" if self.token.kind == "end" else repr(self.token.text)
+
+    def fail(self, message: str, token: _Token | None = None) -> NoReturn:
+        """Raise with the line of the text and a caret under the token."""
+        start = (token or self.token).start
+        first = self.text.rfind("\n", 0, start) + 1
+        line = self.text[first:].split("\n", 1)[0].replace("\t", " ")
+        raise ValueError(f"kernel expression: {message}\n    {line}\n    {' ' * (start - first)}^")
+
+    def take(self, *texts: str) -> _Token | None:
+        """The next token, consumed, if it is one of these operators."""
+        token = self.token
+        if token.kind != "operator" or token.text not in texts:
+            return None
+        self.at += 1
+        return token
+
+    def need(self, text: str, after: str) -> None:
+        if self.take(text) is None:
+            self.fail(f"expected {text!r} {after}, found {self.found()}")
+
+    # ---- the grammar
+
+    def sum(self) -> Any:
+        left = self.product()
+        while (token := self.take("+", "-")) is not None:
+            if token.text == "-":
+                self.fail(
+                    "a difference of kernels is no kernel in general; write + -1*… for a negative multiple", token
+                )
+            left = self.combine(left, self.product(), token)
+        return left
+
+    def product(self) -> Any:
+        left = self.signed()
+        while (token := self.take("*", "@")) is not None:
+            left = self.combine(left, self.signed(), token)
+        return left
+
+    def combine(self, left: Any, right: Any, token: _Token) -> Any:
+        """left + right, left * right or left @ right, as Python would."""
+        for value in (left, right):
+            if not isinstance(value, Kernel) and not _is_number(value):
+                self.fail(f"{token.text} joins kernels and numbers, not {_value(value)}", token)
+        if isinstance(left, Kernel) and isinstance(right, Kernel):
+            return {"+": add, "*": multiply, "@": tensor}[token.text](left, right)
+        if token.text == "@":
+            self.fail("@ joins two kernels; use * for a number", token)
+        if isinstance(left, Kernel) or isinstance(right, Kernel):
+            kernel, number = (left, right) if isinstance(left, Kernel) else (right, left)
+            return add(kernel, number) if token.text == "+" else multiply(kernel, number)
+        number = left + right if token.text == "+" else left * right
+        if isinstance(number, int) and abs(number) > LARGEST:
+            self.fail("this number is too large", token)
+        return number
+
+    def signed(self) -> Any:
+        minus = self.take("-")
+        if minus is None:
+            return self.power()
+        value = self.signed()
+        if not _is_number(value):
+            self.fail("a minus sign stands before numbers only; write -1*… for a negative multiple", minus)
+        return -value
+
+    def power(self) -> Any:
+        base = self.postfix()
+        token = self.take("**")
+        if token is None:
+            return base
+        if not isinstance(base, Kernel):
+            self.fail("** raises kernels to a power, not numbers", token)
+        place = self.token
+        exponent = self.signed()
+        if not _is_number(exponent):
+            self.fail("expected a number as exponent", place)
+        return base**exponent
+
+    def postfix(self) -> Any:
+        place = self.token
+        value = self.primary()
+        while self.take(".") is not None:
+            if not isinstance(value, Kernel):
+                self.fail("only a kernel has methods", place)
+            method = self.token
+            if method.text in ("warp", "centered"):
+                self.fail(
+                    f".{method.text}() needs a Python object, which a text cannot hold; call it in Python", method
+                )
+            if method.text not in METHODS:
+                self.fail(f"expected one of {', '.join(METHODS)} after '.'{_hint(method.text, METHODS)}", method)
+            self.at += 1
+            if self.token.text != "(":
+                self.fail(f"expected '(' after .{method.text}, found {self.found()}")
+            value = self.call(getattr(value, method.text), method)
+        return value
+
+    def primary(self) -> Any:
+        token = self.token
+        if token.kind in ("number", "string", "name"):
+            self.at += 1
+        if token.kind == "number":
+            return self.number(token)
+        if token.kind == "string":
+            return re.sub(r"\\(.)", lambda m: ESCAPES.get(m[1], m[0]), token.text[1:-1], flags=re.DOTALL)
+        if token.kind == "name":
+            return self.named(token)
+        if token.kind == "object":
+            self.fail(f"{token.text} stands for a Python object, which a text cannot hold; build this kernel in Python")
+        if self.take("[") is not None:
+            return self.items("]")[0]
+        if self.take("(") is not None:
+            values, commas = self.items(")")
+            if not values:
+                self.fail("expected a kernel between the parentheses", token)
+            return values[0] if not commas else tuple(values)
+        self.fail(f"expected a kernel or a number, found {self.found()}")
+
+    def number(self, token: _Token) -> int | float:
+        if abs(float(token.text)) > LARGEST:
+            self.fail("this number is too large", token)
+        return int(token.text) if token.text.isdecimal() else float(token.text)
+
+    def items(self, close: str) -> tuple[list[Any], int]:
+        """Values up to the closing bracket, and the number of commas between and after them."""
+        values: list[Any] = []
+        commas = 0
+        while self.take(close) is None:
+            if len(values) > commas:
+                self.need(",", f"or {close!r}")
+                commas += 1
+                continue
+            values.append(self.sum())
+        return values, commas
+
+    def named(self, token: _Token) -> Any:
+        if token.text in CONSTANTS:
+            return CONSTANTS[token.text]
+        maker = registry.get(token.text) or OPERATIONS.get(token.text) or MAKERS.get(token.text)
+        if maker is None:
+            known = [*registry, *OPERATIONS, *MAKERS, *CONSTANTS]
+            self.fail(f"unknown name {token.text!r}{_hint(token.text, known)}", token)
+        return self.call(maker, token)
+
+    def call(self, function: Function[..., Any], owner: _Token) -> Any:
+        """Read the arguments, if any, check them against the signature, and call."""
+        parameters = signature(function).parameters if function is not np.asarray else {"values": None}
+        positional: list[Any] = []
+        named: dict[str, Any] = {}
+        if self.take("(") is not None:
+            while self.take(")") is None:
+                if positional or named:
+                    self.need(",", "or ')'")
+                    if self.take(")") is not None:
+                        break
+                start, after = self.token, self.tokens[min(self.at + 1, len(self.tokens) - 1)]
+                if start.kind == "name" and after.text == "=":
+                    if start.text not in parameters:
+                        self.fail(f"{owner.text} has no parameter {start.text!r}{_hint(start.text, parameters)}", start)
+                    if start.text in named or start.text in list(parameters)[: len(positional)]:
+                        self.fail(f"{start.text} is given twice", start)
+                    self.at += 2
+                    named[start.text] = self.argument(owner)
+                    continue
+                if named:
+                    self.fail("arguments without a name come before those with one", start)
+                if len(positional) == len(parameters):
+                    self.fail(
+                        f"{owner.text} takes {len(parameters) or 'no'} argument{'s' * (len(parameters) != 1)}", start
+                    )
+                positional.append(self.argument(owner))
+        required = [name for name, p in parameters.items() if p is None or p.default is Parameter.empty]
+        missing = [name for name in required[len(positional) :] if name not in named]
+        if missing:
+            self.fail(f"{owner.text} needs {', '.join(missing)}", owner)
+        try:
+            return function(*positional, **named)
+        except (TypeError, ValueError) as error:
+            self.fail(f"{owner.text}: {error}", owner)
+
+    def argument(self, owner: _Token) -> Any:
+        """A value or, within ``on``, a slice."""
+        if owner.text != "on":
+            return self.sum()
+        ends = [None if self.token.text == ":" else self.sum()]
+        while len(ends) < 3 and self.take(":") is not None:
+            ends.append(None if self.token.text in (":", ")", ",") else self.sum())
+        if len(ends) == 1:
+            return ends[0]
+        if not all(v is None or isinstance(v, Integral) for v in ends):
+            self.fail("the ends of a slice are integers", owner)
+        return slice(*ends)
+
+
+def _hint(word: str, known: Any) -> str:
+    close = get_close_matches(word.lower(), list(known), n=1)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; known: {', '.join(known)}" if known else ""
+
+
+# ---- what estimators accept
+
+
+def as_kernel(kernel: Any) -> Kernel:
+    """A kernel, the text of one, or a function k(x, y) of two members → a kernel.
+
+    Examples
+    --------
+    >>> as_kernel("gaussian(lengthscale=2)")
+    Gaussian(lengthscale=2)
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, str):
+        return parse(kernel)
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        raise TypeError(f"kernel = {kernel.__name__} is a class; give an instance, {kernel.__name__}().")
+    if callable(kernel):
+        return registry["callable"](kernel)
+    raise TypeError(
+        f'kernel = {kernel!r} must be a Kernel, a text such as "gaussian(lengthscale=2)", or a function k(x, y).'
+    )
+
+
+SKLEARN = (
+    "linear",
+    "poly",
+    "polynomial",
+    "rbf",
+    "laplacian",
+    "sigmoid",
+    "cosine",
+    "chi2",
+    "additive_chi2",
+    "precomputed",
+)
+
+
+def from_sklearn(
+    kernel: Any,
+    *,
+    gamma: float | None = None,
+    degree: float = 3,
+    coef0: float = 1,
+    kernel_params: dict[str, Any] | None = None,
+    n_features: int,
+) -> Kernel:
+    """The kernel that scikit-learn's `KernelRidge` would use, with exactly its values, or one of ours.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable
+        scikit-learn's names (``"polynomial"`` and ``"sigmoid"`` included) take its parameters; other text goes to
+        `parse`. A function of two rows is called with `kernel_params`, a kernel of `sklearn.gaussian_process` with
+        whole matrices.
+    gamma, degree, coef0 : float
+        As in `sklearn.metrics.pairwise`; ``gamma=None`` is 1/n_features, and 1 for ``"chi2"``. A name that does not use
+        one ignores it, as in scikit-learn; a Kernel or an expression together with one is an error.
+    kernel_params : dict, optional
+        Further arguments of a function.
+    n_features : int
+        The number of columns.
+
+    Examples
+    --------
+    >>> from_sklearn("rbf", gamma=0.125, n_features=3)([[0.0]], [[2.0]]).round(4)
+    array([[0.6065]])
+    """
+    if isinstance(kernel, str) and kernel in SKLEARN:
+        return _sklearn_kernel(kernel, gamma, degree, coef0, n_features)
+    if isinstance(kernel, (Kernel, str)):
+        given = {
+            "gamma": (gamma, None),
+            "degree": (degree, 3),
+            "coef0": (coef0, 1),
+            "kernel_params": (kernel_params, None),
+        }
+        for name, (value, default) in given.items():
+            if value != default:
+                raise ValueError(
+                    f"{name} = {value!r} has no meaning for kernel = {str(kernel)!r}, which carries its own "
+                    f"parameters; leave {name} at {default}."
+                )
+        return as_kernel(kernel)
+    if callable(kernel) and not isinstance(kernel, type):
+        from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
+
+        if isinstance(kernel, GaussianProcessKernel):
+            return registry["callable"](kernel, pairwise=False)
+        return as_kernel(partial(kernel, **kernel_params) if kernel_params else kernel)
+    return as_kernel(kernel)
+
+
+def _sklearn_kernel(name: str, gamma: float | None, degree: float, coef0: float, n_features: int) -> Kernel:
+    if name in ("linear", "cosine", "precomputed"):
+        return registry[name]()
+    if name == "additive_chi2":
+        return registry["additive_chi_squared"](negative=True)
+    if name == "chi2":
+        return registry["chi_squared"](gamma=1.0 if gamma is None else gamma)
+    gamma = 1.0 / n_features if gamma is None else gamma
+    if name == "sigmoid":
+        return registry["sigmoid"](scale=gamma, offset=coef0)
+    if name in ("poly", "polynomial"):
+        return registry["polynomial"](degree=degree, scale=gamma, offset=coef0)
+    if gamma == 0:
+        return Constant(1.0)
+    return (
+        registry["gaussian"].from_gamma(gamma)
+        if name == "rbf"
+        else registry["laplace"](lengthscale=1.0 / gamma, norm=1)
+    )

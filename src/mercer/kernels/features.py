@@ -1,0 +1,423 @@
+"""Kernels from explicit features, k(x, y) = ⟨φ(x), φ(y)⟩: the user's φ, eigenfunctions, Fourier modes, wavelets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, reduce
+from math import pi, sqrt
+from operator import mul
+from typing import Any
+
+import numpy as np
+
+from .._array import apply_host, host, is_array, is_sparse, like, namespace, product_transposed, row_products
+from .._errors import check_number, optional, where
+from ..domains import Anything, Domain, Vectors
+from ._base import Kernel, register
+from ._definiteness import PD, Definiteness
+
+HAAR = ("haar", "db1")
+DEPTH = 10  # wavelets are tabulated at the multiples of 2**-DEPTH, and linear in between
+
+
+def _checked(values: Any, n: int, owner: object, function: Any) -> Any:
+    """What a user's function returned, as an (n, p) array of finite floating numbers, or one clear sentence."""
+    name = getattr(function, "__name__", repr(function))
+    if not is_array(values) and not is_sparse(values):
+        raise TypeError(
+            f"{where(owner)}: {name} returned a {type(values).__name__}; it must return an array of shape (n, p)."
+        )
+    if len(values.shape) != 2 or values.shape[0] != n or values.shape[1] == 0:
+        raise ValueError(
+            f"{where(owner)}: {name} returned shape {tuple(values.shape)} for {n} samples; expected ({n}, p), p >= 1."
+        )
+    xp = namespace(values)
+    if xp.isdtype(values.dtype, "complex floating"):
+        raise ValueError(f"{where(owner)}: {name} returned complex values; return real and imaginary parts as columns.")
+    if not xp.isdtype(values.dtype, "real floating"):
+        values = values.astype(np.float64) if is_sparse(values) else xp.astype(values, xp.float64)
+    entries = values.data if is_sparse(values) else values
+    if not bool(xp.all(xp.isfinite(entries))):
+        raise ValueError(f"{where(owner)}: {name} returned NaN or infinity; restrict it to samples where it is finite.")
+    return values
+
+
+class _Explicit(Kernel):
+    """Base of the kernels that are given by their features."""
+
+    abilities = ("feature_map",)
+
+    def features(self, X: Any) -> Any:
+        """φ of a checked collection: an (n, p) array, dense or CSR."""
+        raise NotImplementedError
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        Z = self.features(X)
+        return product_transposed(Z, Z if Y is None else self.features(Y))
+
+    def evaluate_diag(self, X: Any) -> Any:
+        Z = self.features(X)
+        return row_products(Z, Z)
+
+    def feature_map(self, X: Any) -> Any:
+        """The (n, p) array of features, dense."""
+        X, _ = self.check_arguments(X)
+        Z = self.features(X)
+        return Z.toarray() if is_sparse(Z) else Z
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        return PD
+
+
+class _Coordinatewise(_Explicit):
+    """A product over coordinates of one kernel with features `modes` of a single coordinate."""
+
+    def modes(self, x: Any) -> Any:
+        """The (n, p) features of one column."""
+        raise NotImplementedError
+
+    def _columns(self, X: Any) -> list[Any]:
+        return [self.modes(X[:, j]) for j in range(X.shape[1])]
+
+    def features(self, X: Any) -> Any:
+        """All products of one feature of each coordinate: p**d columns."""
+        parts = self._columns(X)
+        Z = parts[0]
+        for W in parts[1:]:
+            Z = namespace(Z).reshape(Z[:, :, None] * W[:, None, :], (Z.shape[0], Z.shape[1] * W.shape[1]))
+        return Z
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        Z = self._columns(X)
+        W = Z if Y is None else self._columns(Y)
+        return reduce(mul, (product_transposed(a, b) for a, b in zip(Z, W, strict=True)))
+
+    def evaluate_diag(self, X: Any) -> Any:
+        return reduce(mul, (row_products(Z, Z) for Z in self._columns(X)))
+
+
+@register
+class Features(_Explicit):
+    r"""Kernel of the user's own features.
+
+    .. math:: k(x, y) = \langle f(x), f(y) \rangle
+
+    Parameters
+    ----------
+    function : callable
+        Maps a whole collection of n samples, as it was given, to an (n, p) array or CSR matrix of finite numbers. A
+        named function (no lambda) keeps the kernel picklable.
+
+    Notes
+    -----
+    Positive definite whatever f is. Its space is the functions wᵀf(x), with the smallest ‖w‖ as norm; a Gram matrix has
+    rank at most p and costs O(nmp).
+
+    References
+    ----------
+    Schölkopf, Smola, *Learning with Kernels* (2002), section 2.2.
+
+    Examples
+    --------
+    >>> def lengths(words):
+    ...     return np.array([[1.0, len(word)] for word in words])
+    >>> Features(lengths)(["a", "kernel"])
+    array([[ 2.,  7.],
+           [ 7., 37.]])
+    """
+
+    domain: Domain = Anything()
+
+    def __init__(self, function: Callable[[Any], Any]):
+        self.function = function
+
+    def validate(self) -> None:
+        if not callable(self.function):
+            raise TypeError(
+                f"Features: function = {self.function!r} must be callable, from n samples to an (n, p) array."
+            )
+
+    def features(self, X: Any) -> Any:
+        return _checked(self.function(X), self.domain.size(X), self, self.function)
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [cls(_square), cls(_bump)]
+
+
+def _square(X: Any) -> Any:
+    return X * X
+
+
+def _bump(X: Any) -> Any:
+    return namespace(X).exp(-(X**2))
+
+
+@register
+class MercerSeries(_Explicit):
+    r"""Kernel of a prescribed Mercer expansion.
+
+    .. math:: k(x, y) = \sum_j \lambda_j \psi_j(x) \psi_j(y)
+
+    Parameters
+    ----------
+    eigenvalues : sequence of float >= 0
+        λ. Raising λⱼ makes the direction ψⱼ cheaper: f = Σ cⱼψⱼ has ‖f‖² = Σ cⱼ²/λⱼ for linearly independent ψⱼ.
+    eigenfunctions : callable or list of callables
+        One function from a collection of n samples to the (n, p) array of ψⱼ(xᵢ), or p functions to n values each.
+
+    Notes
+    -----
+    Positive definite whatever the functions are; they are the eigenfunctions of the kernel's integral operator where
+    they are orthonormal with respect to its measure. The feature map is √λⱼ ψⱼ.
+
+    References
+    ----------
+    Steinwart, Christmann, *Support Vector Machines* (2008), theorems 4.49 and 4.51.
+
+    Examples
+    --------
+    >>> k = MercerSeries([1.0, 0.25], [np.ones_like, np.sin])
+    >>> k(np.array([0.0, np.pi / 2]))
+    array([[1.  , 1.  ],
+           [1.  , 1.25]])
+    """
+
+    domain: Domain = Anything()
+
+    def __init__(self, eigenvalues: Any, eigenfunctions: Callable[[Any], Any] | Sequence[Callable[[Any], Any]]):
+        self.eigenvalues, self.eigenfunctions = eigenvalues, eigenfunctions
+
+    def validate(self) -> None:
+        if len(self.eigenvalues) == 0:
+            raise ValueError("MercerSeries: eigenvalues is empty; give at least one.")
+        for j, value in enumerate(host(self.eigenvalues).tolist()):
+            check_number(self, f"eigenvalues[{j}]", value, at_least=0)
+        functions: Any = self.eigenfunctions
+        if callable(functions):
+            return
+        if not isinstance(functions, (list, tuple)) or not all(callable(psi) for psi in functions):
+            raise TypeError(f"MercerSeries: eigenfunctions = {functions!r} must be a function or a list of functions.")
+        if len(functions) != len(self.eigenvalues):
+            raise ValueError(
+                f"MercerSeries: {len(self.eigenvalues)} eigenvalues and {len(functions)} eigenfunctions; "
+                "give one eigenvalue per function."
+            )
+
+    def features(self, X: Any) -> Any:
+        n, p = self.domain.size(X), len(self.eigenvalues)
+        if callable(self.eigenfunctions):
+            values = _checked(self.eigenfunctions(X), n, self, self.eigenfunctions)
+            if values.shape[1] != p:
+                raise ValueError(
+                    f"MercerSeries: {p} eigenvalues, but eigenfunctions returned {values.shape[1]} columns."
+                )
+        else:
+            columns = []
+            for psi in self.eigenfunctions:
+                column = psi(X)
+                column = column[:, None] if is_array(column) and column.ndim == 1 else column
+                if is_array(column) and tuple(column.shape) != (n, 1):
+                    name = getattr(psi, "__name__", repr(psi))
+                    raise ValueError(f"MercerSeries: {name} returned shape {tuple(column.shape)}; expected {n} values.")
+                columns.append(_checked(column, n, self, psi))
+            values = namespace(*columns).concat(columns, axis=1)
+        root = np.sqrt(host(self.eigenvalues).astype(np.float64))
+        return values.multiply(root[None, :]).tocsr() if is_sparse(values) else values * like(root, values)
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [cls([1.0, 0.5, 0.0], _square), cls(np.array([2.0, 0.1]), [_first, _product])]
+
+
+def _first(X: Any) -> Any:
+    return X[:, 0]
+
+
+def _product(X: Any) -> Any:
+    return X[:, 0] * X[:, 1]
+
+
+@register
+class Fourier(_Coordinatewise):
+    r"""Truncated Fourier series with weights that decay like those of a Sobolev space of periodic functions.
+
+    .. math:: k(x, y) = \prod_i \sum_{j=0}^{n} (1 + j)^{-2s} \cos\frac{2\pi j (x_i - y_i)}{p}
+
+    Parameters
+    ----------
+    period : float > 0
+        p.
+    decay : float >= 0
+        s. Raising it damps high frequencies: smoother functions. 0 gives all frequencies the same weight, which is
+        Dirichlet's kernel.
+    n : int >= 0
+        Highest frequency; a coordinate has 2n + 1 features.
+
+    Notes
+    -----
+    Positive definite. In one dimension its space is the trigonometric polynomials of degree n with
+    ‖f‖² = Σⱼ (1 + j)²ˢ (aⱼ² + bⱼ²), aⱼ and bⱼ the coefficients of cos and sin: for n → ∞ the Sobolev space of order s.
+    Coordinates multiply, as in `Periodic`; for a sum write ``k.on(0) + k.on(1)``. A matrix costs O(nmd) times 2n + 1;
+    the explicit feature map has (2n + 1)**d columns.
+
+    References
+    ----------
+    Wahba, *Spline Models for Observational Data* (1990), section 2.1.
+
+    Examples
+    --------
+    >>> Fourier(period=1.0, decay=0.0, n=2)([[0.0]], [[0.5]])
+    array([[1.]])
+    """
+
+    domain = Vectors()
+
+    def __init__(self, period: float = 1.0, decay: float = 1.0, n: int = 10):
+        self.period, self.decay, self.n = period, decay, n
+
+    def validate(self) -> None:
+        check_number(self, "period", self.period, above=0)
+        check_number(self, "decay", self.decay, at_least=0)
+        check_number(self, "n", self.n, at_least=0, integer=True)
+
+    def modes(self, x: Any) -> Any:
+        xp = namespace(x)
+        j = np.arange(self.n + 1)
+        weights = like((1.0 + j) ** -self.decay, x)
+        turns = x / self.period
+        # the sine of a large angle is lost to rounding, so whole periods are taken off first
+        angles = (2 * pi) * (turns - xp.floor(turns))[:, None] * like(j, x)
+        return xp.concat([weights * xp.cos(angles), weights[1:] * xp.sin(angles[:, 1:])], axis=1)
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [cls(period=3.0, decay=1.0, n=3), cls(period=0.7, decay=0.0, n=2)]
+
+
+@register
+class Wavelet(_Coordinatewise):
+    r"""Kernel of prescribed wavelet features on the unit cube.
+
+    .. math:: k(x, y) = \prod_i \Big( \sum_k \varphi_k(x_i) \varphi_k(y_i)
+              + \sum_{j=0}^{J-1} 2^{-2js} \sum_k \psi_{jk}(x_i) \psi_{jk}(y_i) \Big)
+
+    with :math:`\varphi_k(x) = \varphi(x - k)` and :math:`\psi_{jk}(x) = 2^{j/2} \psi(2^j x - k)`, over all shifts k
+    whose support meets [0, 1].
+
+    Parameters
+    ----------
+    family : str
+        "haar" (also called "db1"), or another orthogonal family of PyWavelets ("db2", "sym4", "coif1", …; needs the
+        extra `wavelets`). Longer filters are smoother.
+    levels : int >= 0
+        J, the number of scales; the finest wavelets have width of the order of 2**(1 − J).
+    smoothness : float >= 0
+        s. Raising it damps the fine scales: with enough regularity of ψ and J → ∞ the space is the Sobolev space of
+        order s.
+
+    Notes
+    -----
+    Positive definite; coordinates, all in [0, 1], multiply. Haar is computed in closed form, on intervals closed to the
+    left (the last one on both sides), and has 2**levels features a coordinate. The others are exact at the multiples of
+    2⁻¹⁰, through the refinement equation, and linear in between; they go through the host. Restriction to [0, 1] makes
+    the functions at its ends not orthogonal.
+
+    References
+    ----------
+    Daubechies, *Ten Lectures on Wavelets* (1992), sections 6.5 and 9.2; Amato, Antoniadis, Pensky, *Wavelet kernel
+    penalized estimation for non-equispaced design regression* (2006).
+
+    Examples
+    --------
+    >>> Wavelet("haar", levels=1)([[0.1], [0.3], [0.8]])
+    array([[2., 2., 0.],
+           [2., 2., 0.],
+           [0., 0., 2.]])
+    """
+
+    domain = Vectors(lower=0.0, upper=1.0)
+
+    def __init__(self, family: str = "haar", levels: int = 4, smoothness: float = 1.0):
+        self.family, self.levels, self.smoothness = family, levels, smoothness
+
+    def validate(self) -> None:
+        check_number(self, "levels", self.levels, at_least=0, integer=True)
+        check_number(self, "smoothness", self.smoothness, at_least=0)
+        if self.family not in HAAR:
+            _filter(self.family)
+
+    def modes(self, x: Any) -> Any:
+        scales = [2.0 ** (j * (0.5 - self.smoothness)) for j in range(self.levels)]
+        xp = namespace(x)
+        if self.family in HAAR:
+            parts = [xp.ones_like(x)[:, None], *(_haar(x, j) * c for j, c in enumerate(scales))]
+        else:
+            support = len(_filter(self.family)) - 1
+            parts = [_shifted(self.family, 0, x, 1 - support, 1)]
+            parts += [_shifted(self.family, 1, 2**j * x, 1 - support, 2**j) * c for j, c in enumerate(scales)]
+        return xp.concat(parts, axis=1)
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [cls("haar", 3), cls("haar", 2, 0.25)]
+
+
+def _haar(x: Any, level: int) -> Any:
+    """ψ(2ʲx − k) for k = 0 … 2ʲ − 1: 1 on the left half of each cell, −1 on the right."""
+    xp = namespace(x)
+    t = 2**level * x
+    cell = xp.clip(xp.floor(t), 0, 2**level - 1)
+    sign = xp.where(t - cell < 0.5, xp.ones_like(t), -xp.ones_like(t))
+    inside = cell[:, None] == like(np.arange(2**level), x)
+    return xp.where(inside, sign[:, None], xp.zeros_like(sign)[:, None])
+
+
+def _shifted(family: str, which: int, t: Any, first: int, stop: int) -> Any:
+    """φ (which = 0) or ψ (1) at t − k for the shifts k = first … stop − 1."""
+    table = _tabulated(family)
+    grid = np.arange(len(table[0])) * 2.0**-DEPTH
+    shifts = like(np.arange(first, stop), t)
+    return apply_host(lambda u: np.interp(u, grid, table[which], left=0.0, right=0.0), t[:, None] - shifts)
+
+
+@cache
+def _filter(family: str) -> np.ndarray:
+    """The low-pass filter h of an orthogonal family, with Σ h = √2."""
+    pywt = optional("pywt", "wavelets", f"Wavelet(family={family!r})")
+    # "dmey" is a truncated filter, for which the refinement equation has no solution
+    discrete = [name for name in pywt.wavelist(kind="discrete") if name != "dmey" and name not in HAAR]
+    known = [name for name in discrete if pywt.Wavelet(name).orthogonal]
+    if family not in known:
+        raise ValueError(
+            f"Wavelet: family = {family!r} is unknown; choose haar, db2 … db38, sym2 … sym20 or coif1 … coif17."
+        )
+    return np.asarray(pywt.Wavelet(family).rec_lo)
+
+
+@cache
+def _tabulated(family: str) -> tuple[np.ndarray, np.ndarray]:
+    """φ and ψ at the multiples of 2**-DEPTH in their support [0, N].
+
+    φ(x) = √2 Σ_k h_k φ(2x − k): at the integers φ is the eigenvector of the matrix (√2 h_{2i−k})ᵢₖ for the eigenvalue 1
+    with sum 1, and each finer level follows from the one before (Daubechies, section 6.5).
+    """
+    h = _filter(family)
+    N = len(h) - 1
+    lag = 2 * np.arange(N + 1)[:, None] - np.arange(N + 1)[None, :]
+    A = sqrt(2) * np.where((lag >= 0) & (lag <= N), h[np.clip(lag, 0, N)], 0.0)
+    system = np.vstack([A - np.eye(N + 1), np.ones(N + 1)])
+    phi = np.linalg.lstsq(system, np.eye(N + 2)[-1], rcond=None)[0]
+    for level in range(DEPTH):
+        phi = _refined(h, phi, 2**level)
+    mirrored = h[::-1] * (-1.0) ** np.arange(N + 1)
+    return phi, _refined(mirrored, phi, 2**DEPTH)[::2]
+
+
+def _refined(h: np.ndarray, phi: np.ndarray, per_unit: int) -> np.ndarray:
+    """√2 Σ_k h_k φ(2x − k) on a grid twice as fine, from φ on a grid with `per_unit` points a unit."""
+    fine = np.zeros(2 * len(phi) - 1)
+    for k, weight in enumerate(h):
+        start = k * per_unit
+        fine[start : start + len(phi)] += sqrt(2) * weight * phi
+    return fine

@@ -1,0 +1,91 @@
+"""The log kernel."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from .._errors import check_number
+from ._base import register
+from ._definiteness import CPD, INDEFINITE, UNKNOWN, Definiteness
+from ._limits import power, power_log
+from ._radial import Radial
+
+
+@register
+class Log(Radial):
+    r"""Log kernel, conditionally positive definite of order 1 for 0 < p ≤ 2.
+
+    .. math:: k(x, y) = -\log\left(1 + \left(\frac{\|x - y\|}{\ell}\right)^p\right)
+
+    Parameters
+    ----------
+    degree : float > 0
+        p. Raising it makes functions smoother near the centres.
+    lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
+        ℓ, the distance at which the kernel turns from the power to the logarithm. A word is replaced by its value on
+        the training data.
+
+    Notes
+    -----
+    For 0 < p ≤ 2, strictly CPD(1) in every dimension: −log(1 + u) = ∫₀^∞ e⁻ᵗ(e^{−tu} − 1)/t dt, where exp(−t‖x − y‖ᵖ)
+    is strictly positive definite. For p > 2 it is not CPD(1), as exp(k) would be a positive definite function without
+    curvature at 0. Near 0 it is −‖x − y‖ᵖ, so it is INDEFINITE, of no order, where that is strictly negative: for
+    even ⌈p/2⌉ and p no even integer (2 < p < 4). Of other p nothing is claimed. `gradient_x` exists for p > 1,
+    `mixed_xy` for p ≥ 2. A matrix costs O(nmd).
+
+    References
+    ----------
+    Boughorbel, Tarel, Boujemaa, *Conditionally positive definite kernels for SVM based image recognition* (2005).
+    Berg, Christensen, Ressel, *Harmonic Analysis on Semigroups* (1984), corollary 3.2.10.
+
+    Examples
+    --------
+    >>> Log(degree=1.0)([[0.0]], [[np.e - 1]])
+    array([[-1.]])
+    >>> [Log(p).definiteness for p in (2, 3, 4)]
+    [strictly CPD(1), INDEFINITE, UNKNOWN]
+    """
+
+    abilities = ("gradient_x", "mixed_xy", "gradient_theta")
+
+    def __init__(self, degree: float = 2.0, lengthscale: Any = 1.0):
+        self.degree, self.lengthscale = degree, lengthscale
+
+    def validate(self) -> None:
+        super().validate()
+        check_number(self, "degree", self.degree, above=0)
+
+    @property
+    def provides(self) -> frozenset[str]:
+        smooth = (("gradient_x", self.degree > 1), ("mixed_xy", self.degree >= 2))
+        return frozenset(self.abilities) - {ability for ability, has in smooth if not has}
+
+    def profile(self, s: Any, xp: Any) -> Any:
+        return 0.0 - xp.log1p(power(s, self.degree / 2, xp))  # a plain minus would make k(x, x) = −0
+
+    def slope(self, s: Any, xp: Any) -> Any:
+        p = self.degree / 2
+        return -p * power(s, p - 1, xp) / (1 + power(s, p, xp))
+
+    def curvature(self, s: Any, xp: Any) -> Any:
+        p = self.degree / 2
+        return -p * (p - 1) * power(s, p - 2, xp) / (1 + power(s, p, xp)) + self.slope(s, xp) ** 2
+
+    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+        """∂k/∂lengthscale as for every radial kernel, and ∂k/∂degree = −rᵖ log r / (1 + rᵖ)."""
+        xp, s, _, _ = self._pieces(X, Y)
+        p = self.degree / 2
+        return {**super().gradient_theta(X, Y), "degree": -0.5 * power_log(s, p, xp) / (1 + power(s, p, xp))}
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        if self.degree <= 2:
+            return CPD(1, strict=True)
+        m = ceil(self.degree / 2)
+        return INDEFINITE if m % 2 == 0 and self.degree != 2 * m else UNKNOWN
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [cls(p, 0.8) for p in (0.5, 1.0, 1.5, 2.0, 3.0, 4)] + [cls(1.5, np.array([0.5, 1.0, 2.0]))]

@@ -1,0 +1,157 @@
+"""The polynomial kernel."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations_with_replacement
+from math import comb, factorial, prod
+from typing import Any
+
+import numpy as np
+
+from .._array import is_sparse, like
+from .._errors import check_number
+from ..basis import Polynomials
+from ._base import register
+from ._definiteness import INDEFINITE, PD, UNKNOWN, Definiteness
+from ._dot import DotProduct
+
+
+@register
+class Polynomial(DotProduct):
+    r"""Polynomial kernel.
+
+    .. math:: k(x, y) = (a\, x^\top y + c)^p
+
+    Parameters
+    ----------
+    degree : float > 0
+        p. Raising it adds interactions of more features. A degree that is no integer needs a xᵀy + c ≥ 0 on the data.
+    scale : float
+        a. Raising it gives weight to the monomials of high degree.
+    offset : float
+        c. Raising it gives weight to the monomials of low degree; 0 leaves those of degree p alone.
+
+    Notes
+    -----
+    With an integer degree, k(x, y) = Σ_α w_α x^α y^α over the monomials of degree at most p, with
+    w_α = (p choose |α|) a^|α| c^(p−|α|) (|α| choose α). Monomials are linearly independent, so k is positive definite
+    exactly if no w_α is negative: a ≥ 0 and c ≥ 0 (or a ≤ 0, c ≤ 0 and p even), and INDEFINITE otherwise. Then
+    f = Σ c_α x^α has ‖f‖² = Σ c_α²/w_α; it is never strict, for a Gram matrix has rank at most (d + p choose p).
+
+    With another degree the power series of (at + c)^p has a negative coefficient, say the n-th; points near 0 with
+    weights that annihilate the polynomials of degree < n make the quadratic form negative, so for c > 0 k is INDEFINITE.
+    So it is for c = 0 and d > 1 (points near (1, 0, …, 0)), and for c < 0 < a (k(x, x) = 0 at a point where k(x, 2x) ≠ 0).
+
+    A matrix costs O(nmd); a CSR matrix stays sparse.
+
+    References
+    ----------
+    Schölkopf, Smola, *Learning with Kernels* (2002), proposition 2.1 and section 2.3; FitzGerald, Horn, *On fractional
+    Hadamard powers of positive definite matrices* (1977), theorem 2.2.
+
+    Examples
+    --------
+    >>> Polynomial(degree=2)([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[144.]])
+    >>> Polynomial(degree=2).feature_map([[1.0, 2.0]]).round(4)
+    array([[1.    , 1.4142, 2.8284, 1.    , 2.8284, 4.    ]])
+    >>> Polynomial(degree=2, offset=-1.0).definiteness
+    INDEFINITE
+    """
+
+    def __init__(self, degree: float = 3, scale: float = 1.0, offset: float = 1.0):
+        self.degree, self.scale, self.offset = degree, scale, offset
+
+    def validate(self) -> None:
+        check_number(self, "degree", self.degree, above=0)
+        check_number(self, "scale", self.scale)
+        check_number(self, "offset", self.offset)
+
+    @property
+    def _is_integer(self) -> bool:
+        return float(self.degree).is_integer()
+
+    @property
+    def provides(self) -> frozenset[str]:
+        if self._is_integer:
+            feature_map = {"feature_map"} if self.definiteness.is_pd else set()
+            return frozenset({"gradient_x", "mixed_xy", "gradient_theta"} | feature_map)
+        # (·)^p has a derivative at 0 for p > 1 only, and a second one for p > 2
+        once = {"gradient_x", "gradient_theta"} if self.degree > 1 else set()
+        return frozenset(once | ({"mixed_xy"} if self.degree > 2 else set()))
+
+    def _power(self, t: Any, lowered: int, xp: Any) -> Any:
+        """The derivative of order `lowered` of b^p at b = at + c."""
+        base = float(self.scale) * t + float(self.offset)
+        p = int(self.degree) if self._is_integer else float(self.degree)
+        if not self._is_integer and bool(xp.any(base < 0)):
+            raise ValueError(
+                f"Polynomial: degree = {self.degree!r} is not an integer, but scale·xᵀy + offset takes the negative value "
+                f"{float(xp.min(base)):g} on these data; raise the offset or round the degree."
+            )
+        factor = prod(p - i for i in range(lowered))
+        if factor == 0:
+            return xp.zeros_like(base)
+        return base ** (p - lowered) if factor == 1 else float(factor) * base ** (p - lowered)
+
+    def profile(self, t: Any, xp: Any) -> Any:
+        return self._power(t, 0, xp)
+
+    def slope(self, t: Any, xp: Any) -> Any:
+        return float(self.scale) * self._power(t, 1, xp)
+
+    def curvature(self, t: Any, xp: Any) -> Any:
+        return float(self.scale) ** 2 * self._power(t, 2, xp)
+
+    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
+        self.require("gradient_x")
+        return super().gradient_x(X, Y)
+
+    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+        """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
+        self.require("mixed_xy")
+        return super().mixed_xy(X, Y)
+
+    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+        """∂k/∂scale = p b^(p−1) xᵀy and ∂k/∂offset = p b^(p−1), with b = a xᵀy + c."""
+        self.require("gradient_theta")
+        xp, _, _, t = self._dense(X, Y)
+        slope = self._power(t, 1, xp)
+        return {"scale": slope * t, "offset": slope}
+
+    def monomial_weights(self, dimension: int) -> np.ndarray:
+        """w_α, with k(x, y) = Σ_α w_α x^α y^α, in the order of ``mercer.basis.Polynomials(degree)``."""
+        p, a, c = int(self.degree), float(self.scale), float(self.offset)
+        weights = []
+        for n in range(p + 1):
+            of_degree = comb(p, n) * a**n * c ** (p - n) * factorial(n)
+            for factors in combinations_with_replacement(range(dimension), n):
+                weights.append(of_degree / prod(map(factorial, Counter(factors).values())))
+        return np.array(weights)
+
+    def feature_map(self, X: Any) -> Any:
+        """√w_α x^α over the (d + p choose p) monomials, in the order of ``mercer.basis.Polynomials(degree)``."""
+        self.require("feature_map")
+        X, _ = self.check_arguments(X)
+        X = X.toarray() if is_sparse(X) else X
+        return Polynomials(int(self.degree))(X) * like(np.sqrt(self.monomial_weights(X.shape[1])), X)
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        a, c = self.scale, self.offset
+        if self._is_integer:
+            return PD if (a >= 0 and c >= 0) or (a <= 0 and c <= 0 and self.degree % 2 == 0) else INDEFINITE
+        proven = (c > 0 and a != 0) or (a > 0 and (c != 0 or dimension != 1))
+        return INDEFINITE if proven else UNKNOWN
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [
+            cls(),
+            cls(1, 2.0, 0.5),
+            cls(2, 0.5, 0.0),
+            cls(2, -1.0, -0.5),
+            cls(3, 0.5, -1.0),
+            cls(2.5, 0.05, 3.0),
+        ]

@@ -1,0 +1,92 @@
+"""The power kernel, minus a power of the distance."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from .._errors import check_number
+from ._base import register
+from ._definiteness import CPD, INDEFINITE, Definiteness
+from ._limits import power, power_log
+from ._radial import Radial
+
+
+@register
+class Power(Radial):
+    r"""Power kernel, conditionally positive definite of order 1 for 0 < p ≤ 2.
+
+    .. math:: k(x, y) = -\left(\frac{\|x - y\|}{\ell}\right)^p
+
+    Parameters
+    ----------
+    degree : float > 0
+        p. Raising it makes functions smoother and far points count more; p = 1 is the kernel of the energy distance.
+    lengthscale : float > 0, array of shape (d,), array of shape (d, d), or {"median", "scale", "sigest"}
+        One number only scales the kernel; one per feature or a matrix changes the geometry. A word is replaced by its
+        value on the training data.
+
+    Notes
+    -----
+    With m = ⌈p/2⌉, (−1)ᵐ‖x − y‖ᵖ is strictly CPD(m) in every dimension unless p is an even integer. So −‖x − y‖ᵖ is
+    strictly CPD(m) for odd m (CPD(1) for 0 < p < 2, CPD(3) for 4 < p < 6) and INDEFINITE, of no order, for even m (2
+    < p < 4). For p = 2m, the quadratic form on coefficients that annihilate degrees < m is (−1)ᵐ⁺¹ times a sum of
+    squares of moments of degree m: −‖x − y‖²ᵐ is CPD(m) for odd m; for even m it is CPD(m + 1), where the form
+    vanishes; never strictly. `gradient_x` exists for p > 1, `mixed_xy` for p ≥ 2. A matrix costs O(nmd).
+
+    References
+    ----------
+    Wendland, *Scattered Data Approximation* (2005), section 8.3. Berg, Christensen, Ressel, *Harmonic Analysis on
+    Semigroups* (1984), corollary 3.2.10 (p ≤ 2). Székely, Rizzo, *Energy statistics* (2013), section 2 (p = 1).
+
+    Examples
+    --------
+    >>> Power(1.0)([[0.0], [3.0]])
+    array([[ 0., -3.],
+           [-3.,  0.]])
+    >>> [Power(p).definiteness for p in (1, 2, 3, 5)]
+    [strictly CPD(1), CPD(1), INDEFINITE, strictly CPD(3)]
+    """
+
+    abilities = ("gradient_x", "mixed_xy", "gradient_theta")
+
+    def __init__(self, degree: float = 1.0, lengthscale: Any = 1.0):
+        self.degree, self.lengthscale = degree, lengthscale
+
+    def validate(self) -> None:
+        super().validate()
+        check_number(self, "degree", self.degree, above=0)
+
+    @property
+    def provides(self) -> frozenset[str]:
+        smooth = (("gradient_x", self.degree > 1), ("mixed_xy", self.degree >= 2))
+        return frozenset(self.abilities) - {ability for ability, has in smooth if not has}
+
+    def profile(self, s: Any, xp: Any) -> Any:
+        return 0.0 - power(s, self.degree / 2, xp)  # a plain minus would make k(x, x) = −0
+
+    def slope(self, s: Any, xp: Any) -> Any:
+        p = self.degree / 2
+        return -p * power(s, p - 1, xp)
+
+    def curvature(self, s: Any, xp: Any) -> Any:
+        p = self.degree / 2
+        return -p * (p - 1) * power(s, p - 2, xp)
+
+    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+        """∂k/∂lengthscale as for every radial kernel, and ∂k/∂degree = −rᵖ log r."""
+        xp, s, _, _ = self._pieces(X, Y)
+        return {**super().gradient_theta(X, Y), "degree": -0.5 * power_log(s, self.degree / 2, xp)}
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        m = ceil(self.degree / 2)
+        if self.degree == 2 * m:
+            return CPD(m if m % 2 else m + 1)
+        return CPD(m, strict=True) if m % 2 else INDEFINITE
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        each = np.array([0.5, 1.0, 2.0])
+        return [cls(p, 1.5) for p in (0.5, 1.0, 1.5, 2.0, 3.0, 4, 5.0)] + [cls(1.5, each)]

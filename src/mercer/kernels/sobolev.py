@@ -1,0 +1,97 @@
+"""The reproducing kernel of the Sobolev space behind the smoothing spline."""
+
+from __future__ import annotations
+
+from math import comb, factorial
+from typing import Any
+
+from .._errors import check_number
+from ..domains import Vectors
+from ._base import register
+from ._coordinates import ProductOverCoordinates
+from ._definiteness import PD, Definiteness
+
+
+def truncated_powers(p: int, q: int, x: Any, y: Any, xp: Any) -> Any:
+    """∫₀^∞ (x − u)₊ᵖ (y − u)₊^q du for x, y ≥ 0.
+
+    With a = min(x, y), v = a − u and the binomial theorem for the larger argument, a sum of non-negative terms.
+    """
+    a, gap = xp.minimum(x, y), xp.abs(x - y)
+
+    def larger(p: int, q: int) -> Any:  # Σᵢ (p choose i) gap^{p−i} a^{i+q+1} / (i + q + 1), p the larger one's power
+        power = a ** (q + 1)
+        value = power * (1.0 / (q + 1))
+        for i in range(1, p + 1):
+            power = power * a
+            value = value * gap + power * (comb(p, i) / (i + q + 1))
+        return value
+
+    return larger(p, q) if p == q else xp.where(x > y, larger(p, q), larger(q, p))
+
+
+@register
+class Sobolev(ProductOverCoordinates):
+    r"""Sobolev kernel of order m, whose minimum-norm functions are splines of degree 2m − 1.
+
+    .. math:: k(x, y) = \prod_{k=1}^d \int_0^\infty
+              \frac{(x_k - u)_+^{m-1}}{(m-1)!} \, \frac{(y_k - u)_+^{m-1}}{(m-1)!} \, du, \qquad x, y \ge 0
+
+    Parameters
+    ----------
+    order : int >= 1
+        m. Functions have m − 1 continuous derivatives and an m-th in L²; raising it makes them smoother.
+
+    Notes
+    -----
+    For d = 1 its space is {f : f(0) = f′(0) = … = f^(m−1)(0) = 0}, with ‖f‖² = ∫ f^(m)(u)² du. Together with unpenalised
+    polynomials of degree < m it gives the smoothing spline exactly: cubic and natural for m = 2. ``Sobolev(1)`` is
+    ``Brownian``. For d > 1 it is the tensor product, with ‖f‖² the squared integral of ∂^{dm}f/∂x₁ᵐ…∂x_dᵐ, and f = 0
+    wherever a coordinate is 0; an additive model is ``Sobolev(m).on(0) + Sobolev(m).on(1) + …``.
+
+    Wahba states it on [0, 1]; the formula holds for all x ≥ 0, and there is no upper bound here. Shift data so that they
+    start at 0: with the unpenalised polynomials, the fit does not depend on the shift. Positive definite as an
+    integral of products; not strictly, as k(x, x) = 0 at 0. The closed form is a polynomial in min(x, y) and |x − y|
+    with non-negative coefficients, so it loses no digits. A matrix costs O(nmd · order).
+
+    References
+    ----------
+    Wahba, *Spline Models for Observational Data* (1990), section 1.2.
+
+    Examples
+    --------
+    >>> Sobolev(order=2)([[1.0]], [[1.0], [3.0]]).round(4)
+    array([[0.3333, 1.3333]])
+    """
+
+    domain = Vectors(lower=0.0)
+
+    def __init__(self, order: int = 2):
+        self.order = order
+
+    def validate(self) -> None:
+        check_number(self, "order", self.order, at_least=1, integer=True)
+
+    @property
+    def provides(self) -> frozenset[str]:
+        return frozenset({"gradient_theta"} | ({"gradient_x", "mixed_xy"} if self.order > 1 else set()))
+
+    def _derivative(self, x: Any, y: Any, in_x: int, in_y: int, xp: Any) -> Any:
+        p, q = int(self.order) - 1 - in_x, int(self.order) - 1 - in_y
+        return truncated_powers(p, q, x, y, xp) * (1.0 / (factorial(p) * factorial(q)))
+
+    def part(self, x: Any, y: Any, xp: Any) -> Any:
+        return self._derivative(x, y, 0, 0, xp)
+
+    def part_x(self, x: Any, y: Any, xp: Any) -> Any:
+        return self._derivative(x, y, 1, 0, xp)
+
+    def part_xy(self, x: Any, y: Any, xp: Any) -> Any:
+        return self._derivative(x, y, 1, 1, xp)
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        return PD
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [cls(m) for m in (1, 2, 3, 4)]

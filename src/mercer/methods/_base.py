@@ -1,0 +1,156 @@
+"""What every estimator does before and after its mathematics: check the data, resolve the kernel, build the Gram operator."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from .._array import device_of, host, is_array, is_sparse, like, namespace
+from .._errors import IndefiniteKernelWarning, where
+from .._random import generator
+from ..basis import Functions, Polynomials, as_basis
+from ..domains import Rows, Vectors
+from ..gram import Gram, as_representation
+from ..kernels import Kernel
+from ..kernels.expression import as_kernel
+from ..space import Function
+
+
+class KernelEstimator(BaseEstimator):
+    """Base of the estimators: parameters `kernel` and `gram`, fitted attributes `kernel_`, `function_`, `gram_choice_`."""
+
+    kernel: Any
+    gram: Any = "auto"
+
+    # ---- data
+
+    def _kernel(self, n_features: int) -> Kernel:
+        """The kernel object that the parameters stand for."""
+        return as_kernel(self.kernel)
+
+    def _check_fit(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
+        """X and y checked, `kernel_` resolved on X."""
+        if y is None:
+            raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
+        provisional = self._kernel(1)  # its domain does not depend on the number of columns
+        X, y = self._check_data(provisional, X, y, reset=True, **options)
+        self.kernel_ = self._kernel(provisional.domain.dimension(X) or 1).resolve(X)
+        self.kernel_.validate()
+        X = self.kernel_.domain.check(X, self.kernel_, "X")
+        self.dtype_ = X.dtype if is_array(X) or is_sparse(X) else None
+        return X, y
+
+    def _check_new(self, X: Any) -> Any:
+        """New points, in the library and floating type of the training data."""
+        check_is_fitted(self)
+        X, _ = self._check_data(self.kernel_, X, None, reset=False)
+        if self.dtype_ is not None and X.dtype != self.dtype_:
+            X = X.astype(self.dtype_) if is_sparse(X) or isinstance(X, np.ndarray) else namespace(X).astype(X, self.dtype_)
+        return self.kernel_.domain.check(X, self.kernel_, "X")
+
+    def _check_data(self, kernel: Kernel, X: Any, y: Any, reset: bool, **options: Any) -> tuple[Any, Any]:
+        domain = kernel.domain
+        native = is_array(X) and not isinstance(X, np.ndarray)
+        if isinstance(domain, (Vectors, Rows)) and not native:
+            accept = "csr" if getattr(domain, "sparse", False) else False
+            settings: dict[str, Any] = {"accept_sparse": accept, "dtype": [np.float64, np.float32], "reset": reset}
+            if y is None:
+                return validate_data(self, X, **settings), None
+            return validate_data(self, X, y, **settings, **options)
+        X = domain.check(X, self, "X")
+        if native and len(X.shape) == 2:
+            if reset:
+                self.n_features_in_ = int(X.shape[1])
+            elif X.shape[1] != self.n_features_in_:
+                raise ValueError(f"{where(self)}: X has {X.shape[1]} features, but was fitted with {self.n_features_in_}.")
+        if y is not None:
+            y = self._check_targets(y, X, domain.size(X), native)
+        return X, y
+
+    def _check_targets(self, y: Any, X: Any, n: int, native: bool) -> Any:
+        if native and not is_array(y):
+            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array and y a {type(y).__name__}; convert y as well.")
+        if native and (namespace(y) is not namespace(X) or device_of(y) != device_of(X)):
+            raise TypeError(f"{where(self)}: X and y are of different array libraries or devices; convert one of them.")
+        y = y if native else np.asarray(y)
+        if y.shape[0] != n:
+            raise ValueError(f"{where(self)}: X has {n} samples and y has {y.shape[0]}; they must agree.")
+        if namespace(y).isdtype(y.dtype, "real floating") and not bool(namespace(y).all(namespace(y).isfinite(y))):
+            raise ValueError(f"{where(self)}: y contains NaN or infinity; drop those samples.")
+        return y
+
+    def _check_weight(self, sample_weight: Any, X: Any) -> Any:
+        """Non-negative weights, not all zero, or None."""
+        if sample_weight is None:
+            return None
+        if is_array(X) and not isinstance(X, np.ndarray):
+            weight = like(sample_weight, X)
+        elif is_array(X) or is_sparse(X):
+            weight = _check_sample_weight(sample_weight, X, dtype=X.dtype)
+        else:
+            weight = np.asarray(sample_weight, dtype=np.float64)
+        values = host(weight)
+        n = self.kernel_.domain.size(X)
+        if values.shape == () or np.ndim(values) == 0:
+            weight = like(np.full(n, float(values)), weight)
+            values = host(weight)
+        if values.shape != (n,) or not np.all(np.isfinite(values)) or (values < 0).any() or not (values > 0).any():
+            raise ValueError(
+                f"{where(self)}: sample_weight must be {n} finite numbers >= 0, not all zero; got shape {values.shape}."
+            )
+        return weight
+
+    # ---- the model
+
+    def _build(self, X: Any) -> Gram:
+        gram = as_representation(self.gram).build(self.kernel_, X, generator(getattr(self, "random_state", None)))
+        self.gram_choice_ = gram.choice or f"{type(gram).__name__} as given"
+        return gram
+
+    def _free_basis(self, free: Any, fit_intercept: bool) -> Polynomials | Functions | None:
+        if fit_intercept:
+            if free is not None:
+                raise ValueError(
+                    f"{where(self)}: fit_intercept=True and free={free!r} are both given; a polynomial degree in free includes the intercept."
+                )
+            return Polynomials(0)
+        return as_basis(free)
+
+    def _is_definite(self, X: Any, basis: Any) -> bool | None:
+        """Whether the system is provably positive definite on the coefficients that the free part leaves; None if unknown."""
+        claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
+        degree = basis.degree if isinstance(basis, Polynomials) else -1
+        if claim.is_cpd and claim.order <= degree + 1:
+            return True
+        if claim.kind == "UNKNOWN":
+            return None
+        needed = {1: "fit_intercept=True", 2: "free=1"}.get(claim.order, f"free={claim.order - 1}") if claim.is_cpd else ""
+        remedy = f"; with {needed} it is valid" if needed else ""
+        self._warn_indefinite(f"{claim}, not positive definite{remedy}")
+        return False
+
+    def _warn_indefinite(self, finding: str) -> None:
+        warnings.warn(
+            f"{where(self)}: the kernel {self.kernel_} is {finding}. The linear system is solved, but its solution minimises nothing.",
+            IndefiniteKernelWarning,
+            stacklevel=4,
+        )
+
+    def _function(self, gram: Gram, coefficients: Any, basis: Any = None, free: Any = None) -> Function:
+        return Function(*gram.expansion(coefficients), basis, free)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        try:
+            domain = self._kernel(1).domain
+        except (TypeError, ValueError):
+            return tags
+        tags.input_tags.sparse = bool(getattr(domain, "sparse", False))
+        tags.input_tags.pairwise = isinstance(domain, Rows)
+        tags.input_tags.positive_only = getattr(domain, "lower", None) == 0
+        tags.input_tags.two_d_array = isinstance(domain, (Vectors, Rows))
+        return tags

@@ -1,0 +1,180 @@
+"""Minimum-norm interpolation, with the power function and its error bound."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .. import _tiles
+from .._array import host, like, namespace
+from .._errors import check_number, where
+from ..basis import Polynomials, as_basis
+from ..gram import Dense
+from ..solvers.linear import Inverse
+from ..solvers.linear._base import Conditioned
+from ..space import Function
+from ._base import KernelEstimator
+
+
+class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
+    r"""The function of smallest norm through given values.
+
+    .. math:: s = \arg\min \{\|f\|_H : f(x_i) = y_i\} = \sum_i a_i k(\cdot, x_i), \qquad \Theta a = y, \qquad
+              \|s\|^2 = y^\top \Theta^{-1} y
+
+    For every f in the space with the same values, :math:`|f(x) - s(x)| \le \sqrt{\|f\|^2 - \|s\|^2}\; P(x)`, with the power
+    function :math:`P(x)^2 = k(x, x) - k(x, X)\, \Theta^{-1} k(X, x)`.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable
+        Positive definite; or conditionally so of order q, which brings the polynomials of degree < q as its free part.
+    free : None, int, list of functions, or basis
+        Further unpenalised functions that are reproduced exactly.
+    tol : float > 0
+        Where Θ is singular, values count as consistent if the residual stays below tol times their largest magnitude.
+
+    Attributes
+    ----------
+    dual_coef_, free_coef_ : arrays
+        a and the coefficients of the free part (None without one).
+    function_ : Function
+        s.
+    norm_ : float, or array of shape (n_targets,)
+        ‖s‖.
+    rank_ : int
+        The numerical rank of Θ (on the coefficients that the free part leaves); n − p where it is regular.
+    kernel_ : Kernel
+
+    Notes
+    -----
+    O(n³/3), dense. Where Θ is numerically singular the interpolant of smallest norm is returned if the values are
+    consistent with it; otherwise an error names the rows in conflict. For noisy values use `KernelRidge`.
+
+    References
+    ----------
+    Wendland, *Scattered Data Approximation* (2005), theorems 11.4 and 13.2; definition 11.2 for P.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> model = KernelInterpolator("gaussian").fit(X, [0.0, 1.0, 0.0])
+    >>> model.predict(X).round(10) + 0.0
+    array([0., 1., 0.])
+    >>> model.power(X).round(6)
+    array([0., 0., 0.])
+    >>> bool(np.all(model.error_bound([[0.5]], norm_bound=2.0) > 0))
+    True
+    """
+
+    def __init__(self, kernel: Any = "matern(nu=2.5, lengthscale='median')", *, free: Any = None, tol: float = 1e-6):
+        self.kernel = kernel
+        self.free = free
+        self.tol = tol
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Interpolate the values y, of shape (n,) or (n, n_targets), at the samples X."""
+        check_number(self, "tol", self.tol, above=0)
+        X, y = self._check_fit(X, y, multi_output=True, y_numeric=True)
+        claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
+        if claim.kind == "INDEFINITE":
+            raise ValueError(f"{where(self)}: the kernel {self.kernel_} is INDEFINITE, so no norm is minimised; use a PD kernel.")
+        basis = as_basis(self.free)
+        order = claim.order if claim.is_cpd else 0
+        if order and not (isinstance(basis, Polynomials) and basis.degree >= order - 1):
+            if basis is not None:
+                raise ValueError(f"{where(self)}: the kernel {self.kernel_} is {claim} and needs free >= {order - 1} (polynomials).")
+            basis = Polynomials(order - 1)
+
+        gram = Dense().build(self.kernel_, X, np.random.default_rng())
+        sample = gram.like
+        xp = namespace(sample)
+        b = like(y, sample)
+        if basis is None:
+            operator: Any = gram
+        else:
+            H = like(basis(X), sample)
+            Q, R = xp.linalg.qr(H)
+            pivots = np.abs(np.diagonal(host(R)))
+            if H.shape[0] < H.shape[1] or pivots.min() <= 1e3 * float(xp.finfo(H.dtype).eps) * pivots.max():
+                raise ValueError(f"{where(self)}: the {H.shape[1]} free functions are dependent on these {H.shape[0]} samples.")
+            self._R, self._Q = R, Q
+            operator = Conditioned(gram, None, Q, float(xp.mean(xp.abs(gram.diagonal()))) or 1.0)
+        self._inverse = Inverse(operator.dense())
+        self._basis = basis
+        target = b if basis is None else operator.project(b)
+        a = self._inverse(target)
+        if basis is not None:
+            a = operator.project(a)
+        self.rank_ = self._inverse.rank - (0 if basis is None else int(Q.shape[1]))
+        rest = b - gram @ a
+        c = None
+        if basis is not None:
+            c = like(np.linalg.solve(host(R), host(xp.matrix_transpose(Q) @ rest)), sample)
+            rest = rest - H @ c
+        self._refuse_conflicts(rest, b)
+        self.X_fit_, self.dual_coef_, self.free_coef_ = X, a, c
+        self.function_ = Function(*gram.expansion(a), basis, c)
+        square = xp.sum(a * (b if basis is None else gram @ a), axis=0)
+        self.norm_ = float(np.sqrt(max(float(square), 0.0))) if square.ndim == 0 else xp.sqrt(xp.clip(square, min=0.0))
+        return self
+
+    def _refuse_conflicts(self, rest: Any, b: Any) -> None:
+        error, scale = np.abs(host(rest)), float(np.abs(host(b)).max()) or 1.0
+        error = error if error.ndim == 1 else error.max(axis=1)
+        limit = max(self.tol, 1e4 * float(np.finfo(error.dtype).eps)) * scale
+        if error.max() <= limit:
+            return
+        worst = np.argsort(error)[::-1][: int(min(5, (error > limit).sum()))]
+        rows = ", ".join(str(i) for i in sorted(int(i) for i in worst))
+        raise ValueError(
+            f"{where(self)}: the kernel matrix has rank {self._inverse.rank} of {len(error)} and the values y cannot be interpolated: "
+            f"rows {rows} conflict (residual up to {error.max():.2g}). Equal or nearly equal samples with different values do that; "
+            "merge them, shorten the lengthscale, or use KernelRidge."
+        )
+
+    def predict(self, X: Any) -> Any:
+        """s(x)."""
+        X = self._check_new(X)
+        return self.function_(X)
+
+    def power(self, X: Any) -> Any:
+        """The power function P(x): the largest |f(x)| over f in the space with ‖f‖ ≤ 1 that vanish on the samples."""
+        X = self._check_new(X)
+        centres = self.function_.points
+        B = namespace(self.dual_coef_).matrix_transpose(_tiles.matrix(self.kernel_, X, centres))  # k(X_fit, x)
+        xp = namespace(B)
+        d = self.kernel_.evaluate_diag(X)
+        if self._basis is None:
+            return xp.sqrt(xp.clip(d - xp.sum(B * self._inverse(B), axis=0), min=0.0))
+        # the cardinal functions u(x) solve Ku + Hv = k(X, x), Hᵀu = h(x); P² = k(x, x) − 2uᵀk(X, x) + uᵀKu
+        h = xp.matrix_transpose(like(self._basis(X), B))
+        u0 = self._Q @ like(np.linalg.solve(host(self._R).T, host(h)), B)
+        K_u0 = _tiles.product(self.kernel_, self.X_fit_, None, u0)
+        rhs = B - K_u0
+        rhs = rhs - self._Q @ (xp.matrix_transpose(self._Q) @ rhs)
+        w = self._inverse(rhs)
+        u = u0 + w - self._Q @ (xp.matrix_transpose(self._Q) @ w)
+        K_u = _tiles.product(self.kernel_, self.X_fit_, None, u)
+        return xp.sqrt(xp.clip(d - 2 * xp.sum(u * B, axis=0) + xp.sum(u * K_u, axis=0), min=0.0))
+
+    def error_bound(self, X: Any, norm_bound: float) -> Any:
+        """√(B² − ‖s‖²)·P(x) ≥ |f(x) − s(x)| for every f with these values and ‖f‖ ≤ B = `norm_bound`."""
+        check_is_fitted(self)
+        check_number(self, "norm_bound", norm_bound, at_least=0)
+        norms = np.atleast_1d(host(self.norm_) if not isinstance(self.norm_, float) else self.norm_)
+        if norm_bound < norms.max() * (1 - 1e-9):
+            raise ValueError(
+                f"{where(self)}: norm_bound = {norm_bound:g} is below ‖s‖ = {norms.max():g}; no function with these values is so small."
+            )
+        P = self.power(X)
+        slack = np.sqrt(np.maximum(norm_bound**2 - norms**2, 0.0))
+        return P * float(slack[0]) if isinstance(self.norm_, float) else P[:, None] * like(slack, P)[None, :]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags

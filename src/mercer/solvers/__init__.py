@@ -1,0 +1,1 @@
+"""How problems are solved: linear systems and eigenvalues of Gram operators."""

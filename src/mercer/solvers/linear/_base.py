@@ -1,0 +1,160 @@
+"""One linear primitive: (K + diag(shift)) a = b, with an optional unpenalised part.
+
+With free functions H = (h_b(xᵢ)) the system is
+
+    K a + S a + H c = b,    Hᵀ a = 0.
+
+With S = αW⁻¹, scaled by D = W^{1/2} and projected off the columns of DH by P = I − QQᵀ, it is (PDKDP + αI) ã = PDb
+with a = Dã: one system of the plain kind, positive definite for PD kernels and for kernels that are so only on Hᵀa = 0.
+Wahba, *Spline Models for Observational Data* (1990), section 1.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from ..._array import host, like, namespace
+from ..._errors import where
+from ...domains import take
+from ...gram import Gram
+
+
+@dataclass(frozen=True)
+class LinearSolution:
+    """The coefficients a and c, and how well they solve the system."""
+
+    coefficients: Any
+    free: Any = None
+    residual: float = 0.0  # ‖Ka + Sa + Hc − b‖ / ‖b‖, the largest over the right-hand sides
+    jitter: float = 0.0  # what had to be added to the diagonal
+    n_iter: int = 0
+    converged: bool = True
+    method: str = ""
+
+
+class LinearSolver(BaseEstimator):
+    """Solves (K + shift·I) a = b for a Gram operator that has what it `requires`."""
+
+    requires: ClassVar[frozenset[str]] = frozenset()
+
+    def solve(self, gram: Gram, b: Any, shift: float = 0.0) -> LinearSolution:
+        """a for a vector b, or for the columns of a matrix b; `solve` of this module adds weights and a free part."""
+        missing = self.requires - gram.provides
+        if missing:
+            raise TypeError(
+                f"{where(self)} needs a Gram operator that provides {', '.join(sorted(missing))}; {where(gram)} provides "
+                f'{", ".join(sorted(gram.provides)) or "products only"}. Try solver="auto".'
+            )
+        return self._solve(gram, b, shift)
+
+    def _solve(self, gram: Gram, b: Any, shift: float) -> LinearSolution:
+        raise NotImplementedError
+
+
+class Conditioned(Gram):
+    """PDKDP + τQQᵀ for D = diag(scale) and P = I − QQᵀ, with the structure of the Gram that it wraps."""
+
+    def __init__(self, base: Gram, scale: Any = None, Q: Any = None, fill: float = 0.0):
+        self.base, self.scale, self.Q, self.fill = base, scale, Q, fill
+        self.kernel, self.X, self.centres = base.kernel, base.X, base.centres
+        self.provides = base.provides if fill == 0 else base.provides - {"factor"}  # type: ignore[misc]
+        if Q is not None:
+            MQ = self.scaled(base @ self.scaled(Q))
+            xp = namespace(Q)
+            core = xp.matrix_transpose(Q) @ MQ
+            # PMP + τQQᵀ = M − (MQ)Qᵀ − Q(MQ)ᵀ + Q(QᵀMQ + τI)Qᵀ = M − LQᵀ − QLᵀ
+            half = (core + fill * xp.eye(Q.shape[1], dtype=Q.dtype)) / 2 if fill else core / 2
+            self.L = MQ - Q @ half
+
+    def scaled(self, V: Any) -> Any:
+        """D V."""
+        if self.scale is None:
+            return V
+        return V * (self.scale if V.ndim == 1 else self.scale[:, None])
+
+    def project(self, V: Any) -> Any:
+        """P V."""
+        return V if self.Q is None else V - self.Q @ (namespace(V).matrix_transpose(self.Q) @ V)
+
+    def __matmul__(self, V: Any) -> Any:
+        out = self.scaled(self.base @ self.scaled(V))
+        if self.Q is None:
+            return out
+        xp = namespace(V)
+        return out - self.L @ (xp.matrix_transpose(self.Q) @ V) - self.Q @ (xp.matrix_transpose(self.L) @ V)
+
+    def diagonal(self) -> Any:
+        d = self.scaled(self.scaled(self.base.diagonal()))
+        return d if self.Q is None else d - 2 * namespace(d).sum(self.L * self.Q, axis=1)
+
+    def block(self, rows: Any, columns: Any) -> Any:
+        B = self.base.block(rows, columns)
+        xp = namespace(B)
+        if self.scale is not None:
+            B = B * take(self.scale, rows)[:, None] * take(self.scale, columns)[None, :]
+        if self.Q is None:
+            return B
+        Lr, Lc, Qr, Qc = (take(M, i) for M in (self.L, self.Q) for i in (rows, columns))
+        return B - Lr @ xp.matrix_transpose(Qc) - Qr @ xp.matrix_transpose(Lc)
+
+    def dense(self) -> Any:
+        return self.block(slice(None), slice(None))
+
+    def factor(self) -> Any:
+        return self.project(self.scaled(self.base.factor()))
+
+    def sketch(self, rank: int) -> Any:
+        return self.project(self.scaled(self.base.sketch(rank)))
+
+
+def solve(gram: Gram, b: Any, shift: Any, solver: LinearSolver, H: Any = None, weight: Any = None) -> LinearSolution:
+    """Solve Ka + Sa + Hc = b with Hᵀa = 0 by a solver of the plain system.
+
+    Parameters
+    ----------
+    gram : Gram
+    b : array of shape (n,) or (n, t)
+    shift : float >= 0, or array of shape (n,), > 0
+        S; one number per sample is the same as shift = 1 with weight = 1/shift.
+    solver : LinearSolver
+    H : array of shape (n, p), optional
+        Values of the free functions; their columns must be independent.
+    weight : array of shape (n,), >= 0, optional
+        W, for S = shift·W⁻¹: the normal equations of weighted least squares. Weight 0 gives coefficient 0.
+    """
+    if not isinstance(shift, float | int):
+        weight, shift = 1.0 / shift, 1.0
+    if H is None and weight is None:
+        return solver.solve(gram, b, shift)
+    xp = namespace(b)
+    scale = None if weight is None else xp.sqrt(weight)
+    if H is None:
+        operator = Conditioned(gram, scale)
+        inner = solver.solve(operator, operator.scaled(b), shift)
+        return replace(inner, coefficients=operator.scaled(inner.coefficients))
+    Q, R = xp.linalg.qr(H if scale is None else H * scale[:, None])
+    pivots = np.abs(np.diagonal(host(R)))
+    if H.shape[0] < H.shape[1] or pivots.min() <= 1e3 * float(xp.finfo(H.dtype).eps) * pivots.max():
+        raise ValueError(
+            f"free: its {H.shape[1]} functions are linearly dependent on these {H.shape[0]} samples; remove some, or add samples."
+        )
+    fill = 0.0 if shift > 0 else float(xp.mean(xp.abs(gram.diagonal()))) or 1.0
+    operator = Conditioned(gram, scale, Q, fill)
+    inner = solver.solve(operator, operator.project(operator.scaled(b)), shift)
+    unscaled = operator.project(inner.coefficients)
+    a = operator.scaled(unscaled)
+    rest = operator.scaled(b - gram @ a) - shift * unscaled
+    c = like(np.linalg.solve(host(R), host(xp.matrix_transpose(Q) @ rest)), H)
+    return replace(inner, coefficients=a, free=c)
+
+
+def relative_residual(gram: Gram, a: Any, b: Any, shift: float) -> float:
+    """‖(K + shift)a − b‖ / ‖b‖, the largest over the right-hand sides."""
+    xp = namespace(b)
+    r = gram @ a + shift * a - b
+    top, bottom = xp.sum(r * r, axis=0), xp.sum(b * b, axis=0)
+    return float(xp.max(xp.sqrt(top / xp.where(bottom > 0, bottom, xp.ones_like(bottom)))))

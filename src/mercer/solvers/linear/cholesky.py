@@ -1,0 +1,100 @@
+"""Direct solvers on the dense matrix: Cholesky, and LDLᵀ for indefinite kernels."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from ..._array import host, is_numpy, namespace, set_diagonal, solve_triangular
+from ..._errors import IndefiniteError, JitterWarning
+from ...gram import Gram
+from ._base import LinearSolution, LinearSolver, relative_residual
+
+
+class Cholesky(LinearSolver):
+    """LLᵀ = K + diag(shift): O(n³/3), exact to rounding.
+
+    Where the matrix is not numerically positive definite, the smallest power of ten times the rounding level that makes
+    it so is added to the diagonal, reported in the solution and by a `JitterWarning`. A matrix that needs more than
+    rounding is indefinite, and an error.
+
+    Examples
+    --------
+    >>> from mercer.gram import Dense
+    >>> from mercer.kernels import Linear
+    >>> gram = Dense().build(Linear(), np.array([[1.0], [2.0]]), np.random.default_rng(0))
+    >>> Cholesky().solve(gram, np.array([3.0, 5.0]), shift=1.0).coefficients.round(6)
+    array([0.833333, 0.666667])
+    """
+
+    def _solve(self, gram: Gram, b: Any, shift: float) -> LinearSolution:
+        K = gram.dense()
+        L, jitter = factorize(K, shift)
+        a = solve_triangular(L, solve_triangular(L, b), transpose=True)
+        return LinearSolution(a, residual=relative_residual(gram, a, b, shift), jitter=jitter, method="cholesky")
+
+
+def factorize(K: Any, shift: float) -> tuple[Any, float]:
+    """The lower factor of K + diag(shift), and the jitter that it needed."""
+    xp = namespace(K)
+    diagonal = xp.linalg.diagonal(K) + shift
+    n = K.shape[0]
+    rounding = float(xp.finfo(K.dtype).eps) * float(xp.max(xp.abs(diagonal)))
+    for jitter in (0.0, *(rounding * 10.0**e for e in range(int(np.log10(n)) + 5))):
+        try:
+            L = lower_factor(K, diagonal + jitter if jitter else diagonal)
+        except (np.linalg.LinAlgError, RuntimeError):
+            continue
+        if jitter:
+            warnings.warn(
+                f"The matrix K + shift is not positive definite in {K.dtype}; {jitter:.2g} was added to its diagonal. Usual "
+                "causes are duplicate or very close samples and a long lengthscale; try a larger alpha or a shorter lengthscale.",
+                JitterWarning,
+                stacklevel=4,
+            )
+        return L, jitter
+    raise IndefiniteError(
+        f"The matrix K + shift is not positive definite (it would need more than {jitter:.1g} on its diagonal): the kernel is "
+        "indefinite on these data. Try a larger alpha, or kernel.check(X) to see its smallest eigenvalue."
+    )
+
+
+def lower_factor(K: Any, diagonal: Any) -> Any:
+    """The lower factor of K with its diagonal replaced, or LinAlgError (torch: RuntimeError)."""
+    xp = namespace(K)
+    if is_numpy(xp):
+        A = np.array(K, order="F")
+        np.fill_diagonal(A, diagonal)
+        L = linalg.cholesky(A, lower=True, overwrite_a=True, check_finite=False)
+        if not np.all(np.isfinite(np.diagonal(L))):
+            raise np.linalg.LinAlgError
+        return L
+    return xp.linalg.cholesky(set_diagonal(xp.asarray(K, copy=True), diagonal))
+
+
+class Symmetric(LinearSolver):
+    """LDLᵀ of K + diag(shift), which may be indefinite: for kernels that are not positive definite.
+
+    Examples
+    --------
+    >>> from mercer.gram import Dense
+    >>> from mercer.kernels import Linear
+    >>> gram = Dense().build(-1.0 * Linear(), np.array([[1.0], [2.0]]), np.random.default_rng(0))
+    >>> Symmetric().solve(gram, np.array([0.0, -3.0]), shift=1.0).coefficients
+    array([1.5, 0. ])
+    """
+
+    def _solve(self, gram: Gram, b: Any, shift: float) -> LinearSolution:
+        K = gram.dense()
+        xp = namespace(K)
+        A = set_diagonal(xp.asarray(K, copy=True), xp.linalg.diagonal(K) + shift)
+        if is_numpy(xp):
+            a = linalg.solve(A, b, assume_a="sym", check_finite=False)
+        else:
+            a = xp.linalg.solve(A, b)
+        if not bool(np.all(np.isfinite(host(a)))):
+            raise ValueError("The matrix K + shift is singular; try a larger alpha.")
+        return LinearSolution(a, residual=relative_residual(gram, a, b, shift), method="ldl")

@@ -1,0 +1,279 @@
+"""Text ⇄ kernel: what parses, what is written, what errors point at, and scikit-learn's names."""
+
+import functools
+import importlib
+import pkgutil
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, ExpSineSquared
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import pairwise_kernels
+
+import mercer.kernels
+from mercer.kernels import CPD, PD, Affine, Constant, Gaussian, Kernel, Linear, registry
+from mercer.kernels._algebra import ALGEBRA, CenteredAt, PowerOf, Product, Restricted, Scaled, Series, Sum, Tensor
+from mercer.kernels.expression import as_kernel, from_sklearn, parse, to_text
+from mercer.kernels.features import Features
+from mercer.kernels.finite import Callable, FiniteDomain, Precomputed
+
+for found in pkgutil.iter_modules(mercer.kernels.__path__):
+    importlib.import_module(f"mercer.kernels.{found.name}")
+
+a, b, c = Gaussian(0.5), Linear(), Affine(2.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "kernel"),
+    [
+        ("gaussian", Gaussian()),
+        ("  gaussian ( ) ", Gaussian()),
+        ("gaussian(2)", Gaussian(2)),
+        ("gaussian(lengthscale=2.5e-1,)", Gaussian(0.25)),
+        ("gaussian('median')", Gaussian("median")),
+        ("gaussian([1, .5])", Gaussian([1, 0.5])),
+        ("gaussian(array([[1, 0], [0, 2.]]))", Gaussian(np.array([[1.0, 0.0], [0.0, 2.0]]))),
+        ("0.5*gaussian(lengthscale=2) + linear", Sum([Scaled(Gaussian(2), 0.5), Linear()])),
+        ("linear*2", Scaled(Linear(), 2.0)),
+        ("2*3*linear", Scaled(Linear(), 6.0)),
+        ("2*(3*linear)", Scaled(Scaled(Linear(), 3.0), 2.0)),
+        ("-2*linear", Scaled(Linear(), -2.0)),
+        ("--2*linear", Scaled(Linear(), 2.0)),
+        ("linear + 1", Sum([Linear(), Constant(1.0)])),
+        ("1 + linear", Sum([Linear(), Constant(1.0)])),
+        ("linear + 0", Linear()),
+        ("linear + affine*gaussian", Sum([Linear(), Product([Affine(), Gaussian()])])),
+        ("(linear + affine)*gaussian", Product([Sum([Linear(), Affine()]), Gaussian()])),
+        ("linear + (affine + gaussian)", Sum([Linear(), Affine(), Gaussian()])),
+        ("linear*(affine*gaussian)", Product([Linear(), Affine(), Gaussian()])),
+        ("2*linear*affine", Product([Scaled(Linear(), 2.0), Affine()])),
+        ("linear**2", PowerOf(Linear(), 2)),
+        ("2*linear**2", Scaled(PowerOf(Linear(), 2), 2.0)),
+        ("linear**(1 + 1)", PowerOf(Linear(), 2)),
+        ("linear @ affine", Tensor([Linear(), Affine()])),
+        ("linear @ affine @ gaussian", Tensor([Linear(), Affine(), Gaussian()])),
+        ("linear.exp()", Linear().exp()),
+        ("linear.normalized().exp()**2", PowerOf(Linear().normalized().exp(), 2)),
+        ("(linear + affine).exp()", Sum([Linear(), Affine()]).exp()),
+        ("linear.on(0)", Restricted(Linear(), 0)),
+        ("linear.on(-1)", Restricted(Linear(), -1)),
+        ("linear.on([0, 2])", Restricted(Linear(), [0, 2])),
+        ("linear.on(0:3)", Restricted(Linear(), slice(0, 3))),
+        ("linear.on(:3)", Restricted(Linear(), slice(3))),
+        ("linear.on(1::2)", Restricted(Linear(), slice(1, None, 2))),
+        ("linear.on(columns=:)", Restricted(Linear(), slice(None))),
+        ("linear.series([1, 0.5])", Series(Linear(), [1, 0.5])),
+        ("linear.series([1, 0.5], radius=2)", Series(Linear(), [1, 0.5], 2)),
+        ("sum([sum([linear, affine]), gaussian])", Sum([Sum([Linear(), Affine()]), Gaussian()])),
+        ("precomputed(definiteness=PD)", Precomputed(PD)),
+        ("precomputed(definiteness=CPD(1))", Precomputed(CPD(1))),
+        ("finite_domain([[1, 0], [0, 1]])", FiniteDomain([[1, 0], [0, 1]])),
+        ("\n linear\n +\t affine\n", Sum([Linear(), Affine()])),
+    ],
+)
+def test_parse(text, kernel):
+    assert parse(text) == kernel
+    assert parse(str(kernel)) == kernel
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text"),
+    [
+        (Gaussian(), "gaussian"),
+        (Gaussian(2.0), "gaussian(lengthscale=2.0)"),
+        (Gaussian(np.float32(0.5)), "gaussian(lengthscale=0.5)"),
+        (0.1 * a + b, "0.1*gaussian(lengthscale=0.5) + linear"),
+        ((a + b) * c, "(gaussian(lengthscale=0.5) + linear)*affine(offset=2.0)"),
+        (a + b * c, "gaussian(lengthscale=0.5) + linear*affine(offset=2.0)"),
+        (2 * b * c, "2.0*linear*affine(offset=2.0)"),
+        (b * (2 * c), "linear*(2.0*affine(offset=2.0))"),
+        (2 * (b * c), "2.0*(linear*affine(offset=2.0))"),
+        (2 * (3 * b), "2.0*(3.0*linear)"),
+        (b + 1, "linear + 1.0"),
+        (Constant(1.0) + b, "constant + linear"),
+        (Constant(0.0) + b, "constant(value=0.0) + linear"),
+        ((b**2) ** 3, "(linear**2)**3"),
+        ((2 * b) ** 2, "(2.0*linear)**2"),
+        ((b + c).exp(), "(linear + affine(offset=2.0)).exp()"),
+        ((b @ c) * a, "(linear @ affine(offset=2.0))*gaussian(lengthscale=0.5)"),
+        (b @ (c * a), "linear @ (affine(offset=2.0)*gaussian(lengthscale=0.5))"),
+        (b.on(slice(0, 3)), "linear.on(0:3)"),
+        (b.series((1, 2), radius=5), "linear.series([1, 2], radius=5)"),
+        (Sum([b]), "sum([linear])"),
+        (Sum([b + c, a]), "sum([linear + affine(offset=2.0), gaussian(lengthscale=0.5)])"),
+        (Series(b), "series(linear)"),
+        (Series(b, (1.0,)), "series(linear, coefficients=(1.0,))"),
+        (a.warp(np.tanh), "warped(gaussian(lengthscale=0.5), <tanh>)"),
+        (CenteredAt(b, np.ones((4, 1))), "centered(linear, <4 samples>)"),
+        (Features(np.sin), "features(<sin>)"),
+        (Callable(max, PD), "callable(<max>, definiteness=PD)"),
+        (Gaussian('"a\\\n'), r'gaussian(lengthscale="\"a\\\n")'),
+    ],
+)
+def test_to_text(kernel, text):
+    assert to_text(kernel) == str(kernel) == text
+    if "<" in text:
+        with pytest.raises(ValueError, match="stands for a Python object, which a text cannot hold"):
+            parse(text)
+    else:
+        assert parse(text) == kernel
+
+
+@pytest.mark.parametrize("cls", [*registry.values(), *ALGEBRA], ids=lambda cls: cls.__name__)
+def test_every_example_returns_from_its_text(cls):
+    for kernel in cls.examples():
+        if "<" in str(kernel):
+            with pytest.raises(ValueError, match="stands for a Python object"):
+                parse(str(kernel))
+        else:
+            assert parse(str(kernel)) == kernel
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("gausian", 0, "unknown name 'gausian'; did you mean 'gaussian'?"),
+        ("Linear", 0, "unknown name 'Linear'; did you mean 'linear'?"),
+        (
+            "linear + gaussian(lenghtscale=2)",
+            18,
+            "gaussian has no parameter 'lenghtscale'; did you mean 'lengthscale'?",
+        ),
+        ("linear(3)", 7, "linear takes no arguments"),
+        ("gaussian(1, 2)", 12, "gaussian takes 1 argument"),
+        ("gaussian(1, lengthscale=2)", 12, "lengthscale is given twice"),
+        ("polynomial(degree=1, 2)", 21, "arguments without a name come before those with one"),
+        ("linear + finite_domain", 9, "finite_domain needs matrix"),
+        ("", 0, "expected a kernel or a number, found the end"),
+        ("linear +", 8, "expected a kernel or a number, found the end"),
+        ("linear + * affine", 9, "expected a kernel or a number, found '*'"),
+        ("(linear", 7, "expected ',' or ')', found the end"),
+        ("linear)", 6, "expected an operator or the end, found ')'"),
+        ("linear affine", 7, "expected an operator or the end, found 'affine'"),
+        ("2gaussian", 1, "expected an operator or the end, found 'gaussian'"),
+        ("linear + $", 9, "cannot read '$'"),
+        ("linear; import os", 6, "cannot read ';'"),
+        ("gaussian(lengthscale='median)", 21, "this string does not end"),
+        ("linear - affine", 7, "a difference of kernels is no kernel in general; write + -1*… for a negative multiple"),
+        ("-linear", 0, "a minus sign stands before numbers only; write -1*… for a negative multiple"),
+        ("linear**affine", 8, "expected a number as exponent"),
+        ("2**3*linear", 1, "** raises kernels to a power, not numbers"),
+        ("linear @ 2", 7, "@ joins two kernels; use * for a number"),
+        ("linear + None", 7, "+ joins kernels and numbers, not None"),
+        ("True*linear", 4, "* joins kernels and numbers, not True"),
+        ("linear.exq()", 7, "expected one of exp, normalized, on, series after '.'; did you mean 'exp'?"),
+        ("linear.__class__", 7, "expected one of exp, normalized, on, series after '.'"),
+        ("linear.exp", 10, "expected '(' after .exp, found the end"),
+        ("linear.exp(2)", 11, "exp takes no arguments"),
+        ("linear.warp(f)", 7, ".warp() needs a Python object, which a text cannot hold; call it in Python"),
+        ("(2).exp()", 0, "only a kernel has methods"),
+        ("linear.on('a':2)", 7, "the ends of a slice are integers"),
+        ("()", 0, "expected a kernel between the parentheses"),
+        ("2", 0, "a number or a value alone is no kernel"),
+        ("[linear]", 0, "a number or a value alone is no kernel"),
+        ("1e999*linear", 0, "this number is too large"),
+        ("9" * 5000 + "*linear", 0, "this number is too large"),
+        ("9" * 300 + "*" + "9" * 300 + "*linear", 300, "this number is too large"),
+        ("linear\n + affne", 9, "unknown name 'affne'; did you mean 'affine'?"),
+    ],
+)
+def test_errors_point_at_the_character(text, place, message):
+    with pytest.raises(ValueError) as caught:
+        parse(text)
+    first, line, caret = str(caught.value).split("\n")
+    assert first.startswith(f"kernel expression: {message}")
+    line_start = text.rfind("\n", 0, place) + 1
+    assert line == "    " + text[line_start:].split("\n")[0]
+    assert caret == " " * (4 + place - line_start) + "^"
+
+
+def test_deep_nesting_is_an_error_not_a_crash():
+    with pytest.raises(ValueError, match="nested too deeply"):
+        parse("(" * 5000 + "linear" + ")" * 5000)
+
+
+def test_parse_needs_text():
+    with pytest.raises(TypeError, match="text is a int, expected a string"):
+        parse(3)
+
+
+# ---- as_kernel
+
+
+def test_as_kernel():
+    k = Gaussian()
+    assert as_kernel(k) is k
+    assert as_kernel("linear") == Linear()
+    assert as_kernel(max) == Callable(max)
+    with pytest.raises(TypeError, match=r"kernel = Gaussian is a class; give an instance, Gaussian\(\)"):
+        as_kernel(Gaussian)
+    with pytest.raises(TypeError, match="kernel = 3 must be a Kernel, a text"):
+        as_kernel(3)
+
+
+# ---- scikit-learn
+
+rng = np.random.default_rng(0)
+X, Y = rng.uniform(0.1, 1, size=(5, 4)), rng.uniform(0.1, 1, size=(3, 4))
+NAMES = ("linear", "poly", "polynomial", "rbf", "laplacian", "sigmoid", "cosine", "chi2", "additive_chi2")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("params", [{}, {"gamma": 0.7}, {"gamma": 2.0, "degree": 2, "coef0": 0.3}, {"degree": 2.5}])
+def test_scikit_learn_values(name, params):
+    everything = {"gamma": None, "degree": 3, "coef0": 1} | params
+    theirs = everything | {"gamma": 1.0} if name == "chi2" and everything["gamma"] is None else everything
+    k = from_sklearn(name, **params, n_features=4)
+    assert isinstance(k, Kernel)
+    expected = pairwise_kernels(X, Y, metric=name, filter_params=True, **theirs)
+    np.testing.assert_allclose(k(X, Y), expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["rbf", "laplacian"])
+def test_scikit_learn_allows_gamma_zero(name):
+    assert np.all(from_sklearn(name, gamma=0.0, n_features=4)(X) == 1)
+
+
+def test_scikit_learn_precomputed():
+    assert from_sklearn("precomputed", n_features=5) == Precomputed()
+
+
+@pytest.mark.parametrize("name", ["linear", "poly", "rbf", "sigmoid", "cosine"])
+def test_scikit_learn_sparse(name):
+    S = csr_array(np.where(X > 0.5, X, 0.0))
+    np.testing.assert_allclose(from_sklearn(name, n_features=4)(S), pairwise_kernels(S, metric=name), atol=1e-12)
+
+
+def scaled_dot(x, y, scale=1.0):
+    return scale * float(np.dot(x, y))
+
+
+def test_scikit_learn_callables():
+    k = from_sklearn(scaled_dot, kernel_params={"scale": 2.0}, n_features=4)
+    assert k == Callable(functools.partial(scaled_dot, scale=2.0))
+    np.testing.assert_allclose(k(X, Y), 2 * X @ Y.T, rtol=1e-13)
+    assert from_sklearn(scaled_dot, gamma=3.0, n_features=4) == Callable(scaled_dot)  # ignored, as in scikit-learn
+
+
+@pytest.mark.parametrize("gp", [ConstantKernel(2.0) * RBF(0.7), ExpSineSquared()])
+def test_gaussian_process_kernels(gp):
+    y = X[:, 0]
+    theirs = KernelRidge(kernel=gp).fit(X, y)
+    k = from_sklearn(gp, n_features=4)
+    np.testing.assert_allclose(k(Y, X) @ theirs.dual_coef_, theirs.predict(Y), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(2.0), "gaussian(lengthscale=2.0)"])
+@pytest.mark.parametrize(("name", "value"), [("gamma", 1.0), ("degree", 2), ("coef0", 0), ("kernel_params", {"a": 1})])
+def test_our_kernels_carry_their_own_parameters(kernel, name, value):
+    assert from_sklearn(kernel, n_features=4) == Gaussian(2.0)
+    with pytest.raises(ValueError, match=rf"{name} = .* has no meaning for kernel = 'gaussian\(lengthscale=2.0\)'"):
+        from_sklearn(kernel, **{name: value}, n_features=4)
+
+
+def test_names_of_neither():
+    with pytest.raises(ValueError, match="unknown name 'rbff'"):
+        from_sklearn("rbff", n_features=2)
+    with pytest.raises(TypeError, match="kernel = 3 must be a Kernel"):
+        from_sklearn(3, n_features=2)

@@ -1,0 +1,44 @@
+"""What `import mercer` brings with it, seen in fresh processes. How long it takes is in benchmarks/import_time.py."""
+
+import json
+import subprocess
+import sys
+
+OPTIONAL = {"torch", "dask", "matplotlib", "click", "pandas", "pywt"}
+# What any scikit-learn estimator costs its user anyway; scikit-learn itself loads pandas where it is installed.
+BASELINE = "import sklearn.base, sklearn.utils.validation, sklearn.metrics.pairwise, scipy.linalg, scipy.sparse.linalg"
+OWN = {"mercer", "array_api_compat"}
+
+
+def loaded(statement):
+    """Top-level packages outside the standard library that a fresh interpreter holds after the statement."""
+    code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return {name.split(".")[0] for name in json.loads(result.stdout)} - sys.stdlib_module_names
+
+
+def test_import_adds_only_array_api_compat():
+    added = loaded("import mercer") - loaded(BASELINE)
+    # Names with an underscore are halves of packages already counted (Cython's shared types and the like).
+    assert {name for name in added if not name.startswith("_")} <= OWN
+
+
+def test_import_leaves_numba_for_first_use():
+    assert not {"numba", "llvmlite"} & loaded("import mercer")
+
+
+def test_import_works_without_optional_libraries():
+    hide = f"""
+import sys
+
+class Hide:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {OPTIONAL!r}:
+            raise ModuleNotFoundError(name, name=name)
+
+sys.meta_path.insert(0, Hide())
+"""
+    held = loaded(hide + "import mercer")
+    assert "mercer" in held
+    assert not held & OPTIONAL
