@@ -4,6 +4,8 @@ import inspect
 import os
 from importlib.metadata import version as installed_version
 
+from docutils.parsers.rst.states import Inliner
+
 os.environ.setdefault("MPLBACKEND", "agg")
 
 project = "Mercer"
@@ -47,14 +49,21 @@ html_title = f"Mercer {release}"
 
 
 def skip_member(app, what, name, obj, skip, options):
-    """Leave out what scikit-learn and Python add to every estimator: it is documented there."""
+    """Leave out what scikit-learn and Python add to a class: it is documented there."""
     if name.startswith("set_") and name.endswith("_request"):
         return True
     module = inspect.getmodule(inspect.unwrap(obj)) if callable(obj) else None
-    if module is not None and module.__name__.split(".")[0] == "sklearn":
+    if module is not None and module.__name__.split(".")[0] != "mercer":
         return True
     return None
 
 
+def plain_bar(inliner, match, lineno):
+    """Read |x| in a docstring as an absolute value; reST would take it for a substitution, which we never use."""
+    end = match.end("start")
+    return match.string[:end], [], match.string[end:], []
+
+
 def setup(app):
+    Inliner.dispatch["|"] = plain_bar
     app.connect("autodoc-skip-member", skip_member)

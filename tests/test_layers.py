@@ -10,11 +10,12 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "mercer"
 # Each row may import from the rows above it and from itself.
 LAYERS = [
     ["_*"],
-    ["domains", "basis"],
+    ["domains", "basis", "measures"],
     ["kernels"],
     ["gram"],
     ["solvers"],
     ["space"],
+    ["expansion", "closed_forms"],
     ["preimage"],
     ["methods"],
     ["selection", "inference"],

@@ -20,7 +20,9 @@ class _Lazy:
             import numba
 
             try:
-                self.compiled = numba.njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})(self.function)
+                self.compiled = numba.njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})(
+                    self.function
+                )
             except RuntimeError:  # a read-only install has nowhere to keep the cache
                 self.compiled = numba.njit(nogil=True, fastmath={"contract", "reassoc", "nsz"})(self.function)
         return self.compiled(*args)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def on_host(X: Any) -> bool:
 def slices(n: int, size: int) -> list[slice]:
     """0 … n in nearly equal slices of at most `size`."""
     edges = np.linspace(0, n, -(-n // size) + 1).astype(int)
-    return [slice(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [slice(int(a), int(b)) for a, b in pairwise(edges)]
 
 
 def run(jobs: Iterable[Any], work: Callable[[Any], None], n_jobs: int | None = None) -> None:
@@ -74,7 +75,9 @@ def matrix(kernel: Any, X: Any, Y: Any = None, n_jobs: int | None = None) -> Any
     def work(tile: tuple[slice, slice]) -> None:
         r, c = tile
         if symmetric and r == c:
-            out[r, c] = kernel.evaluate(domain.take(X, r))
+            block = kernel.evaluate(domain.take(X, r))
+            # mirrored, because a + b + c and a + c + b may differ in the last digit
+            out[r, c] = np.triu(block) + np.triu(block, 1).T
             return
         block = kernel.evaluate(domain.take(X, r), domain.take(X if symmetric else Y, c))
         out[r, c] = block
@@ -130,4 +133,3 @@ def product(kernel: Any, X: Any, Y: Any, V: Any, n_jobs: int | None = None, bloc
 
     run(rows, strip, n_jobs)
     return out
-

@@ -1,4 +1,4 @@
-"""Unpenalised functions h₁, …, h_p: the free part of f = Σ aᵢ k(·, xᵢ) + Σ c_b h_b of the general representer theorem."""
+"""Unpenalised functions h₁, …, h_p: the free part of f = Σ aᵢ k(·, xᵢ) + Σ c_b h_b (general representer theorem)."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ class Polynomials(BaseEstimator):
         check_number(self, "degree", self.degree, at_least=0, integer=True)
         if self.degree == 0:
             return _ones(X)
-        if is_sparse(X):
-            raise TypeError(f"Polynomials: degree = {self.degree} needs a dense X; only degree 0 works on sparse data.")
+        X = X.toarray() if is_sparse(X) else X  # the values have a column per coordinate in any case
         xp = namespace(X)
         columns = [_ones(X)[:, 0]]
         for k in range(1, self.degree + 1):
@@ -49,11 +48,10 @@ class Polynomials(BaseEstimator):
                 columns.append(column)
         return xp.stack(columns, axis=1)
 
-
     def gradient(self, X: Any) -> Any:
         """∂h_b/∂x, of shape (n, p, d)."""
         xp = namespace(X)
-        n, d = X.shape
+        d = X.shape[1]
         nothing = xp.zeros_like(X[:, 0])
         columns = [xp.zeros_like(X)]
         for k in range(1, self.degree + 1):
@@ -90,10 +88,12 @@ class Functions(BaseEstimator):
     def __call__(self, X: Any) -> Any:
         """The (n, p) matrix of values."""
         columns = [h(X) for h in self.functions]
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        n = _ones(X).shape[0]
         for h, column in zip(self.functions, columns, strict=True):
             if tuple(column.shape) != (n,):
-                raise ValueError(f"free: {h!r} returned shape {tuple(column.shape)}; a free function maps n points to n values.")
+                raise ValueError(
+                    f"free: {h!r} returned shape {tuple(column.shape)}; a free function maps n points to n values."
+                )
         return namespace(*columns).stack(columns, axis=1)
 
 

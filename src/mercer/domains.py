@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from ._array import device_of, host, is_array, is_sparse, like, namespace
 from ._errors import where
@@ -76,7 +77,9 @@ class Anything(Domain):
     def check(self, X: Any, owner: object, name: str = "X") -> Any:
         shape = getattr(X, "shape", None)
         if isinstance(X, (str, bytes)) or shape == () or (shape is None and not hasattr(X, "__len__")):
-            raise TypeError(f"{where(owner)}: {name} is a {type(X).__name__}; give a sequence with one entry per sample.")
+            raise TypeError(
+                f"{where(owner)}: {name} is a {type(X).__name__}; give a sequence with one entry per sample."
+            )
         if self.size(X) == 0:
             raise ValueError(f"{where(owner)}: {name} is empty; give at least one sample.")
         return X
@@ -120,7 +123,7 @@ class Vectors(Domain):
         if is_sparse(X):
             if not self.sparse:
                 raise TypeError(f"{who}: {name} is sparse, which this kernel cannot use; call {name}.toarray() first.")
-            X = X.tocsr()
+            X = csr_array(X)  # not a csr_matrix, whose differences with dense rows multiply as matrices
             values = X.data
         elif is_array(X) and not isinstance(X, np.ndarray):
             values = X
@@ -144,7 +147,9 @@ class Vectors(Domain):
             values = X.data if is_sparse(X) else X
         self._check_values(values, xp, who, name)
         if self.columns is not None and X.shape[1] != self.columns:
-            raise ValueError(f"{who}: {name} has {X.shape[1]} columns, expected {self.columns}; select with .on(columns).")
+            raise ValueError(
+                f"{who}: {name} has {X.shape[1]} columns, expected {self.columns}; select with .on(columns)."
+            )
         return X
 
     @staticmethod
@@ -152,7 +157,9 @@ class Vectors(Domain):
         try:
             A = np.asarray(X)
         except ValueError as error:
-            raise ValueError(f"{who}: {name} has rows of unequal length; give one row of equal length per sample.") from error
+            raise ValueError(
+                f"{who}: {name} has rows of unequal length; give one row of equal length per sample."
+            ) from error
         if A.dtype.kind in "OUSM":
             try:
                 if A.dtype.kind != "O" or any(isinstance(v, (str, bytes)) for v in A.ravel()):
@@ -178,7 +185,11 @@ class Vectors(Domain):
                 continue
             v = float(beyond(values))
             if v < bound if word == ">=" else v > bound:
-                raise ValueError(f"{who}: {name} holds {v:g}, but must be {word} {bound:g}; shift or rescale the data first.")
+                # scikit-learn's checks know the first words of this sentence for kernels on histograms
+                what = "Negative values in data: " if word == ">=" and bound == 0 else ""
+                raise ValueError(
+                    f"{who}: {what}{name} holds {v:g}, but must be {word} {bound:g}; shift or rescale the data first."
+                )
 
     def join(self, parts: Sequence[Any]) -> Any:
         if any(is_sparse(p) for p in parts):
@@ -202,13 +213,17 @@ class Categories(Domain):
     """Rows of an ``(n, d)`` array of labels (any type with equality); a plain sequence of n labels is one column."""
 
     def check(self, X: Any, owner: object, name: str = "X") -> Any:
-        if is_sparse(X) or isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
-            raise TypeError(f"{where(owner)}: {name} is a {type(X).__name__}; give an array of labels, one row per sample.")
+        if is_sparse(X) or isinstance(X, (str, bytes)) or not (is_array(X) or hasattr(X, "__len__")):
+            raise TypeError(
+                f"{where(owner)}: {name} is a {type(X).__name__}; give an array of labels, one row per sample."
+            )
         A = X if is_array(X) else np.asarray(X)
         if len(A.shape) == 1:
             A = namespace(A).reshape(A, (-1, 1))
         if len(A.shape) != 2 or 0 in A.shape:
-            raise ValueError(f"{where(owner)}: {name} has shape {tuple(A.shape)}, expected (n_samples, n_columns), not empty.")
+            raise ValueError(
+                f"{where(owner)}: {name} has shape {tuple(A.shape)}, expected (n_samples, n_columns), not empty."
+            )
         missing = A.dtype.kind == "f" and np.isnan(A).any() if isinstance(A, np.ndarray) else False
         if missing or (isinstance(A, np.ndarray) and A.dtype == object and any(v is None or v != v for v in A.ravel())):
             raise ValueError(f"{where(owner)}: {name} contains missing labels; name them, for example as 'missing'.")
@@ -265,7 +280,9 @@ class Rows(Domain):
         xp = namespace(X)
         scale = float(xp.max(xp.abs(X)))
         if float(xp.max(xp.abs(X - xp.matrix_transpose(X)))) > 1e3 * float(xp.finfo(X.dtype).eps) * max(scale, 1e-300):
-            raise ValueError("Precomputed: the training matrix is not symmetric; use (K + K.T) / 2 if that is rounding.")
+            raise ValueError(
+                "Precomputed: the training matrix is not symmetric; use (K + K.T) / 2 if that is rounding."
+            )
         return xp.arange(n, device=device_of(X))
 
     def join(self, parts: Sequence[Any]) -> Any:
@@ -290,7 +307,7 @@ class Product(Domain):
         if not isinstance(X, tuple):
             if not isinstance(X, list) or not X or any(not isinstance(x, tuple) or len(x) != p for x in X):
                 raise TypeError(
-                    f"{where(owner)}: {name} must be a tuple of {p} collections or a list of tuples with {p} entries each."
+                    f"{where(owner)}: {name} must be a tuple of {p} collections or a list of tuples of {p} entries."
                 )
             X = tuple(list(column) for column in zip(*X, strict=True))
         if len(X) != p:

@@ -82,7 +82,7 @@ class Function:
         return self.kernel.feature_map(X) @ self._short()
 
     def _short(self) -> Any:
-        """`weights`, where they are fewer than the points (and the points not sparse: features are dense), else False."""
+        """`weights`, where they are fewer than the points (and no sparse data become dense by it), else False."""
         if self._weights is None:
             few = "feature_map" in self.kernel.provides and not is_sparse(self.points)
             few = few and self.kernel.feature_count(self.points) < len(self)

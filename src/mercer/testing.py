@@ -12,8 +12,9 @@ from ._array import host, is_array, like
 from .domains import Anything, Categories, Indices, Rows, Vectors
 from .gram import Centered, Gram, Representation, as_representation
 from .kernels import Gaussian, Kernel
+from .losses import Loss
 
-__all__ = ["check_gram", "check_kernel", "move"]
+__all__ = ["check_gram", "check_kernel", "check_loss", "move"]
 
 
 def move(X: Any, xp: Any, dtype: str | None = None) -> Any:
@@ -112,11 +113,15 @@ def _check_types(kernel: Kernel, X: Any, Y: Any, K: Any, namespaces: Any) -> Non
         for dtype, tol in (("float64", 1e-8), ("float32", 2e-4)):
             A = move(X, xp, dtype)
             for value in (kernel(A), kernel.diag(A)):
-                assert isinstance(value, type(A[0] if isinstance(A, tuple) else A)), f"{kernel!r}: {xp.__name__} became {type(value)}"
+                assert isinstance(value, type(A[0] if isinstance(A, tuple) else A)), (
+                    f"{kernel!r}: {xp.__name__} became {type(value)}"
+                )
             _close(kernel(A), K, tol, f"{xp.__name__} {dtype}", kernel)
             _close(kernel.diag(A), np.diagonal(host(K)), tol, f"diag on {xp.__name__} {dtype}", kernel)
             if Y is not None:
-                _close(kernel(A, move(Y, xp, dtype)), host(K)[:, -domain.size(Y) :], tol, f"cross on {xp.__name__}", kernel)
+                _close(
+                    kernel(A, move(Y, xp, dtype)), host(K)[:, -domain.size(Y) :], tol, f"cross on {xp.__name__}", kernel
+                )
 
 
 def _check_abilities(kernel: Kernel, X: Any, rng: np.random.Generator) -> None:
@@ -133,7 +138,9 @@ def _check_abilities(kernel: Kernel, X: Any, rng: np.random.Generator) -> None:
         assert np.all(np.isfinite(kernel.gradient_x(A))), f"{kernel!r}: gradient_x at x = y is not finite"
     if "mixed_xy" in provides:
         M = kernel.mixed_xy(A, B)
-        numeric = np.stack([(kernel.gradient_x(A, B + e) - kernel.gradient_x(A, B - e)) / (2 * h) for e in steps], axis=-1)
+        numeric = np.stack(
+            [(kernel.gradient_x(A, B + e) - kernel.gradient_x(A, B - e)) / (2 * h) for e in steps], axis=-1
+        )
         _close(M, numeric, 1e-4, "mixed_xy", kernel)
         assert np.all(np.isfinite(kernel.mixed_xy(A))), f"{kernel!r}: mixed_xy at x = y is not finite"
     if "gradient_theta" in provides:
@@ -256,3 +263,46 @@ def _check_operator(representation: Representation, gram: Gram, X_new: Any, tol:
         _close(Z @ Z.T, K, tol, "factor", representation)
     _close(pickle.loads(pickle.dumps(gram)).dense(), K, 0.0, "pickled copy", representation)
     return K
+
+
+def check_loss(loss: Loss, *, namespaces: Any = (), seed: int = 0) -> None:
+    """Assert the laws of a loss: derivatives by finite differences, convexity, the proximal map by its definition.
+
+    Examples
+    --------
+    >>> from mercer.losses import Logistic
+    >>> check_loss(Logistic())
+    """
+    rng = np.random.default_rng(seed)
+    n, h = 40, 1e-5
+    y, f = loss.targets(rng, n), 2 * rng.normal(size=n)
+    value = loss.value(y, f)
+    assert value.shape == (n,) and np.all(np.isfinite(value)), f"{loss!r}: value"
+    assert np.all(value >= 0), f"{loss!r}: a loss is not negative"
+    if "gradient" in loss.provides:
+        numeric = (loss.value(y, f + h) - loss.value(y, f - h)) / (2 * h)
+        _close(loss.gradient(y, f), numeric, 1e-7, "gradient", loss)
+    if "hessian" in loss.provides:
+        numeric = (loss.gradient(y, f + h) - loss.gradient(y, f - h)) / (2 * h)
+        _close(loss.hessian(y, f), numeric, 1e-7, "hessian", loss)
+    if loss.convex:
+        g = 2 * rng.normal(size=n)
+        chord = 0.3 * value + 0.7 * loss.value(y, g)
+        assert np.all(loss.value(y, 0.3 * f + 0.7 * g) <= chord + 1e-12), f"{loss!r}: not convex"
+    if "prox" in loss.provides:
+        for step in (0.1, 1.0, 10.0):
+            p = loss.prox(y, f, step)
+            best = loss.value(y, p) + (p - f) ** 2 / (2 * step)
+            for other in p + rng.normal(size=(50, n)) * np.logspace(-6, 1, 50)[:, None]:
+                assert np.all(best <= loss.value(y, other) + (other - f) ** 2 / (2 * step) + 1e-9), f"{loss!r}: prox"
+    if "link_inverse" in loss.provides:
+        assert np.all(np.diff(loss.link_inverse(np.linspace(-30, 30, 200))) >= 0), f"{loss!r}: the link is not monotone"
+    for xp in namespaces:
+        for dtype, tol in (("float64", 1e-10), ("float32", 1e-4)):
+            a, b = move(y, xp, dtype), move(f, xp, dtype)
+            for name in {"value"} | (loss.provides & {"gradient", "hessian"}):
+                moved = getattr(loss, name)(a, b)
+                assert moved.dtype == b.dtype, f"{loss!r}: {name} of {dtype} gave {moved.dtype}"
+                _close(moved, getattr(loss, name)(y, f), tol, f"{name} on {xp.__name__}", loss)
+            if "prox" in loss.provides:
+                _close(loss.prox(a, b, 0.5), loss.prox(y, f, 0.5), tol, f"prox on {xp.__name__}", loss)

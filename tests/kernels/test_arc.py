@@ -1,4 +1,5 @@
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ def integral(order, x, y):
     inside = lambda t: (units(t, x) * units(t, y)) ** order * (units(t, x) > 0) * (units(t, y) > 0)  # noqa: E731
     kinks = sorted((math.atan2(z[1], z[0]) + s * math.pi / 2) % (2 * math.pi) for z in (x, y) for s in (1, -1))
     edges = [0.0, *kinks, 2 * math.pi]
-    total = sum(quad(inside, a, b)[0] for a, b in zip(edges[:-1], edges[1:], strict=True))
+    total = sum(quad(inside, a, b)[0] for a, b in pairwise(edges))
     return 2 * radial * total / (2 * math.pi)
 
 
@@ -50,6 +51,13 @@ def test_zero_vector(order, cross, own, form):
     K = ArcCosine(order)(X)
     np.testing.assert_allclose(K[0], [own, cross], atol=1e-15)
     np.testing.assert_allclose(ArcCosine(order).diag(X), np.diagonal(K), rtol=1e-14)
+
+
+def test_gradient_at_the_kink_is_the_central_difference():
+    y, h = np.array([[3.0, -4.0]]), 1e-6
+    steps = h * np.eye(2)
+    central = (ArcCosine(1)(steps, y) - ArcCosine(1)(-steps, y)) / (2 * h)
+    np.testing.assert_allclose(ArcCosine(1).gradient_x(np.zeros((1, 2)), y)[0, 0], central[:, 0], rtol=1e-9)
 
 
 def test_arc_cosine_definiteness_and_refusals():

@@ -34,5 +34,5 @@ def test_not_strict_because_of_zero():
 
 
 def test_negative_inputs_are_refused():
-    with pytest.raises(ValueError, match=r"Brownian: X holds -1, but must be >= 0"):
+    with pytest.raises(ValueError, match=r"Brownian: Negative values in data: X holds -1, but must be >= 0"):
         Brownian()([[-1.0]])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.kernels._coordinates import ProductOverCoordinates, SumOverCoordinates, columns
+from mercer.kernels._coordinates import BLOCK, ProductOverCoordinates, SumOverCoordinates, columns
 
 
 class _Part:
@@ -65,3 +65,13 @@ def test_inputs_are_not_changed():
     before = X.copy()
     Total()(X), Times()(X), Total().diag(X), Times().diag(X)
     np.testing.assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize("shape", [(300, 400), (5, BLOCK + 1), (BLOCK + 1, 5)])
+def test_blocks_of_rows_make_one_matrix(shape):
+    rng = np.random.default_rng(3)
+    X, Y = (rng.normal(size=(n, 2)).astype(np.float32) for n in shape)
+    K = Total().evaluate(X, Y)
+    assert K.dtype == np.float32
+    expected = sum(np.exp(np.outer(X[:, k], Y[:, k])) + X[:, k][:, None] + Y[:, k] for k in range(2))
+    np.testing.assert_allclose(K, expected, rtol=1e-5, atol=1e-5)

@@ -129,6 +129,15 @@ def test_fourier_is_periodic_far_away():
     np.testing.assert_allclose(Fourier(1.0, 0.0, 8)(x), 9.0, atol=1e-6)
 
 
+def test_features_are_counted_without_computing_them():
+    assert Fourier(n=4).feature_count(np.ones((2, 20))) == 9**20
+    assert (
+        Wavelet("haar", 3).feature_count(np.ones((2, 2)))
+        == 64
+        == Wavelet("haar", 3).feature_map(np.ones((2, 2))).shape[1]
+    )
+
+
 def test_haar_without_damping_projects_onto_step_functions():
     x = rng.uniform(size=(30, 1))
     x[:3, 0] = 0.0, 0.5, 1.0

@@ -115,7 +115,7 @@ def test_hellinger_sparse_and_feature_map(data):
 
 @pytest.mark.parametrize("cls", [ChiSquared, AdditiveChiSquared, Intersection, Hellinger, JensenShannon])
 def test_refusals(cls):
-    with pytest.raises(ValueError, match=rf"{cls.__name__}: Y holds -1, but must be >= 0"):
+    with pytest.raises(ValueError, match=rf"{cls.__name__}: Negative values in data: Y holds -1, but must be >= 0"):
         cls()([[1.0]], [[-1.0]])
 
 

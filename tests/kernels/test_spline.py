@@ -36,5 +36,5 @@ def test_strict_also_at_zero():
 
 
 def test_negative_inputs_are_refused():
-    with pytest.raises(ValueError, match=r"Spline: X holds -0.5, but must be >= 0"):
+    with pytest.raises(ValueError, match=r"Spline: Negative values in data: X holds -0.5, but must be >= 0"):
         Spline()([[-0.5]])

@@ -13,7 +13,7 @@ from .._errors import where
 from ..domains import take
 from ..kernels import Kernel
 from ._base import Representation
-from .low_rank import LandmarkFeatures, LandmarkGram, trace
+from .low_rank import LandmarkFeatures, LandmarkGram
 
 ROUNDING = 64  # a residual below so many units of round-off of the largest k(x, x) is noise, and no pivot
 
@@ -31,20 +31,20 @@ class PivotedGram(LandmarkGram):
     predicted_gain: np.ndarray | None = None
     true_gain: np.ndarray | None = None
 
-    def __init__(self, kernel: Kernel, X: Any, pivots: Any, G: Any):
+    def __init__(self, kernel: Kernel, X: Any, diagonal: Any, pivots: Any, G: Any):
         self.pivots = np.asarray(pivots, dtype=np.int64)
         L = np.tril(np.asarray(host(take(G, self.pivots)), dtype=np.float64))
         # where K is 0 there is no pivot: any landmark then serves, with no column
         T = linalg.solve_triangular(L, np.eye(len(L)), lower=True).T if len(L) else np.zeros((1, 0))
         centres = kernel.domain.take(kernel.domain.centres(X), self.pivots if len(L) else np.zeros(1, dtype=np.int64))
-        super().__init__(kernel, X, LandmarkFeatures(kernel, centres, like(T, G)), trace_left(kernel, X, G), G)
-        self.residual = kernel.evaluate_diag(X) - self.diagonal()
+        super().__init__(kernel, X, LandmarkFeatures(kernel, centres, like(T, G)), trace_left(diagonal, G), G)
+        self.residual = diagonal - self.diagonal()
 
 
-def trace_left(kernel: Kernel, X: Any, Z: Any) -> float:
-    """tr K − ‖Z‖²: the trace that K̂ = ZZᵀ leaves, summed in float64."""
+def trace_left(diagonal: Any, Z: Any) -> float:
+    """tr K − ‖Z‖²: the trace that K̂ = ZZᵀ leaves of a matrix with this diagonal, summed in float64."""
     xp = namespace(Z)
-    return trace(kernel, X) - float(xp.sum(Z * Z, dtype=xp.float64))
+    return float(xp.sum(diagonal, dtype=xp.float64)) - float(xp.sum(Z * Z, dtype=xp.float64))
 
 
 def noise(diagonal: Any) -> float:

@@ -50,9 +50,14 @@ class CenteredGram(Gram):
         return self.base.diagonal() - 2 * self.means + self.total
 
     def block(self, rows: Any, columns: Any) -> Any:
-        return self.base.block(rows, columns) - take(self.means, rows)[:, None] - take(self.means, columns)[None, :] + self.total
+        return (
+            self.base.block(rows, columns)
+            - take(self.means, rows)[:, None]
+            - take(self.means, columns)[None, :]
+            + self.total
+        )
 
-    def cross(self, X_new: Any) -> CenteredCross:  # type: ignore[override]
+    def cross(self, X_new: Any) -> CenteredCross:
         return CenteredCross(self, self.base.cross(X_new))
 
     def dense(self) -> Any:

@@ -86,55 +86,75 @@ class IncompleteCholesky(Representation):
         diagonal = kernel.evaluate_diag(X)
         if self.y is None:
             pivots, G = _greedy(column, diagonal, rank, self.tol)
-            return PivotedGram(kernel, X, pivots, G)
+            return PivotedGram(kernel, X, diagonal, pivots, G)
         check_number(self, "delta", self.delta, at_least=1, integer=True)
         check_number(self, "kappa", self.kappa, at_least=0, at_most=1)
-        search = _Predictive(column, diagonal, _side_information(self.y, n, self), self.delta, self.kappa)
+        search = _Predictive(column, diagonal, _side_information(self.y, n, self), rank, self.delta, self.kappa)
         while len(search.pivots) < rank and search.step(self.tol):
             pass
-        gram = PivotedGram(kernel, X, search.pivots, search.G)
+        gram = PivotedGram(kernel, X, diagonal, search.pivots, namespace(diagonal).matrix_transpose(search.G.rows))
         gram.predicted_gain, gram.true_gain = np.asarray(search.predicted), np.asarray(search.true)
         return gram
+
+
+class _Columns:
+    """Vectors of length n, as the rows of a buffer that grows: each is contiguous, and products need no copy."""
+
+    def __init__(self, model: Any, most: int):
+        self.xp, self.most, self.size = namespace(model), most, 0
+        self.place = {"dtype": model.dtype, "device": device_of(model)}
+        self.buffer = self.xp.empty((min(most, 64), model.shape[0]), **self.place)
+
+    @property
+    def rows(self) -> Any:
+        return self.buffer[: self.size, :]
+
+    def append(self, v: Any) -> None:
+        if self.size == self.buffer.shape[0]:
+            more = min(self.size, self.most - self.size)
+            self.buffer = self.xp.concat([self.buffer, self.xp.empty((more, v.shape[0]), **self.place)], axis=0)
+        self.buffer[self.size, :] = v
+        self.size += 1
+
+
+def _combined(rows: Any, weights: Any) -> Any:
+    """Σⱼ weightsⱼ rowsⱼ."""
+    return namespace(rows).matrix_transpose(rows) @ weights
 
 
 def _greedy(column: Any, diagonal: Any, rank: int, tol: float) -> tuple[list[int], Any]:
     """Pivots of largest residual and the factor's columns, until `rank` or a residual ≤ tol · max k(x, x)."""
     xp = namespace(diagonal)
-    n = diagonal.shape[0]
     stop = max(tol * float(xp.max(diagonal)), noise(diagonal))
-    place = {"dtype": diagonal.dtype, "device": device_of(diagonal)}
-    rows = xp.empty((min(rank, 64), n), **place)  # Gᵀ, so that each new column is contiguous
-    residual = diagonal
+    G, residual = _Columns(diagonal, rank), diagonal
     pivots: list[int] = []
-    while (k := len(pivots)) < rank:
+    while len(pivots) < rank:
         i = int(xp.argmax(residual))
         if float(residual[i]) <= stop:
             break
-        if k == rows.shape[0]:
-            rows = xp.concat([rows, xp.empty((min(k, rank - k), n), **place)], axis=0)
-        g = column(i) - xp.matrix_transpose(rows[:k, :]) @ rows[:k, i] if k else column(i)
-        g = g / float(residual[i]) ** 0.5
-        rows[k, :] = g
+        g = (column(i) - _combined(G.rows, G.rows[:, i])) / float(residual[i]) ** 0.5
+        G.append(g)
         residual = residual - g * g
         pivots.append(i)
-    return pivots, xp.matrix_transpose(rows[: len(pivots), :])
+    return pivots, xp.matrix_transpose(G.rows)
 
 
 class _Predictive:
     """The state of the search with side information.
 
     W is the set of columns evaluated so far, S ⊂ W the pivots chosen. With K̂_W and K̂_S the approximations of K on
-    them, G Gᵀ = K̂_S and A Aᵀ = K̂_W − K̂_S: A stands for what is known of the residual K − GGᵀ. Choosing a pivot from W
-    moves one direction from A to G, by a reflection. Q is an orthonormal basis of the centred columns of G, and `rest`
-    what is left of Y after its projection.
+    them, GᵀG = K̂_S and AᵀA = K̂_W − K̂_S (vectors of length n are rows here): A stands for what is known of the residual.
+    Choosing a pivot from W moves one direction from A to G, by a reflection. Q is an orthonormal basis of the centred
+    rows of G; B and `rest` are what A, centred, and Y keep after projection off it. A step costs O(n(delta² + r)).
     """
 
-    def __init__(self, column: Any, diagonal: Any, Y: np.ndarray, delta: int, kappa: float):
-        self.column, self.diagonal, self.xp = column, diagonal, namespace(diagonal)
-        self.n, self.floor = diagonal.shape[0], noise(diagonal)
+    def __init__(self, column: Any, diagonal: Any, Y: np.ndarray, rank: int, delta: int, kappa: float):
+        self.column, self.xp, self.floor = column, namespace(diagonal), noise(diagonal)
+        self.left = self.unseen = diagonal  # the residual diagonals after S and after W
         self.rest = like(Y, diagonal)
         self.weights = (1 - kappa) / (float(self.xp.sum(diagonal)) or 1.0), kappa / float((Y**2).sum())
-        self.G = self.A = self.Q = self.xp.zeros((self.n, 0), dtype=diagonal.dtype, device=device_of(diagonal))
+        self.G, self.Q = _Columns(diagonal, rank), _Columns(diagonal, rank)
+        self.A = self.B = self.G.rows
         self.ahead: list[int] = []
         self.pivots: list[int] = []
         self.predicted: list[float] = []
@@ -145,84 +165,88 @@ class _Predictive:
     def look_ahead(self, i: int | None = None) -> None:
         """Evaluate one more column: i, or the first whose residual after W is near the largest."""
         xp = self.xp
-        known = xp.concat([self.G, self.A], axis=1)
         if i is None:
-            residual = host(self.diagonal - xp.sum(known * known, axis=1))
-            if residual.max() <= self.floor:
+            unseen = host(self.unseen)
+            if unseen.max() <= self.floor:
                 return
-            i = int(np.argmax(residual >= 0.995 * residual.max()))
-        c = self.column(i) - known @ known[i, :]
-        self.A = xp.concat([self.A, (c / c[i] ** 0.5)[:, None]], axis=1)
+            i = int(np.argmax(unseen >= 0.995 * unseen.max()))
+        c = self.column(i) - _combined(self.G.rows, self.G.rows[:, i]) - _combined(self.A, self.A[:, i])
+        a = c / c[i] ** 0.5
+        b = self.project(self.project(a - xp.mean(a)))  # twice, for orthogonality to rounding
+        self.A = xp.concat([self.A, a[None, :]], axis=0)
+        self.B = xp.concat([self.B, b[None, :]], axis=0)
+        self.unseen = self.unseen - a * a
         self.ahead.append(i)
 
-    def project(self, V: Any) -> Any:
-        """Columns of V, centred and orthogonal to those of G."""
-        V = V - self.xp.mean(V, axis=0)
-        for _ in range(2):  # once more, for orthogonality to rounding
-            V = V - self.Q @ (self.xp.matrix_transpose(self.Q) @ V)
-        return V
+    def project(self, v: Any) -> Any:
+        return v - _combined(self.Q.rows, self.Q.rows @ v)
 
     def gains(self) -> np.ndarray:
         """The expected decrease of the objective by each sample as next pivot; −1 for what W spans already.
 
-        The residual's column i is taken as A aᵢ, except for its diagonal entry, which is known.
+        The residual's column i is taken as Aᵀaᵢ, except for its diagonal entry, which is known.
         """
-        xp, A, B = self.xp, self.A, self.project(self.A)
-
-        def size(M: Any) -> np.ndarray:
-            return np.asarray(host(xp.sum((A @ M) ** 2, axis=1)), dtype=np.float64)
-
-        # ‖M aᵢ‖ = ‖R aᵢ‖ with M = QR, so that n × delta products suffice
-        norm, projected = (size(xp.matrix_transpose(xp.linalg.qr(M)[1])) for M in (A, B))
-        explained = size(xp.matrix_transpose(B) @ self.rest)
-        seen = np.asarray(host(xp.sum(A * A, axis=1)), dtype=np.float64)
-        left = np.asarray(host(self.diagonal - xp.sum(self.G * self.G, axis=1)), dtype=np.float64)
+        xp, A, B = self.xp, self.A, self.B
+        T = xp.matrix_transpose
+        norm, projected, explained, seen, left = (
+            np.asarray(host(v), dtype=np.float64)
+            for v in (
+                xp.sum(A * ((A @ T(A)) @ A), axis=0),
+                xp.sum(A * ((B @ T(B)) @ A), axis=0),
+                xp.sum((T(B @ self.rest) @ A) ** 2, axis=0),
+                xp.sum(A * A, axis=0),
+                self.left,
+            )
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
             gain = self.weights[0] * (norm + left**2 - seen**2) / left
             gain += self.weights[1] * np.where(projected > self.floor * seen, explained / projected, 0.0)
-        choosable = left - seen > self.floor
+        choosable = host(self.unseen) > self.floor
         choosable[self.ahead] = True
         return np.where(choosable, gain, -1.0)
 
     def step(self, tol: float) -> bool:
         """Choose one pivot; False when none is expected to gain more than `tol`."""
-        xp = self.xp
         if not self.ahead:
             return False
         gain = self.gains()
         best = int(np.argmax(gain))
-        i = next((w for w in self.ahead if gain[w] >= 0.9 * gain[best]), best)
-        if gain[best] <= max(tol, 0.0):
+        if gain[best] <= tol:
             return False
+        i = next((w for w in self.ahead if gain[w] >= 0.9 * gain[best]), best)
         known = i in self.ahead
         if not known:
             self.look_ahead(i)
-        self._move(i)
+        self.predicted.append(float(gain[i]))
+        self.true.append(self._move(i))
         if known:
             self.look_ahead()
-        q = self.project(self.G[:, -1:])
-        fit = xp.matrix_transpose(q) @ self.rest
-        length = float(xp.sum(q * q))
-        explained = float(xp.sum(fit * fit)) / length if length > self.floor else 0.0
-        self.predicted.append(float(gain[i]))
-        self.true.append(self.weights[0] * float(xp.sum(self.G[:, -1] ** 2)) + self.weights[1] * explained)
-        if length > self.floor:
-            self.Q = xp.concat([self.Q, q / length**0.5], axis=1)
-            self.rest = self.rest - q @ (fit / length)
         return True
 
-    def _move(self, i: int) -> None:
-        """Reflect A so that row i has a single entry; that column is the new column of G."""
-        v = self.A[i, :]
-        size = float(self.xp.sum(v * v)) ** 0.5
+    def _move(self, i: int) -> float:
+        """Take sample i from W to S, and return what the objective gains."""
+        xp = self.xp
+        v = self.A[:, i]
         sign = -1.0 if float(v[0]) >= 0 else 1.0
-        first = like(np.eye(1, v.shape[0])[0], v)
-        v = v - sign * size * first
-        A = self.A - (self.A @ v)[:, None] * (2.0 * v / self.xp.sum(v * v))[None, :]
-        self.G = self.xp.concat([self.G, sign * A[:, :1]], axis=1)
-        self.A = A[:, 1:]
+        v = v - sign * float(xp.sum(v * v)) ** 0.5 * like(np.eye(1, v.shape[0])[0], v)
+        # the reflection I − 2vvᵀ/vᵀv leaves in column i of A the first entry alone
+        A, B = (M - v[:, None] * (2.0 / xp.sum(v * v) * (v @ M))[None, :] for M in (self.A, self.B))
+        g, q = sign * A[0, :], self.project(sign * B[0, :])
+        self.A, self.B = A[1:, :], B[1:, :]
+        self.left = self.left - g * g
+        self.G.append(g)
         self.ahead.remove(i)
         self.pivots.append(i)
+        gain = self.weights[0] * float(xp.sum(g * g))
+        length = float(xp.sum(q * q)) ** 0.5
+        if length**2 > self.floor:
+            q = q / length
+            fit = q @ self.rest
+            self.Q.append(q)
+            self.B = self.B - (self.B @ q)[:, None] * q[None, :]
+            self.rest = self.rest - q[:, None] * fit[None, :]
+            gain += self.weights[1] * float(xp.sum(fit * fit))
+        return gain
 
 
 def _side_information(y: Any, n: int, owner: object) -> np.ndarray:

@@ -47,7 +47,7 @@ class LowRankGram(Gram):
     def block(self, rows: Any, columns: Any) -> Any:
         return take(self.Z, rows) @ namespace(self.Z).matrix_transpose(take(self.Z, columns))
 
-    def cross(self, X_new: Any) -> LowRankCross:  # type: ignore[override]
+    def cross(self, X_new: Any) -> LowRankCross:
         return LowRankCross(self.features(X_new), self.Z)
 
     def factor(self) -> Any:
@@ -124,4 +124,3 @@ def inverse_root(K: Any, drop: float) -> Any:
 def trace(kernel: Kernel, X: Any) -> float:
     """tr K, in float64."""
     return float(np.sum(host(kernel.evaluate_diag(X)), dtype=np.float64))
-

@@ -93,7 +93,8 @@ class Nystrom(Representation):
         if r > n:
             raise ValueError(f"{where(self)}: rank = {r} exceeds the {n} samples; give at most {n}, or None.")
         if self.landmarks == "rpcholesky":
-            return PivotedGram(kernel, X, *random_pivots(kernel, X, r, rng))
+            diagonal = kernel.evaluate_diag(X)
+            return PivotedGram(kernel, X, diagonal, *random_pivots(kernel, X, diagonal, r, rng))
         if self.landmarks == "kmeans" and r < n:
             return self._on_points(kernel, X, _cluster_centres(self, kernel, X, r, rng))
         if self.landmarks == "leverage" and r < n:
@@ -132,7 +133,7 @@ class Nystrom(Representation):
         drop = K.shape[0] * eps(K) if self.drop is None else self.drop
         features = LandmarkFeatures(kernel, centres, inverse_root(K, drop))
         Z = features(X)
-        return LandmarkGram(kernel, X, features, trace_left(kernel, X, Z), Z)
+        return LandmarkGram(kernel, X, features, trace_left(kernel.evaluate_diag(X), Z), Z)
 
 
 def _are_indices(landmarks: Any) -> bool:
@@ -157,13 +158,12 @@ def _cluster_centres(owner: Nystrom, kernel: Kernel, X: Any, r: int, rng: np.ran
     return type(X)(centres.astype(X.dtype)) if is_sparse(X) else like(centres, X)
 
 
-def random_pivots(kernel: Kernel, X: Any, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, Any]:
+def random_pivots(kernel: Kernel, X: Any, diagonal: Any, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, Any]:
     """Pivots drawn by the residual diagonal, and G with K ≈ GGᵀ; fewer where K has numerically a lower rank."""
-    domain = kernel.domain
-    centres, diagonal = domain.centres(X), kernel.evaluate_diag(X)
+    centres = kernel.domain.centres(X)
     xp = namespace(diagonal)
     floor = noise(diagonal)
-    residual = np.asarray(host(diagonal), dtype=np.float64)
+    residual = np.array(host(diagonal), dtype=np.float64)
     G = xp.reshape(diagonal, (-1, 1))[:, :0]
     pivots = np.zeros(0, dtype=np.int64)
     while len(pivots) < rank:

@@ -107,10 +107,10 @@ class RandomFeatures(Representation):
         if self.orthogonal:
             W = _orthogonal(self, kernel, W, rng)
         take = kernel.domain.take
-        variance = float(kernel.evaluate_diag(take(X, slice(0, 1)))[0])
-        features = FourierFeatures(like(W.T, X), variance)
+        diagonal = kernel.evaluate_diag(X)
+        features = FourierFeatures(like(W.T, X), float(diagonal[0]))
         Z = features(X)
-        gram = RandomFeaturesGram(kernel, X, features, trace_left(kernel, X, Z), Z)
+        gram = RandomFeaturesGram(kernel, X, features, trace_left(diagonal, Z), Z)
         probe = rng.choice(gram.n, min(gram.n, PROBE), replace=False)
         exact = np.asarray(host(kernel.evaluate(take(X, probe))), dtype=np.float64)
         gram.error_estimate = float(np.linalg.norm(exact - host(gram.block(probe, probe))) / np.linalg.norm(exact))

@@ -22,10 +22,10 @@ from ._definiteness import UNKNOWN, Definiteness
 
 ABILITIES = ("gradient_x", "mixed_xy", "gradient_theta", "feature_map", "spectral_sample")
 registry: dict[str, type[Kernel]] = {}
-_K = TypeVar("_K", bound=type)
+_K = TypeVar("_K", bound="Kernel")
 
 
-def register(cls: _K) -> _K:
+def register(cls: type[_K]) -> type[_K]:
     """Enter a kernel class into the registry under its name in snake case, where parser and law tests find it."""
     cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
     registry[cls.name] = cls
@@ -68,7 +68,7 @@ class Kernel(BaseEstimator):
         return clone(self)
 
     def feature_count(self, X: Any) -> int:
-        """How many explicit features `feature_map` gives for members like those of X, without computing them where possible."""
+        """How many explicit features members like those of X have."""
         self.require("feature_map")
         return int(self.feature_map(self.domain.take(X, slice(0, 1))).shape[1])
 
@@ -116,7 +116,7 @@ class Kernel(BaseEstimator):
                 xp = namespace(X, Y)
             except TypeError:
                 raise TypeError(
-                    f"{where(self)}: X is a {type(X).__module__} array and Y a {type(Y).__module__} array; convert one of them."
+                    f"{where(self)}: X is a {type(X).__module__} array and Y a {type(Y).__module__} array; convert one."
                 ) from None
             if device_of(X) != device_of(Y):
                 raise ValueError(f"{where(self)}: X is on {device_of(X)} and Y on {device_of(Y)}; move one of them.")
@@ -164,7 +164,9 @@ class Kernel(BaseEstimator):
             M = N.T @ M @ N
         eigenvalues = np.linalg.eigvalsh(M) if len(M) else np.zeros(1)
         scale = float(np.abs(eigenvalues).max())
-        precision = eps(X) if (is_array(X) or is_sparse(X)) and namespace(X).isdtype(X.dtype, "real floating") else 2.3e-16
+        precision = (
+            eps(X) if (is_array(X) or is_sparse(X)) and namespace(X).isdtype(X.dtype, "real floating") else 2.3e-16
+        )
         tol = 50 * len(K) * precision * max(scale, float(np.abs(K).max())) if tol is None else tol
         return Report(claim, float(eigenvalues[0]), scale, tol, symmetric)
 
@@ -235,7 +237,7 @@ class Kernel(BaseEstimator):
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return False
-        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)  # type: ignore[attr-defined]
+        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
         return mine.keys() == theirs.keys() and all(_same(mine[p], theirs[p]) for p in mine)
 
     __hash__ = None  # type: ignore[assignment]
@@ -257,12 +259,13 @@ class Report:
     def __repr__(self) -> str:
         verdict = "consistent with" if self.ok else "contradicts"
         return (
-            f"smallest eigenvalue {self.smallest_eigenvalue:.3g} (largest magnitude {self.largest:.3g}, rounding {self.tol:.1g}): "
-            f"{verdict} {self.claim}{'' if self.symmetric else '; the matrix is not symmetric'}"
+            f"smallest eigenvalue {self.smallest_eigenvalue:.3g} (largest magnitude {self.largest:.3g}, "
+            f"rounding {self.tol:.1g}): {verdict} {self.claim}{'' if self.symmetric else '; not symmetric'}"
         )
 
 
 def _same(a: Any, b: Any) -> bool:
+    a, b = (v.item() if isinstance(v, np.generic) else v for v in (a, b))
     if isinstance(a, partial) and isinstance(b, partial):
         a, b = ([f.func, f.args, *sorted(f.keywords.items())] for f in (a, b))
     if isinstance(a, (list, tuple)) and type(a) is type(b):
@@ -272,4 +275,3 @@ def _same(a: Any, b: Any) -> bool:
     if is_array(a) or is_array(b):
         return is_array(a) and is_array(b) and np.array_equal(host(a), host(b))
     return a is b or bool(a == b)
-

@@ -10,13 +10,16 @@ submatrix of one. The sum is strict for d = 1 alone: signs +, −, −, + on the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from functools import reduce
 from operator import iadd, imul
 from typing import Any, ClassVar
 
 from .._array import namespace
+from .._tiles import on_host, slices
 from ._base import Kernel
+
+BLOCK = 1 << 15  # entries of a temporary on the host, so that the many passes over a block stay in cache
 
 
 def columns(X: Any, Y: Any = None) -> list[tuple[Any, Any]]:
@@ -25,25 +28,39 @@ def columns(X: Any, Y: Any = None) -> list[tuple[Any, Any]]:
     return [(X[:, k][:, None], Y[:, k][None, :]) for k in range(X.shape[1])]
 
 
+def matrix(compute: Callable[[list[tuple[Any, Any]], Any], Any], X: Any, Y: Any = None) -> Any:
+    """``compute(columns(X, Y), xp)``, on the host in blocks of rows."""
+    xp, Y = namespace(X), X if Y is None else Y
+    if X.shape[0] * Y.shape[0] <= BLOCK or not on_host(X):
+        return compute(columns(X, Y), xp)
+    rows = slices(X.shape[0], max(1, BLOCK // Y.shape[0]))
+    return xp.concat([compute(columns(X[r, :], Y), xp) for r in rows], axis=0)
+
+
+def vector(compute: Callable[[list[tuple[Any, Any]], Any], Any], X: Any) -> Any:
+    """``compute`` on each coordinate paired with itself."""
+    return compute([(X[:, k], X[:, k]) for k in range(X.shape[1])], namespace(X))
+
+
 class OverCoordinates(Kernel):
     """Base of the two; `combine` accumulates in its first argument, which `part` has just made."""
 
-    abilities = ("gradient_theta",)
+    abilities: ClassVar[tuple[str, ...]] = ("gradient_theta",)
     combine: ClassVar[Any]
 
     def part(self, x: Any, y: Any, xp: Any) -> Any:
         """The one-dimensional kernel, elementwise, as a new array."""
         raise NotImplementedError
 
-    def over(self, pairs: Iterable[tuple[Any, Any]], xp: Any) -> Any:
+    def over(self, pairs: list[tuple[Any, Any]], xp: Any) -> Any:
         """The parts of pairs of coordinates, combined."""
         return reduce(type(self).combine, (self.part(x, y, xp) for x, y in pairs))
 
     def evaluate(self, X: Any, Y: Any = None) -> Any:
-        return self.over(columns(X, Y), namespace(X))
+        return matrix(self.over, X, Y)
 
     def evaluate_diag(self, X: Any) -> Any:
-        return self.over(((X[:, k], X[:, k]) for k in range(X.shape[1])), namespace(X))
+        return vector(self.over, X)
 
     def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
         """No continuous parameters, unless the kernel says otherwise."""
@@ -90,5 +107,5 @@ class ProductOverCoordinates(OverCoordinates):
         X, Y = self.check_arguments(X, Y)
         xp, pairs = namespace(X), columns(X, Y)
         d = range(len(pairs))
-        slices = [[reduce(imul, (self._factor(pairs[i], i == k, i == l, xp) for i in d)) for l in d] for k in d]
+        slices = [[reduce(imul, (self._factor(pairs[i], i == k, i == j, xp) for i in d)) for j in d] for k in d]
         return xp.stack([xp.stack(row, axis=-1) for row in slices], axis=-2)

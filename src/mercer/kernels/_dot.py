@@ -1,6 +1,6 @@
 """Dot-product kernels: k(x, y) = φ(xᵀy). A kernel writes `profile`, and `slope` and `curvature` for its derivatives:
 
-    ∂k/∂x = φ′(t) y,        ∂²k/∂x∂yᵀ = φ′(t) I + φ″(t) y xᵀ
+∂k/∂x = φ′(t) y,        ∂²k/∂x∂yᵀ = φ′(t) I + φ″(t) y xᵀ
 """
 
 from __future__ import annotations

@@ -9,11 +9,23 @@ x, y and the lengthscale follow here, once:
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .._array import device_of, eps, host, is_numpy, is_sparse, is_torch, like, namespace, product_transposed, row_products, set_diagonal
+from .._array import (
+    device_of,
+    eps,
+    host,
+    is_numpy,
+    is_sparse,
+    is_torch,
+    like,
+    namespace,
+    product_transposed,
+    row_products,
+    set_diagonal,
+)
 from .._errors import check_number, where
 from ..domains import Vectors
 from . import bandwidth
@@ -41,10 +53,9 @@ def squared_distances(X: Any, Y: Any = None) -> Any:
     b = a if Y is None else row_products(B, B)
     S = product_transposed(A, B)
     S *= -2
-    S += a[:, None]
-    S += b[None, :]
     size = a[:, None] + b[None, :]
-    _repair(S, size, A, B, xp, Y is None)
+    S += size  # in one step, so that a symmetric S stays symmetric to the last digit
+    _repair(S, size, X, X if Y is None else Y, xp, Y is None)
     return set_diagonal(S, 0.0) if Y is None else S
 
 
@@ -57,7 +68,7 @@ def _from_differences(A: Any, B: Any, xp: Any) -> Any:
 
 def _repair(S: Any, size: Any, A: Any, B: Any, xp: Any, symmetric: bool) -> None:
     """Recompute in place the entries of S that are small against `size` = ‖x‖² + ‖y‖²."""
-    lost = S < float(eps(A)) ** 0.5 * size
+    lost = float(eps(A)) ** 0.5 * size > S
     if symmetric:
         lost = set_diagonal(lost, False)
     rows, columns = xp.nonzero(lost)
@@ -71,7 +82,7 @@ class Radial(Kernel):
     """Base of the kernels of scaled Euclidean distance; see the module for what a subclass writes."""
 
     domain = Vectors(sparse=True)
-    abilities = ("gradient_theta",)
+    abilities: ClassVar[tuple[str, ...]] = ("gradient_theta",)
 
     def __init__(self, lengthscale: Any = 1.0):
         self.lengthscale = lengthscale
@@ -92,7 +103,9 @@ class Radial(Kernel):
         if isinstance(self.lengthscale, str):
             if self.lengthscale not in bandwidth.RULES:
                 listed = ", ".join(map(repr, bandwidth.RULES))
-                raise ValueError(f"{where(self)}: lengthscale = {self.lengthscale!r} is unknown; give a number or one of {listed}.")
+                raise ValueError(
+                    f"{where(self)}: lengthscale = {self.lengthscale!r} is unknown; give a number or one of {listed}."
+                )
             raise ValueError(
                 f"{where(self)}: lengthscale = {self.lengthscale!r} depends on the data; call kernel.resolve(X) first "
                 "(estimators do so in fit)."
@@ -126,7 +139,9 @@ class Radial(Kernel):
         if scale.ndim == 0:
             return X if float(scale) == 1.0 else X * (1.0 / float(scale))
         if scale.shape[0] != X.shape[1]:
-            raise ValueError(f"{where(self)}: lengthscale has {scale.shape[0]} entries, but X has {X.shape[1]} columns.")
+            raise ValueError(
+                f"{where(self)}: lengthscale has {scale.shape[0]} entries, but X has {X.shape[1]} columns."
+            )
         if scale.ndim == 1:
             inverse = like(1.0 / scale, X)
             return X.multiply(inverse[None, :]).tocsr() if is_sparse(X) else X * inverse
@@ -134,21 +149,23 @@ class Radial(Kernel):
         return X @ A
 
     def evaluate(self, X: Any, Y: Any = None) -> Any:
+        if not is_sparse(X) and not is_sparse(Y):
+            # rounding in the scaling must be relative to the spread of the data, not to their distance from 0
+            centre = namespace(X).mean(X, axis=0)
+            X, Y = X - centre, None if Y is None else Y - centre
         s = squared_distances(self.scaled(X), None if Y is None else self.scaled(Y))
         return self.profile(s, namespace(s))
 
     def evaluate_diag(self, X: Any) -> Any:
         xp = namespace(X)
+        self.scaled(X[:1, :])  # refuses a lengthscale of the wrong length
         place = {} if is_sparse(X) else {"device": device_of(X)}
         return self.profile(xp.zeros((X.shape[0],), dtype=X.dtype, **place), xp)
 
-    def _metric(self, X: Any) -> Any:
-        """M = Λ⁻ᵀΛ⁻¹ as a matrix like X."""
+    def _inverse(self, X: Any) -> Any:
+        """Λ⁻¹ as a matrix like X."""
         scale = host(self.lengthscale)
-        if scale.ndim < 2:
-            return like(np.diag(np.broadcast_to(1.0 / scale**2, (X.shape[1],))), X)
-        inverse = np.linalg.inv(scale)
-        return like(inverse.T @ inverse, X)
+        return like(np.diag(np.ones(X.shape[1]) / scale) if scale.ndim < 2 else np.linalg.inv(scale), X)
 
     def _pieces(self, X: Any, Y: Any) -> tuple[Any, Any, Any, Any]:
         """xp, s, M and the differences M(x − y) of shape (n, m, d)."""
@@ -157,10 +174,9 @@ class Radial(Kernel):
         xp = namespace(X)
         if is_sparse(X) or is_sparse(Y):
             raise TypeError(f"{where(self)}: derivatives need dense X and Y; call .toarray() first.")
-        M = self._metric(X)
-        D = X[:, None, :] - Y[None, :, :]
-        MD = xp.matmul(D, M)
-        return xp, xp.sum(D * MD, axis=-1), M, MD
+        inverse = self._inverse(X)
+        U = xp.matmul(X[:, None, :] - Y[None, :, :], xp.matrix_transpose(inverse))
+        return xp, xp.sum(U**2, axis=-1), xp.matmul(xp.matrix_transpose(inverse), inverse), xp.matmul(U, inverse)
 
     def gradient_x(self, X: Any, Y: Any = None) -> Any:
         """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
@@ -177,7 +193,7 @@ class Radial(Kernel):
 
     def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
         """∂k/∂lengthscale: (n, m) for one, (n, m, d) for one per feature, (n, m, d, d) for a matrix."""
-        xp, s, M, MD = self._pieces(X, Y)
+        xp, s, _, MD = self._pieces(X, Y)
         scale = host(self.lengthscale)
         slope = self.slope(s, xp)
         if scale.ndim == 0:

@@ -10,7 +10,7 @@ from typing import Any, Self
 from .._array import namespace
 from .._errors import check_choice, check_number
 from ._base import Kernel, register
-from ._coordinates import columns
+from ._coordinates import columns, matrix, vector
 from ._definiteness import CPD, Definiteness
 
 
@@ -86,12 +86,12 @@ class ANOVA(Kernel):
         return sums[degree]
 
     def evaluate(self, X: Any, Y: Any = None) -> Any:
-        xp = namespace(X)
-        return self._combine(self._parts(columns(X, Y), xp), int(self.degree), xp)
+        return matrix(self._of, X, Y)
 
     def evaluate_diag(self, X: Any) -> Any:
-        xp = namespace(X)
-        pairs = [(X[:, k], X[:, k]) for k in range(X.shape[1])]
+        return vector(self._of, X)
+
+    def _of(self, pairs: list[tuple[Any, Any]], xp: Any) -> Any:
         return self._combine(self._parts(pairs, xp), int(self.degree), xp)
 
     def _slopes(self, X: Any, Y: Any) -> tuple[Any, list[Any], list[Any]]:

@@ -52,10 +52,10 @@ class ArcCosine(Kernel):
 
     Notes
     -----
-    Positive definite, as an expectation of products; not strictly, as k(cx, y) = cⁿ k(x, y) for c > 0. For a zero vector
-    and order 0, Cho and Saul's threshold unit takes the value ½, so k(0, y) = ½ also for y = 0. For order 1, the gradient
-    at x = 0 is the mean of its one-sided limits. Angles keep all their digits near 0 and π, where the arc cosine of
-    a cosine would lose half of them. A matrix costs O(nmd); a CSR matrix stays sparse.
+    Positive definite, as an expectation of products; not strictly, as k(cx, y) = cⁿ k(x, y) for c > 0. For a zero
+    vector and order 0, Cho and Saul's threshold unit takes the value ½, so k(0, y) = ½ also for y = 0. For order 1, the
+    gradient at x = 0, where k has a kink, is the mean of the opposite one-sided ones. Angles near 0 and π are accurate,
+    where the arc cosine of a cosine would lose half of the digits. A matrix costs O(nmd); a CSR matrix stays sparse.
 
     References
     ----------
@@ -138,8 +138,8 @@ class ArcSine(Kernel):
     -----
     The expectation of erf(w₀ + wᵀx) erf(w₀ + wᵀy), w₀ ~ N(0, σ_b²), w ~ N(0, σ_w² I). Strictly positive definite for
     σ_b² > 0: k = (2/π) arcsin(zᵀz′) with z ∝ (σ_b, σ_w x), whose power series has all odd coefficients positive; a
-    vanishing quadratic form means Σ cᵢ(vᵀzᵢ)ⁿ = 0 for all v and odd n, and, with v such that the |vᵀzᵢ| are distinct and
-    not 0 (the zᵢ are neither 0 nor ± each other), n → ∞ gives c = 0. For σ_b² = 0, k(0, ·) = 0 and it is not strict.
+    vanishing quadratic form means Σ cᵢ(vᵀzᵢ)ⁿ = 0 for all v and odd n, and, with v such that the |vᵀzᵢ| are distinct
+    and not 0 (the zᵢ are neither 0 nor ± each other), n → ∞ gives c = 0. For σ_b² = 0 it is not strict: k(0, ·) = 0.
     A matrix costs O(nmd); a CSR matrix stays sparse.
 
     References
@@ -150,7 +150,7 @@ class ArcSine(Kernel):
     Examples
     --------
     >>> ArcSine()([[0.0]], [[0.0], [1.0]]).round(4)
-    array([[0.4646, 0.3482]])
+    array([[0.4646, 0.3455]])
     """
 
     domain = Vectors(sparse=True)
@@ -188,17 +188,17 @@ class ArcSine(Kernel):
         if is_sparse(X) or is_sparse(Y):
             raise TypeError(f"{where(self)}: derivatives need dense X and Y; call .toarray() first.")
         sine, a, b = self._sine(X, Y)
-        return namespace(X), X, X if Y is None else Y, sine, a[:, None], b[None, :], 2.0 / pi / (1.0 - sine**2) ** 0.5
+        return X, X if Y is None else Y, sine, a[:, None], b[None, :], 2.0 / pi / (1.0 - sine**2) ** 0.5
 
     def gradient_x(self, X: Any, Y: Any = None) -> Any:
         """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
-        _, X, Y, sine, a, b, outer = self._pieces(X, Y)
+        X, Y, sine, a, b, outer = self._pieces(X, Y)
         inner = Y[None, :, :] / (a * b)[..., None] - (sine / a**2)[..., None] * X[:, None, :]
         return 2.0 * float(self.weight_variance) * outer[..., None] * inner
 
     def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
         """∂k/∂weight_variance and ∂k/∂bias_variance."""
-        xp, X, Y, sine, a, b, outer = self._pieces(X, Y)
+        X, Y, sine, a, b, outer = self._pieces(X, Y)
         x2, y2 = row_products(X, X)[:, None], row_products(Y, Y)[None, :]
         return {
             "weight_variance": outer * (2.0 * product_transposed(X, Y) / (a * b) - sine * (x2 / a**2 + y2 / b**2)),

@@ -54,7 +54,9 @@ def scale(X: Any) -> float:
     return float(np.sqrt(X.shape[1] * variance / 2)) if variance > 0 else 1.0
 
 
-def sigest(X: Any, quantiles: tuple[float, ...] = (0.9, 0.5, 0.1), pairs: Any = None, scaled: bool = False) -> np.ndarray:
+def sigest(
+    X: Any, quantiles: tuple[float, ...] = (0.9, 0.5, 0.1), pairs: Any = None, scaled: bool = False
+) -> np.ndarray:
     """kernlab's range of σ for exp(−σd²): reciprocals of quantiles of the squared distances.
 
     Parameters

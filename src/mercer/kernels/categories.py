@@ -84,8 +84,8 @@ class Hamming(_Labels):
 
     Notes
     -----
-    One minus the relative Hamming distance. The mean of the Delta kernels of the columns, so positive definite, strictly
-    for d = 1 alone; in general its space holds the additive functions Σ_k f_k(x_k). For interactions take powers or
+    One minus the relative Hamming distance. The mean of the Delta kernels of the columns, so positive definite,
+    strictly for d = 1 alone; its space holds the additive functions Σ_k f_k(x_k). For interactions take powers or
     ``Hamming().exp()``. Rows of labels of any type with equality, strings included; a plain sequence is one column.
     Results are float64, or float32 for float32 labels. A matrix costs O(nmd).
 
@@ -120,7 +120,7 @@ class Levels(Vectors):
     def check(self, X: Any, owner: object, name: str = "X") -> Any:
         X = super().check(X, owner, name)
         xp = namespace(X)
-        between = X != xp.round(X)
+        between = xp.round(X) != X
         if bool(xp.any(between)):
             i, j = (int(v[0]) for v in xp.nonzero(between))
             raise ValueError(
@@ -176,8 +176,7 @@ class Ordinal(SumOverCoordinates):
     def part(self, x: Any, y: Any, xp: Any) -> Any:
         return 1.0 - xp.abs(x - y) * (1.0 / int(self.n_levels))
 
-    def over(self, pairs: Any, xp: Any) -> Any:
-        pairs = list(pairs)
+    def over(self, pairs: list[tuple[Any, Any]], xp: Any) -> Any:
         return super().over(pairs, xp) / len(pairs)
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:

@@ -117,10 +117,10 @@ class White(Kernel):
         return xp.astype(E, X.dtype)
 
     def evaluate(self, X: Any, Y: Any = None) -> Any:
-        return self.variance * self._equal(X, Y)
+        return float(self.variance) * self._equal(X, Y)
 
     def evaluate_diag(self, X: Any) -> Any:
-        return namespace(X).full((X.shape[0],), self.variance, dtype=X.dtype, device=device_of(X))
+        return namespace(X).full((X.shape[0],), float(self.variance), dtype=X.dtype, device=device_of(X))
 
     def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
         """∂k/∂variance = [x = y]."""

@@ -87,6 +87,10 @@ class _Coordinatewise(_Explicit):
             Z = namespace(Z).reshape(Z[:, :, None] * W[:, None, :], (Z.shape[0], Z.shape[1] * W.shape[1]))
         return Z
 
+    def feature_count(self, X: Any) -> int:
+        """p**d, without computing them."""
+        return int(self.modes(X[:1, 0]).shape[1]) ** int(X.shape[1])
+
     def evaluate(self, X: Any, Y: Any = None) -> Any:
         Z = self._columns(X)
         W = Z if Y is None else self._columns(Y)

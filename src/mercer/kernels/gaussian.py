@@ -81,4 +81,8 @@ class Gaussian(Radial):
 
     @classmethod
     def examples(cls) -> list[Any]:
-        return [cls(0.8), cls(np.array([0.5, 1.0, 2.0])), cls(np.array([[1.0, 0.3, 0.0], [0.0, 0.8, 0.2], [0.0, 0.0, 1.5]]))]
+        return [
+            cls(0.8),
+            cls(np.array([0.5, 1.0, 2.0])),
+            cls(np.array([[1.0, 0.3, 0.0], [0.0, 0.8, 0.2], [0.0, 0.0, 1.5]])),
+        ]

@@ -22,8 +22,8 @@ from ._definiteness import CPD, PD, STRICTLY_PD, Definiteness
 
 
 def _ratio(a: Any, b: Any, xp: Any) -> Any:
-    """a/b, with 0/0 = 0."""
-    return a / xp.where(b > 0, b, xp.ones_like(b))
+    """a/b for b ≥ 0, with 0/0 = 0."""
+    return a / xp.clip(b, min=xp.finfo(b.dtype).smallest_normal)
 
 
 def _chi_squared(x: Any, y: Any, xp: Any) -> Any:
@@ -86,8 +86,8 @@ class ChiSquared(_ExponentialOf):
 
     Notes
     -----
-    scikit-learn's ``chi2_kernel``. (x − y)²/(x + y) = x + y − 4xy/(x + y) is of negative type, for xy/(x + y) is positive
-    definite, and 0 for x = y only; so k is strictly positive definite. A matrix costs O(nmd).
+    scikit-learn's ``chi2_kernel``. (x − y)²/(x + y) = x + y − 4xy/(x + y) is of negative type, for xy/(x + y) is
+    positive definite, and 0 for x = y only; so k is strictly positive definite. A matrix costs O(nmd).
 
     References
     ----------
@@ -155,9 +155,9 @@ class AdditiveChiSquared(SumOverCoordinates):
 
     Notes
     -----
-    The positive form is positive definite, as xy ∫₀^∞ e^{−t(x+y)} dt; not strictly, as k(0, ·) = 0. The negative form is
-    twice the positive one less Σ(x + y): conditionally positive definite of order 1, strictly for d = 1. A matrix costs
-    O(nmd).
+    The positive form is positive definite, as xy ∫₀^∞ e^{−t(x+y)} dt; not strictly, as k(0, ·) = 0. The negative form
+    is twice the positive one less Σ(x + y): conditionally positive definite of order 1, strictly for d = 1. A matrix
+    costs O(nmd).
 
     References
     ----------

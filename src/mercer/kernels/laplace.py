@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.metrics.pairwise import manhattan_distances
 
-from .._array import host, is_numpy, is_torch, like, namespace
+from .._array import host, is_numpy, is_sparse, is_torch, like, namespace
 from .._errors import check_choice, check_number, where
 from ._base import register
 from ._definiteness import STRICTLY_PD, Definiteness
@@ -83,7 +83,12 @@ class Laplace(Radial):
     def evaluate(self, X: Any, Y: Any = None) -> Any:
         if self.norm == 2:
             return super().evaluate(X, Y)
-        distances = _manhattan(self.scaled(X), self.scaled(X if Y is None else Y))
+        Y = X if Y is None else Y
+        if not is_sparse(X) and not is_sparse(Y):
+            # the scaling then rounds relative to the spread of the data, not to their distance from the origin
+            centre = namespace(X).mean(X, axis=0)
+            X, Y = X - centre, Y - centre
+        distances = _manhattan(self.scaled(X), self.scaled(Y))
         return namespace(distances).exp(-distances)
 
     def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:

@@ -86,7 +86,7 @@ class Affine(DotProduct):
         check_number(self, "offset", self.offset, at_least=0)
 
     def profile(self, t: Any, xp: Any) -> Any:
-        return t + self.offset
+        return t + float(self.offset)
 
     def slope(self, t: Any, xp: Any) -> Any:
         return xp.ones_like(t)
@@ -104,7 +104,7 @@ class Affine(DotProduct):
         X, _ = self.check_arguments(X)
         X = X.toarray() if is_sparse(X) else X
         xp = namespace(X)
-        return xp.concat([X, eye(1, X) * self.offset**0.5 + xp.zeros_like(X[:, :1])], axis=1)
+        return xp.concat([X, eye(1, X) * float(self.offset) ** 0.5 + xp.zeros_like(X[:, :1])], axis=1)
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return PD

@@ -40,8 +40,9 @@ class Polynomial(DotProduct):
     f = Σ c_α x^α has ‖f‖² = Σ c_α²/w_α; it is never strict, for a Gram matrix has rank at most (d + p choose p).
 
     With another degree the power series of (at + c)^p has a negative coefficient, say the n-th; points near 0 with
-    weights that annihilate the polynomials of degree < n make the quadratic form negative, so for c > 0 k is INDEFINITE.
-    So it is for c = 0 and d > 1 (points near (1, 0, …, 0)), and for c < 0 < a (k(x, x) = 0 at a point where k(x, 2x) ≠ 0).
+    weights that annihilate the polynomials of degree < n make the quadratic form negative, so for c > 0 and a ≠ 0 the
+    kernel is INDEFINITE. So it is for a > 0 if c = 0 and d > 1 (points near (1, 0, …, 0)), and if c < 0 (k(x, x) = 0 at
+    a point where k(x, 2x) ≠ 0). The rest is UNKNOWN.
 
     A matrix costs O(nmd); a CSR matrix stays sparse.
 
@@ -87,8 +88,8 @@ class Polynomial(DotProduct):
         p = int(self.degree) if self._is_integer else float(self.degree)
         if not self._is_integer and bool(xp.any(base < 0)):
             raise ValueError(
-                f"Polynomial: degree = {self.degree!r} is not an integer, but scale·xᵀy + offset takes the negative value "
-                f"{float(xp.min(base)):g} on these data; raise the offset or round the degree."
+                f"Polynomial: degree = {self.degree!r} is not an integer, but scale·xᵀy + offset takes the negative "
+                f"value {float(xp.min(base)):g} on these data; raise the offset or round the degree."
             )
         factor = prod(p - i for i in range(lowered))
         if factor == 0:
@@ -137,6 +138,9 @@ class Polynomial(DotProduct):
         X, _ = self.check_arguments(X)
         X = X.toarray() if is_sparse(X) else X
         return Polynomials(int(self.degree))(X) * like(np.sqrt(self.monomial_weights(X.shape[1])), X)
+
+    def feature_count(self, X: Any) -> int:
+        return comb(X.shape[1] + int(self.degree), int(self.degree))
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         a, c = self.scale, self.offset

@@ -27,10 +27,10 @@ class Sigmoid(DotProduct):
     -----
     INDEFINITE for every a ≠ 0, every c and every dimension. A kernel φ(xᵀy) that is positive definite around 0 needs a
     power series φ(t) = Σ bₙtⁿ with all bₙ ≥ 0 (otherwise points near 0, with weights that annihilate the polynomials of
-    degree < n, give a negative quadratic form). Here b₀ = tanh c < 0 for c < 0; b₂ = −a² tanh(c)/cosh²(c) < 0 for c > 0;
-    and b₁ = a, b₃ = −a³/3 have opposite signs for c = 0. As tanh has no singularity on the real line, infinitely many
-    bₙ are negative (Pringsheim), so it is not conditionally positive definite of any order either. For a = 0 it is the
-    constant tanh(c). A matrix costs O(nmd); a CSR matrix stays sparse.
+    degree < n, give a negative quadratic form). Here b₀ = tanh c < 0 for c < 0, b₂ = −a² tanh(c)/cosh²(c) < 0 for
+    c > 0, and b₁ = a, b₃ = −a³/3 have opposite signs for c = 0. As tanh has no singularity on the real line, infinitely
+    many bₙ are negative (Pringsheim), so it is not conditionally positive definite of any order either. For a = 0 it is
+    the constant tanh(c). A matrix costs O(nmd); a CSR matrix stays sparse.
 
     References
     ----------

@@ -44,13 +44,13 @@ class Sobolev(ProductOverCoordinates):
 
     Notes
     -----
-    For d = 1 its space is {f : f(0) = f′(0) = … = f^(m−1)(0) = 0}, with ‖f‖² = ∫ f^(m)(u)² du. Together with unpenalised
+    For d = 1 its space is {f : f(0) = f′(0) = … = f^(m−1)(0) = 0}, with ‖f‖² = ∫ f^(m)(u)² du. With unpenalised
     polynomials of degree < m it gives the smoothing spline exactly: cubic and natural for m = 2. ``Sobolev(1)`` is
     ``Brownian``. For d > 1 it is the tensor product, with ‖f‖² the squared integral of ∂^{dm}f/∂x₁ᵐ…∂x_dᵐ, and f = 0
     wherever a coordinate is 0; an additive model is ``Sobolev(m).on(0) + Sobolev(m).on(1) + …``.
 
-    Wahba states it on [0, 1]; the formula holds for all x ≥ 0, and there is no upper bound here. Shift data so that they
-    start at 0: with the unpenalised polynomials, the fit does not depend on the shift. Positive definite as an
+    Wahba states it on [0, 1]; the formula holds for all x ≥ 0, and there is no upper bound here. Shift data so that
+    they start at 0: with the unpenalised polynomials, the fit does not depend on the shift. Positive definite as an
     integral of products; not strictly, as k(x, x) = 0 at 0. The closed form is a polynomial in min(x, y) and |x − y|
     with non-negative coefficients, so it loses no digits. A matrix costs O(nmd · order).
 

@@ -1,4 +1,4 @@
-"""What every estimator does before and after its mathematics: check the data, resolve the kernel, build the Gram operator."""
+"""What every estimator does besides its mathematics: check the data, resolve the kernel, build the Gram operator."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._array import device_of, host, is_array, is_sparse, like, namespace
+from .._array import device_of, host, is_array, is_sparse, namespace
 from .._errors import IndefiniteKernelWarning, where
 from .._random import generator
 from ..basis import Functions, Polynomials, as_basis
@@ -21,7 +21,7 @@ from ..space import Function
 
 
 class KernelEstimator(BaseEstimator):
-    """Base of the estimators: parameters `kernel` and `gram`, fitted attributes `kernel_`, `function_`, `gram_choice_`."""
+    """Base of the estimators: parameters `kernel` and `gram`, attributes `kernel_`, `function_`, `gram_choice_`."""
 
     kernel: Any
     gram: Any = "auto"
@@ -48,8 +48,16 @@ class KernelEstimator(BaseEstimator):
         """New points, in the library and floating type of the training data."""
         check_is_fitted(self)
         X, _ = self._check_data(self.kernel_, X, None, reset=False)
+        if self.dtype_ is not None and isinstance(X.dtype, np.dtype) != isinstance(self.dtype_, np.dtype):
+            raise TypeError(
+                f"{where(self)}: X is of another array library than the training data; convert one of them."
+            )
         if self.dtype_ is not None and X.dtype != self.dtype_:
-            X = X.astype(self.dtype_) if is_sparse(X) or isinstance(X, np.ndarray) else namespace(X).astype(X, self.dtype_)
+            X = (
+                X.astype(self.dtype_)
+                if is_sparse(X) or isinstance(X, np.ndarray)
+                else namespace(X).astype(X, self.dtype_)
+            )
         return self.kernel_.domain.check(X, self.kernel_, "X")
 
     def _check_data(self, kernel: Kernel, X: Any, y: Any, reset: bool, **options: Any) -> tuple[Any, Any]:
@@ -66,14 +74,18 @@ class KernelEstimator(BaseEstimator):
             if reset:
                 self.n_features_in_ = int(X.shape[1])
             elif X.shape[1] != self.n_features_in_:
-                raise ValueError(f"{where(self)}: X has {X.shape[1]} features, but was fitted with {self.n_features_in_}.")
+                raise ValueError(
+                    f"{where(self)}: X has {X.shape[1]} features, but was fitted with {self.n_features_in_}."
+                )
         if y is not None:
             y = self._check_targets(y, X, domain.size(X), native)
         return X, y
 
     def _check_targets(self, y: Any, X: Any, n: int, native: bool) -> Any:
         if native and not is_array(y):
-            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array and y a {type(y).__name__}; convert y as well.")
+            raise TypeError(
+                f"{where(self)}: X is a {type(X).__module__} array and y a {type(y).__name__}; convert y as well."
+            )
         if native and (namespace(y) is not namespace(X) or device_of(y) != device_of(X)):
             raise TypeError(f"{where(self)}: X and y are of different array libraries or devices; convert one of them.")
         y = y if native else np.asarray(y)
@@ -87,22 +99,14 @@ class KernelEstimator(BaseEstimator):
         """Non-negative weights, not all zero, or None."""
         if sample_weight is None:
             return None
-        if is_array(X) and not isinstance(X, np.ndarray):
-            weight = like(sample_weight, X)
-        elif is_array(X) or is_sparse(X):
-            weight = _check_sample_weight(sample_weight, X, dtype=X.dtype)
-        else:
-            weight = np.asarray(sample_weight, dtype=np.float64)
-        values = host(weight)
         n = self.kernel_.domain.size(X)
-        if values.shape == () or np.ndim(values) == 0:
-            weight = like(np.full(n, float(values)), weight)
-            values = host(weight)
+        values = host(sample_weight) if is_array(sample_weight) else np.asarray(sample_weight, dtype=np.float64)
+        values = np.full(n, float(values)) if values.ndim == 0 else values
         if values.shape != (n,) or not np.all(np.isfinite(values)) or (values < 0).any() or not (values > 0).any():
             raise ValueError(
                 f"{where(self)}: sample_weight must be {n} finite numbers >= 0, not all zero; got shape {values.shape}."
             )
-        return weight
+        return values
 
     # ---- the model
 
@@ -115,27 +119,30 @@ class KernelEstimator(BaseEstimator):
         if fit_intercept:
             if free is not None:
                 raise ValueError(
-                    f"{where(self)}: fit_intercept=True and free={free!r} are both given; a polynomial degree in free includes the intercept."
+                    f"{where(self)}: fit_intercept=True and free={free!r} exclude each other; a degree has the intercept."
                 )
             return Polynomials(0)
         return as_basis(free)
 
     def _is_definite(self, X: Any, basis: Any) -> bool | None:
-        """Whether the system is provably positive definite on the coefficients that the free part leaves; None if unknown."""
+        """Whether the kernel is proven definite on the coefficients that the free part leaves; None if unknown."""
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
         degree = basis.degree if isinstance(basis, Polynomials) else -1
         if claim.is_cpd and claim.order <= degree + 1:
             return True
         if claim.kind == "UNKNOWN":
             return None
-        needed = {1: "fit_intercept=True", 2: "free=1"}.get(claim.order, f"free={claim.order - 1}") if claim.is_cpd else ""
+        needed = (
+            {1: "fit_intercept=True", 2: "free=1"}.get(claim.order, f"free={claim.order - 1}") if claim.is_cpd else ""
+        )
         remedy = f"; with {needed} it is valid" if needed else ""
         self._warn_indefinite(f"{claim}, not positive definite{remedy}")
         return False
 
     def _warn_indefinite(self, finding: str) -> None:
         warnings.warn(
-            f"{where(self)}: the kernel {self.kernel_} is {finding}. The linear system is solved, but its solution minimises nothing.",
+            f"{where(self)}: the kernel {self.kernel_} is {finding}. The linear system is solved, but its solution "
+            "minimises nothing.",
             IndefiniteKernelWarning,
             stacklevel=4,
         )

@@ -14,7 +14,7 @@ from .._errors import check_number, where
 from ..basis import Polynomials, as_basis
 from ..gram import Dense
 from ..solvers.linear import Inverse
-from ..solvers.linear._base import Conditioned
+from ..solvers.linear._base import Conditioned, free_factor
 from ..space import Function
 from ._base import KernelEstimator
 
@@ -25,8 +25,8 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
     .. math:: s = \arg\min \{\|f\|_H : f(x_i) = y_i\} = \sum_i a_i k(\cdot, x_i), \qquad \Theta a = y, \qquad
               \|s\|^2 = y^\top \Theta^{-1} y
 
-    For every f in the space with the same values, :math:`|f(x) - s(x)| \le \sqrt{\|f\|^2 - \|s\|^2}\; P(x)`, with the power
-    function :math:`P(x)^2 = k(x, x) - k(x, X)\, \Theta^{-1} k(X, x)`.
+    For every f in the space with the same values, :math:`|f(x) - s(x)| \le \sqrt{\|f\|^2 - \|s\|^2}\; P(x)`, with the
+    power function :math:`P(x)^2 = k(x, x) - k(x, X)\, \Theta^{-1} k(X, x)`.
 
     Parameters
     ----------
@@ -81,12 +81,16 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         X, y = self._check_fit(X, y, multi_output=True, y_numeric=True)
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
         if claim.kind == "INDEFINITE":
-            raise ValueError(f"{where(self)}: the kernel {self.kernel_} is INDEFINITE, so no norm is minimised; use a PD kernel.")
+            raise ValueError(
+                f"{where(self)}: the kernel {self.kernel_} is INDEFINITE, so no norm is minimised; use a PD kernel."
+            )
         basis = as_basis(self.free)
         order = claim.order if claim.is_cpd else 0
         if order and not (isinstance(basis, Polynomials) and basis.degree >= order - 1):
             if basis is not None:
-                raise ValueError(f"{where(self)}: the kernel {self.kernel_} is {claim} and needs free >= {order - 1} (polynomials).")
+                raise ValueError(
+                    f"{where(self)}: the kernel {self.kernel_} is {claim} and needs free >= {order - 1} (polynomials)."
+                )
             basis = Polynomials(order - 1)
 
         gram = Dense().build(self.kernel_, X, np.random.default_rng())
@@ -97,11 +101,7 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
             operator: Any = gram
         else:
             H = like(basis(X), sample)
-            Q, R = xp.linalg.qr(H)
-            pivots = np.abs(np.diagonal(host(R)))
-            if H.shape[0] < H.shape[1] or pivots.min() <= 1e3 * float(xp.finfo(H.dtype).eps) * pivots.max():
-                raise ValueError(f"{where(self)}: the {H.shape[1]} free functions are dependent on these {H.shape[0]} samples.")
-            self._R, self._Q = R, Q
+            Q, R = self._Q, self._R = free_factor(H)
             operator = Conditioned(gram, None, Q, float(xp.mean(xp.abs(gram.diagonal()))) or 1.0)
         self._inverse = Inverse(operator.dense())
         self._basis = basis
@@ -131,9 +131,9 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         worst = np.argsort(error)[::-1][: int(min(5, (error > limit).sum()))]
         rows = ", ".join(str(i) for i in sorted(int(i) for i in worst))
         raise ValueError(
-            f"{where(self)}: the kernel matrix has rank {self._inverse.rank} of {len(error)} and the values y cannot be interpolated: "
-            f"rows {rows} conflict (residual up to {error.max():.2g}). Equal or nearly equal samples with different values do that; "
-            "merge them, shorten the lengthscale, or use KernelRidge."
+            f"{where(self)}: the kernel matrix has rank {self._inverse.rank} of {len(error)} and the values y cannot be "
+            f"interpolated: rows {rows} conflict (residual up to {error.max():.2g}). Equal or nearly equal samples with "
+            "different values do that; merge them, shorten the lengthscale, or use KernelRidge."
         )
 
     def predict(self, X: Any) -> Any:
@@ -168,7 +168,8 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         norms = np.atleast_1d(host(self.norm_) if not isinstance(self.norm_, float) else self.norm_)
         if norm_bound < norms.max() * (1 - 1e-9):
             raise ValueError(
-                f"{where(self)}: norm_bound = {norm_bound:g} is below ‖s‖ = {norms.max():g}; no function with these values is so small."
+                f"{where(self)}: norm_bound = {norm_bound:g} is below ‖s‖ = {norms.max():g}; no function with these "
+                "values is so small."
             )
         P = self.power(X)
         slack = np.sqrt(np.maximum(norm_bound**2 - norms**2, 0.0))

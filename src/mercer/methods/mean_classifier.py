@@ -45,8 +45,8 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
 
     Notes
     -----
-    No training beyond ‖μ_c‖², O(n²) once, without holding the matrix for ``gram="lazy"``; nothing to tune but the kernel.
-    A baseline that a tuned method should beat.
+    No training beyond ‖μ_c‖², O(n²) once (``gram="lazy"`` holds no matrix); nothing to tune but the kernel. A baseline
+    that a tuned method should beat.
 
     References
     ----------
@@ -74,17 +74,22 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
         if claim.kind == "INDEFINITE" or (claim.is_cpd and claim.order > 1):
             raise ValueError(
-                f"{where(self)}: the kernel {self.kernel_} is {claim}; means and distances need PD or CPD(1). Try gaussian or power."
+                f"{where(self)}: the kernel {self.kernel_} is {claim}; means and distances need PD or CPD(1). "
+                "Try gaussian or power."
             )
         self.classes_, index = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"{where(self)}: y holds one class, {self.classes_[0]!r}; a classifier needs at least two.")
+            raise ValueError(
+                f"{where(self)}: y holds one class, {self.classes_[0]!r}; a classifier needs at least two."
+            )
         member = (index[:, None] == np.arange(len(self.classes_))[None, :]).astype(np.float64)
         if weight is not None:
-            member *= host(weight)[:, None]
+            member *= weight[:, None]
         totals = member.sum(axis=0)
         if (totals == 0).any():
-            raise ValueError(f"{where(self)}: class {self.classes_[totals.argmin()]!r} has no sample of positive weight.")
+            raise ValueError(
+                f"{where(self)}: class {self.classes_[totals.argmin()]!r} has no sample of positive weight."
+            )
         gram = self._build(X)
         A = like(member / totals, gram.like)
         xp = namespace(A)

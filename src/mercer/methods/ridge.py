@@ -19,7 +19,8 @@ from ._base import KernelEstimator
 class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
     r"""Kernel ridge regression: least squares with a penalty on the norm in the kernel's space.
 
-    .. math:: \min_{f \in H,\, c}\; \tfrac12 \sum_i w_i \Big(y_i - f(x_i) - \sum_b c_b h_b(x_i)\Big)^2 + \tfrac{\alpha}{2} \|f\|_H^2
+    .. math:: \min_{f \in H,\, c}\; \tfrac12 \sum_i w_i \Big(y_i - f(x_i) - \sum_b c_b h_b(x_i)\Big)^2
+              + \tfrac{\alpha}{2} \|f\|_H^2
 
     By the representer theorem :math:`f = \sum_i a_i k(\cdot, x_i)` with :math:`(K + \alpha W^{-1})a + Hc = y` and
     :math:`H^\top a = 0`.

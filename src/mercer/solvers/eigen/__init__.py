@@ -33,4 +33,6 @@ def eigen_solver(solver: Any, gram: Gram, n_components: int) -> EigenSolver:
         return DenseEigen() if gram.n <= 500 or 10 * n_components > gram.n else BlockKrylov()
     if isinstance(solver, str) and solver in NAMES:
         return NAMES[solver]()
-    raise ValueError(f"solver = {solver!r} is unknown; give an EigenSolver or one of 'auto', {', '.join(map(repr, NAMES))}.")
+    raise ValueError(
+        f"solver = {solver!r} is unknown; give an EigenSolver or one of 'auto', {', '.join(map(repr, NAMES))}."
+    )

@@ -50,7 +50,9 @@ class FactorEigen(EigenSolver):
         Z = gram.factor()
         xp = namespace(Z)
         if n_components > Z.shape[1]:
-            raise ValueError(f"n_components = {n_components} exceeds the rank {Z.shape[1]} of the Gram factor; raise its rank.")
+            raise ValueError(
+                f"n_components = {n_components} exceeds the rank {Z.shape[1]} of the Gram factor; raise its rank."
+            )
         U, s, _ = xp.linalg.svd(Z, full_matrices=False)
         values, vectors = s[:n_components] ** 2, U[:, :n_components]
         return Spectrum(values, vectors, residual(gram, values, vectors), method="factor")

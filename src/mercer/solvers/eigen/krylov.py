@@ -79,8 +79,9 @@ class BlockKrylov(EigenSolver):
         converged = error <= max(tol, 1e3 * float(xp.finfo(sample.dtype).eps))
         if not converged:
             warnings.warn(
-                f"BlockKrylov stopped after {iteration} block products at a residual of {error:.1e} (tol = {self.tol:g}). "
-                "The eigenvalues are close together: raise oversample or max_iter, or ask for fewer components.",
+                f"BlockKrylov stopped after {iteration} block products at a residual of {error:.1e} "
+                f"(tol = {self.tol:g}). The eigenvalues are close together: raise oversample or max_iter, or ask for "
+                "fewer components.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -88,7 +89,7 @@ class BlockKrylov(EigenSolver):
 
 
 def _orthogonal(V: Any, basis: Any, xp: Any) -> Any:
-    """An orthonormal basis of V off the span of `basis`, orthogonalised twice; directions lost to rounding are dropped."""
+    """An orthonormal basis of V off the span of `basis`, in two passes; directions lost to rounding are dropped."""
     size = xp.sqrt(xp.sum(V * V, axis=0))
     V = V / xp.where(size > 0, size, xp.ones_like(size))
     for _ in range(2):

@@ -55,4 +55,6 @@ def linear_solver(solver: Any, gram: Gram, definite: bool = True) -> LinearSolve
         return Cholesky() if "dense" in gram.provides else ConjugateGradient()
     if isinstance(solver, str) and solver in NAMES:
         return NAMES[solver]()
-    raise ValueError(f"solver = {solver!r} is unknown; give a LinearSolver or one of 'auto', {', '.join(map(repr, NAMES))}.")
+    raise ValueError(
+        f"solver = {solver!r} is unknown; give a LinearSolver or one of 'auto', {', '.join(map(repr, NAMES))}."
+    )

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..._array import host, like, namespace
+from ..._array import eps, eye, host, like, namespace
 from ..._errors import where
 from ...domains import take
 from ...gram import Gram
@@ -29,7 +29,7 @@ class LinearSolution:
 
     coefficients: Any
     free: Any = None
-    residual: float = 0.0  # ‖Ka + Sa + Hc − b‖ / ‖b‖, the largest over the right-hand sides
+    residual: float = 0.0  # ‖Ka + Sa + Hc − b‖ / ‖b‖ in the norm of the weights, the largest over the right-hand sides
     jitter: float = 0.0  # what had to be added to the diagonal
     n_iter: int = 0
     converged: bool = True
@@ -46,8 +46,8 @@ class LinearSolver(BaseEstimator):
         missing = self.requires - gram.provides
         if missing:
             raise TypeError(
-                f"{where(self)} needs a Gram operator that provides {', '.join(sorted(missing))}; {where(gram)} provides "
-                f'{", ".join(sorted(gram.provides)) or "products only"}. Try solver="auto".'
+                f"{where(self)} needs a Gram operator that provides {', '.join(sorted(missing))}; {where(gram)} "
+                f'provides {", ".join(sorted(gram.provides)) or "products only"}. Try solver="auto".'
             )
         return self._solve(gram, b, shift)
 
@@ -67,7 +67,7 @@ class Conditioned(Gram):
             xp = namespace(Q)
             core = xp.matrix_transpose(Q) @ MQ
             # PMP + τQQᵀ = M − (MQ)Qᵀ − Q(MQ)ᵀ + Q(QᵀMQ + τI)Qᵀ = M − LQᵀ − QLᵀ
-            half = (core + fill * xp.eye(Q.shape[1], dtype=Q.dtype)) / 2 if fill else core / 2
+            half = (core + fill * eye(Q.shape[1], Q)) / 2
             self.L = MQ - Q @ half
 
     def scaled(self, V: Any) -> Any:
@@ -136,12 +136,7 @@ def solve(gram: Gram, b: Any, shift: Any, solver: LinearSolver, H: Any = None, w
         operator = Conditioned(gram, scale)
         inner = solver.solve(operator, operator.scaled(b), shift)
         return replace(inner, coefficients=operator.scaled(inner.coefficients))
-    Q, R = xp.linalg.qr(H if scale is None else H * scale[:, None])
-    pivots = np.abs(np.diagonal(host(R)))
-    if H.shape[0] < H.shape[1] or pivots.min() <= 1e3 * float(xp.finfo(H.dtype).eps) * pivots.max():
-        raise ValueError(
-            f"free: its {H.shape[1]} functions are linearly dependent on these {H.shape[0]} samples; remove some, or add samples."
-        )
+    Q, R = free_factor(H if scale is None else H * scale[:, None])
     fill = 0.0 if shift > 0 else float(xp.mean(xp.abs(gram.diagonal()))) or 1.0
     operator = Conditioned(gram, scale, Q, fill)
     inner = solver.solve(operator, operator.project(operator.scaled(b)), shift)
@@ -149,12 +144,29 @@ def solve(gram: Gram, b: Any, shift: Any, solver: LinearSolver, H: Any = None, w
     a = operator.scaled(unscaled)
     rest = operator.scaled(b - gram @ a) - shift * unscaled
     c = like(np.linalg.solve(host(R), host(xp.matrix_transpose(Q) @ rest)), H)
-    return replace(inner, coefficients=a, free=c)
+    residual = _ratio(operator.project(rest), operator.scaled(b))
+    return replace(inner, coefficients=a, free=c, residual=residual)
+
+
+def free_factor(H: Any) -> tuple[Any, Any]:
+    """Q and R with H = QR; refuses free functions that are linearly dependent on the samples."""
+    Q, R = namespace(H).linalg.qr(H)
+    left = np.abs(np.diagonal(host(R)))  # of each column, what those before it do not explain
+    if H.shape[0] < H.shape[1] or np.any(left <= 1e3 * eps(H) * np.linalg.norm(host(R), axis=0)):
+        raise ValueError(
+            f"free: its {H.shape[1]} functions are linearly dependent on these {H.shape[0]} samples; "
+            "remove some, or add samples."
+        )
+    return Q, R
 
 
 def relative_residual(gram: Gram, a: Any, b: Any, shift: float) -> float:
     """‖(K + shift)a − b‖ / ‖b‖, the largest over the right-hand sides."""
+    return _ratio(gram @ a + shift * a - b, b)
+
+
+def _ratio(r: Any, b: Any) -> float:
+    """max_j ‖r_j‖ / ‖b_j‖ over the columns, ‖r_j‖ where b_j = 0."""
     xp = namespace(b)
-    r = gram @ a + shift * a - b
     top, bottom = xp.sum(r * r, axis=0), xp.sum(b * b, axis=0)
     return float(xp.max(xp.sqrt(top / xp.where(bottom > 0, bottom, xp.ones_like(bottom)))))

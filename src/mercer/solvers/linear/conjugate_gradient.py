@@ -28,7 +28,8 @@ class ConjugateGradient(LinearSolver):
     max_iter : int
         Products at most; reaching it warns and returns the best iterate.
     rank : int >= 0
-        Columns of the preconditioner (at most a quarter of n); 0 for none. More cost more memory (n × rank) and fewer iterations.
+        Columns of the preconditioner (at most a quarter of n); 0 for none. More of them take more memory (n × rank) and
+        fewer iterations. Kernels that are only conditionally definite have no preconditioner.
 
     Examples
     --------
@@ -63,7 +64,13 @@ class ConjugateGradient(LinearSolver):
         while iteration < self.max_iter and bool(xp.any(active)):
             KD = gram @ D + shift * D
             curvature = xp.sum(D * KD, axis=0)
-            step = xp.where(active & (curvature > tiny), rz / xp.where(curvature > tiny, curvature, xp.ones_like(rz)), xp.zeros_like(rz))
+            if not bool(xp.any(active & (curvature > tiny))):
+                break
+            step = xp.where(
+                active & (curvature > tiny),
+                rz / xp.where(curvature > tiny, curvature, xp.ones_like(rz)),
+                xp.zeros_like(rz),
+            )
             A = A + step * D
             R = R - step * KD
             Z = precondition(R)
@@ -77,8 +84,9 @@ class ConjugateGradient(LinearSolver):
         residual = relative_residual(gram, a, b, shift)
         if not converged:
             warnings.warn(
-                f"ConjugateGradient stopped after {iteration} products at a relative residual of {residual:.1e} (tol = {self.tol:g}). "
-                "The matrix is ill-conditioned: try a larger alpha, a higher rank of the preconditioner, or a low-rank gram.",
+                f"ConjugateGradient stopped after {iteration} products at a relative residual of {residual:.1e} "
+                f"(tol = {self.tol:g}). The matrix is ill-conditioned or indefinite: try a larger alpha, a higher rank "
+                "of the preconditioner, or a low-rank gram.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -86,7 +94,9 @@ class ConjugateGradient(LinearSolver):
 
     def _preconditioner(self, gram: Gram, shift: float) -> Any:
         rank = min(self.rank, gram.n // 4)
-        if rank == 0 or shift <= 0:
+        claim = gram.kernel.definiteness_in(gram.kernel.domain.dimension(gram.X))
+        sketchable = claim.is_pd or claim.kind == "UNKNOWN"
+        if rank == 0 or shift <= 0 or not sketchable:
             return _identity
         return LowRankInverse(gram.sketch(rank), shift)
 

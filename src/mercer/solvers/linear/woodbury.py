@@ -29,7 +29,8 @@ class Woodbury(LinearSolver):
         inverse = LowRankInverse(gram.factor(), shift)
         a = inverse(b)
         a = a + inverse(b - (gram @ a + shift * a))
-        return LinearSolution(a, residual=relative_residual(gram, a, b, shift), method="woodbury")
+        residual = relative_residual(gram, a, b, shift)
+        return LinearSolution(a, residual=residual, jitter=inverse.jitter, method="woodbury")
 
 
 class LowRankInverse:
@@ -39,10 +40,11 @@ class LowRankInverse:
         xp = namespace(Z)
         if shift <= 0:
             raise ValueError(
-                f"A low-rank matrix plus shift = {shift:g} is singular; use alpha > 0, or gram='dense' for exact interpolation."
+                f"A low-rank matrix plus shift = {shift:g} is singular; use alpha > 0, or gram='dense' for exact "
+                "interpolation."
             )
         self.Z, self.shift = Z, shift
-        self.L, _ = factorize(xp.matrix_transpose(Z) @ Z, shift)
+        self.L, self.jitter = factorize(xp.matrix_transpose(Z) @ Z, shift)
 
     def __call__(self, V: Any) -> Any:
         xp = namespace(V)

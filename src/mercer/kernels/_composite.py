@@ -1,0 +1,219 @@
+"""Sums, products and tensor products.
+
+They keep a list, so that parameters are indexed (``0__lengthscale``); operators flatten, constructors never do (clone
+would raise).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from math import prod
+from operator import mul
+from typing import Any, Self
+
+from .._array import namespace
+from .._errors import where
+from ..domains import Domain
+from ..domains import Product as ProductDomain
+from ._base import Kernel
+from ._definiteness import Definiteness, of_product, of_sum
+from ._parts import inner_examples, join_domains, times, transposed
+from .gaussian import Gaussian
+
+
+class _Composite(Kernel):
+    """Several kernels, with indexed parameter names."""
+
+    def __init__(self, kernels: Sequence[Kernel]):
+        self.kernels = kernels
+
+    def validate(self) -> None:
+        if not self.kernels:
+            raise ValueError(f"{where(self)}: kernels is empty; give at least one kernel.")
+        for k in self.kernels:
+            k.validate()
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        params: dict[str, Any] = {"kernels": self.kernels}
+        if deep:
+            for i, k in enumerate(self.kernels):
+                params[str(i)] = k
+                params.update({f"{i}__{name}": value for name, value in k.get_params().items()})
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        kernels = list(params.pop("kernels", self.kernels))
+        for key in [p for p in params if p.isdigit()]:
+            kernels[int(key)] = params.pop(key)
+        self.kernels = kernels
+        return super().set_params(**params)
+
+    @property
+    def domain(self) -> Domain:  # type: ignore[override]
+        return join_domains([k.domain for k in self.kernels], self)
+
+    def resolve(self, X: Any) -> Self:
+        return type(self)([k.resolve(X) for k in self.kernels])
+
+    def _nested(self, i: int, gradients: dict[str, Any], factor: Any = None) -> dict[str, Any]:
+        return {f"{i}__{name}": G if factor is None else times(factor, G) for name, G in gradients.items()}
+
+    @classmethod
+    def examples(cls) -> list[Kernel]:
+        return [cls([*inner_examples(), Gaussian(1.5) * 2.0])]
+
+
+class Sum(_Composite):
+    """k₁ + … + k_p. Its space is the sum of the spaces, with the smallest norm over the decompositions of f.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> (Gaussian() + Linear())([[1.0]], [[1.0]])
+    array([[2.]])
+    """
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        return sum(k.evaluate(X, Y) for k in self.kernels)
+
+    def evaluate_diag(self, X: Any) -> Any:
+        return sum(k.evaluate_diag(X) for k in self.kernels)
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        return of_sum([k.definiteness_in(dimension) for k in self.kernels])
+
+    @property
+    def provides(self) -> frozenset[str]:
+        return frozenset.intersection(*(k.provides for k in self.kernels)) - {"spectral_sample"}
+
+    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
+        self.require("gradient_x")
+        return sum(k.gradient_x(X, Y) for k in self.kernels)
+
+    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+        """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
+        self.require("mixed_xy")
+        return sum(k.mixed_xy(X, Y) for k in self.kernels)
+
+    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+        """∂k/∂θ for each parameter."""
+        self.require("gradient_theta")
+        out: dict[str, Any] = {}
+        for i, k in enumerate(self.kernels):
+            out |= self._nested(i, k.gradient_theta(X, Y))
+        return out
+
+    def feature_map(self, X: Any) -> Any:
+        """The features of the terms, side by side."""
+        self.require("feature_map")
+        maps = [k.feature_map(X) for k in self.kernels]
+        return namespace(*maps).concat(maps, axis=1)
+
+    def feature_count(self, X: Any) -> int:
+        return sum(k.feature_count(X) for k in self.kernels)
+
+
+class Product(_Composite):
+    """k₁ · … · k_p (Schur's theorem). Its space is the restriction of the tensor product to the diagonal.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> (Gaussian() * Linear())([[2.0]], [[2.0]])
+    array([[4.]])
+    """
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        return reduce(mul, (k.evaluate(X, Y) for k in self.kernels))
+
+    def evaluate_diag(self, X: Any) -> Any:
+        return reduce(mul, (k.evaluate_diag(X) for k in self.kernels))
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        return of_product([k.definiteness_in(dimension) for k in self.kernels])
+
+    @property
+    def provides(self) -> frozenset[str]:
+        common = frozenset.intersection(*(k.provides for k in self.kernels)) - {"spectral_sample"}
+        return common if "gradient_x" in common else common - {"mixed_xy"}
+
+    def _others(self, K: list[Any], *skip: int) -> Any:
+        """The product of all matrices but those skipped."""
+        return reduce(mul, (M for i, M in enumerate(K) if i not in skip), K[0] * 0 + 1)
+
+    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
+        self.require("gradient_x")
+        K = [k(X, Y) for k in self.kernels]
+        return sum(times(self._others(K, i), k.gradient_x(X, Y)) for i, k in enumerate(self.kernels))
+
+    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+        """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
+        self.require("mixed_xy")
+        Y = X if Y is None else Y
+        K = [k(X, Y) for k in self.kernels]
+        gx = [k.gradient_x(X, Y) for k in self.kernels]
+        gy = [transposed(k.gradient_x(Y, X)) for k in self.kernels]
+        total = sum(times(self._others(K, i), k.mixed_xy(X, Y)) for i, k in enumerate(self.kernels))
+        for i in range(len(K)):
+            for j in range(len(K)):
+                if i != j:
+                    total = total + times(self._others(K, i, j), gx[i][..., :, None] * gy[j][..., None, :])
+        return total
+
+    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+        """∂k/∂θ for each parameter."""
+        self.require("gradient_theta")
+        K = [k(X, Y) for k in self.kernels]
+        out: dict[str, Any] = {}
+        for i, k in enumerate(self.kernels):
+            out |= self._nested(i, k.gradient_theta(X, Y), self._others(K, i))
+        return out
+
+    def feature_map(self, X: Any) -> Any:
+        """All products of one feature of each factor."""
+        self.require("feature_map")
+        Z = self.kernels[0].feature_map(X)
+        for k in self.kernels[1:]:
+            W = k.feature_map(X)
+            Z = namespace(Z).reshape(Z[:, :, None] * W[:, None, :], (Z.shape[0], Z.shape[1] * W.shape[1]))
+        return Z
+
+    def feature_count(self, X: Any) -> int:
+        return prod(k.feature_count(X) for k in self.kernels)
+
+
+class Tensor(_Composite):
+    """k((x₁, x₂), (y₁, y₂)) = k₁(x₁, y₁) · k₂(x₂, y₂) on pairs: the tensor product of the spaces.
+
+    A collection of pairs is a tuple ``(X1, X2)`` of equally long collections, or a list of tuples.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> (Gaussian() @ Linear())(([[0.0]], [[3.0]]))
+    array([[9.]])
+    """
+
+    @property
+    def domain(self) -> Domain:  # type: ignore[override]
+        return ProductDomain([k.domain for k in self.kernels])
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        return reduce(mul, (k.evaluate(X[i], None if Y is None else Y[i]) for i, k in enumerate(self.kernels)))
+
+    def evaluate_diag(self, X: Any) -> Any:
+        return reduce(mul, (k.evaluate_diag(X[i]) for i, k in enumerate(self.kernels)))
+
+    def _check_together(self, X: Any, Y: Any) -> None:
+        for i, k in enumerate(self.kernels):
+            k._check_together(X[i], Y[i])
+
+    def resolve(self, X: Any) -> Self:
+        X = self.domain.check(X, self)
+        return type(self)([k.resolve(X[i]) for i, k in enumerate(self.kernels)])
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        return of_product([k.definiteness for k in self.kernels])

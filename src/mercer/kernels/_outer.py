@@ -1,0 +1,221 @@
+"""Functions of a kernel's values: c·k, kⁿ, exp(k) and power series; derivatives follow by the chain rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+from .._array import namespace
+from .._errors import check_number
+from ._base import Kernel
+from ._definiteness import PD, UNKNOWN, Definiteness, of_exponential, of_scaled
+from ._parts import Unary, inner_examples, times, transposed
+
+
+class _Outer(Unary):
+    """g(k(x, y)) for a function g with derivatives g′ and g″; derivatives follow by the chain rule."""
+
+    def outer(self, t: Any, xp: Any, order: int) -> Any:
+        """The derivative of the given order (0, 1, 2) of g at t."""
+        raise NotImplementedError
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        t = self.kernel.evaluate(X, Y)
+        return self.outer(t, namespace(t), 0)
+
+    def evaluate_diag(self, X: Any) -> Any:
+        t = self.kernel.evaluate_diag(X)
+        return self.outer(t, namespace(t), 0)
+
+    @property
+    def provides(self) -> frozenset[str]:
+        return self.kernel.provides & {"gradient_x", "mixed_xy", "gradient_theta"}
+
+    def _outer_of(self, X: Any, Y: Any, order: int) -> Any:
+        t = self.kernel(X, Y)
+        return self.outer(t, namespace(t), order)
+
+    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
+        self.require("gradient_x")
+        return times(self._outer_of(X, Y, 1), self.kernel.gradient_x(X, Y))
+
+    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+        """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
+        self.require("mixed_xy")
+        Y = X if Y is None else Y
+        gx, gy = self.kernel.gradient_x(X, Y), transposed(self.kernel.gradient_x(Y, X))
+        curved = times(self._outer_of(X, Y, 2), gx[..., :, None] * gy[..., None, :])
+        return times(self._outer_of(X, Y, 1), self.kernel.mixed_xy(X, Y)) + curved
+
+    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+        """∂k/∂θ for each parameter of the inner kernel."""
+        self.require("gradient_theta")
+        slope = self._outer_of(X, Y, 1)
+        return {f"kernel__{name}": times(slope, G) for name, G in self.kernel.gradient_theta(X, Y).items()}
+
+
+class Scaled(_Outer):
+    """c · k.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> (3 * Linear())([[1.0]], [[2.0]])
+    array([[6.]])
+    """
+
+    def __init__(self, kernel: Kernel, scale: float = 1.0):
+        self.kernel, self.scale = kernel, scale
+
+    def validate(self) -> None:
+        self.kernel.validate()
+        check_number(self, "scale", self.scale)
+
+    def outer(self, t: Any, xp: Any, order: int) -> Any:
+        if order == 0:
+            return float(self.scale) * t
+        return xp.full_like(t, self.scale if order == 1 else 0.0)
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        return of_scaled(self.kernel.definiteness_in(dimension), self.scale)
+
+    @property
+    def provides(self) -> frozenset[str]:
+        return super().provides | (self.kernel.provides & {"feature_map"} if self.scale >= 0 else frozenset())
+
+    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+        """∂k/∂θ, ∂k/∂scale included."""
+        return {"scale": self.kernel(X, Y), **super().gradient_theta(X, Y)}
+
+    def feature_map(self, X: Any) -> Any:
+        """√c φ(x)."""
+        self.require("feature_map")
+        return self.scale**0.5 * self.kernel.feature_map(X)
+
+    def feature_count(self, X: Any) -> int:
+        return self.kernel.feature_count(X)
+
+    @classmethod
+    def examples(cls) -> list[Kernel]:
+        return [k * 2.5 for k in inner_examples()]
+
+
+class PowerOf(_Outer):
+    """kⁿ. Positive definite for k PD and an integer n ≥ 0; other exponents are allowed, without proof.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Affine
+    >>> (Affine() ** 2)([[1.0]], [[2.0]])
+    array([[9.]])
+    """
+
+    def __init__(self, kernel: Kernel, exponent: float = 1):
+        self.kernel, self.exponent = kernel, exponent
+
+    def validate(self) -> None:
+        self.kernel.validate()
+        check_number(self, "exponent", self.exponent, at_least=0)
+
+    def outer(self, t: Any, xp: Any, order: int) -> Any:
+        n = int(self.exponent) if float(self.exponent).is_integer() else float(self.exponent)
+        if not isinstance(n, Integral) and bool(xp.any(t < 0)):
+            raise ValueError(
+                f"PowerOf: exponent = {n} is not an integer, but the kernel takes negative values on these data."
+            )
+        if order == 0:
+            return t**n
+        if order == 1:
+            return n * t ** (n - 1) if n != 0 else xp.zeros_like(t)
+        return n * (n - 1) * t ** (n - 2) if n not in (0, 1) else xp.zeros_like(t)
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        inner = self.kernel.definiteness_in(dimension)
+        if self.exponent == 0:
+            return PD
+        if self.exponent == 1:
+            return inner
+        return inner if inner.is_pd and float(self.exponent).is_integer() else UNKNOWN
+
+    @classmethod
+    def examples(cls) -> list[Kernel]:
+        return [k**n for k in inner_examples() for n in (2, 3)]
+
+
+class Exp(_Outer):
+    """exp(k). Positive definite for k PD, and for k CPD(1) by Schoenberg's theorem.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Power
+    >>> X = [[0.0], [1.0], [2.5]]
+    >>> bool(np.allclose((0.5 * Power(2.0)).exp()(X), Gaussian()(X)))
+    True
+    """
+
+    def __init__(self, kernel: Kernel):
+        self.kernel = kernel
+
+    def outer(self, t: Any, xp: Any, order: int) -> Any:
+        return xp.exp(t)
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        return of_exponential(self.kernel.definiteness_in(dimension))
+
+
+class Series(_Outer):
+    """Σₙ aₙ kⁿ with aₙ ≥ 0: positive definite where the series converges.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    coefficients : sequence of float >= 0
+        a₀, a₁, …
+    radius : float > 0
+        Radius of convergence of the full series that the coefficients begin; |k| ≥ radius on the data is an error.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> Linear().series([1, 1, 0.5])([[1.0]], [[2.0]])
+    array([[5.]])
+    """
+
+    def __init__(self, kernel: Kernel, coefficients: Sequence[float] = (0.0, 1.0), radius: float = float("inf")):
+        self.kernel, self.coefficients, self.radius = kernel, coefficients, radius
+
+    def validate(self) -> None:
+        self.kernel.validate()
+        if len(self.coefficients) == 0:
+            raise ValueError("Series: coefficients is empty; give a₀, a₁, …")
+        for n, a in enumerate(self.coefficients):
+            check_number(self, f"coefficients[{n}]", a, at_least=0)
+        if not self.radius > 0:
+            raise ValueError(f"Series: radius = {self.radius!r} must be > 0.")
+
+    def outer(self, t: Any, xp: Any, order: int) -> Any:
+        largest = float(xp.max(xp.abs(t)))
+        if largest >= self.radius:
+            raise ValueError(
+                f"Series: |k| reaches {largest:g} on these data, outside the radius of convergence {self.radius:g}; "
+                "normalise or scale the kernel first."
+            )
+        a = [float(c) for c in self.coefficients]
+        for _ in range(order):
+            a = [n * c for n, c in enumerate(a)][1:] or [0.0]
+        value = xp.full_like(t, a[-1])
+        for c in reversed(a[:-1]):
+            value = value * t + c
+        return value
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        inner = self.kernel.definiteness_in(dimension)
+        if not inner.is_pd:
+            return UNKNOWN
+        return inner if any(a > 0 for a in self.coefficients[1:]) else PD
+
+    @classmethod
+    def examples(cls) -> list[Kernel]:
+        return [k.series([0.5, 1.0, 0.0, 0.25]) for k in inner_examples()]

@@ -1,0 +1,80 @@
+"""What the kernels made from kernels share: their domain, their derivatives, and the kernels that the law tests try."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from sklearn.base import clone
+
+from .._array import namespace
+from .._errors import where
+from ..domains import Anything, Domain, Vectors
+from ._base import Kernel
+from .gaussian import Gaussian
+from .linear import Affine
+
+
+class Unary(Kernel):
+    """A kernel made from one other."""
+
+    kernel: Kernel
+
+    def validate(self) -> None:
+        self.kernel.validate()
+
+    @property
+    def domain(self) -> Domain:  # type: ignore[override]
+        return self.kernel.domain
+
+    def _check_together(self, X: Any, Y: Any) -> None:
+        self.kernel._check_together(X, Y)
+
+    def resolve(self, X: Any) -> Self:
+        copy = clone(self)
+        copy.kernel = self.kernel.resolve(X)
+        return copy
+
+    @classmethod
+    def examples(cls) -> list[Kernel]:
+        return [cls(k) for k in inner_examples()]
+
+
+def inner_examples() -> list[Kernel]:
+    """The kernels on which the law tests try each operation."""
+    return [Gaussian(0.7), Affine(0.5)]
+
+
+def join_domains(domains: Sequence[Domain], owner: object) -> Domain:
+    """The set on which all of several kernels are defined."""
+    real = [d for d in domains if not isinstance(d, Anything)]
+    if not real:
+        return domains[0]
+    if all(isinstance(d, Vectors) for d in real):
+        vectors: list[Vectors] = real  # type: ignore[assignment]
+        columns = {d.columns for d in vectors if d.columns is not None}
+        if len(columns) > 1:
+            raise TypeError(f"{where(owner)}: its kernels need different numbers of columns: {sorted(columns)}.")
+        lower = [d.lower for d in vectors if d.lower is not None]
+        upper = [d.upper for d in vectors if d.upper is not None]
+        return Vectors(
+            max(lower) if lower else None,
+            min(upper) if upper else None,
+            all(d.sparse for d in vectors),
+            columns.pop() if columns else None,
+        )
+    if any(d != real[0] for d in real):
+        raise TypeError(
+            f"{where(owner)}: its kernels live on different domains, {real[0]!r} and {real[-1]!r}; use @ for pairs."
+        )
+    return real[0]
+
+
+def times(factor: Any, G: Any) -> Any:
+    """factor (n, m) times G (n, m, …)."""
+    return namespace(G).reshape(factor, tuple(factor.shape) + (1,) * (G.ndim - 2)) * G
+
+
+def transposed(G: Any) -> Any:
+    """The derivative in y from the derivative in x of the exchanged arguments: (m, n, d) → (n, m, d)."""
+    return namespace(G).permute_dims(G, (1, 0, 2))

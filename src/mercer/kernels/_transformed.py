@@ -1,0 +1,249 @@
+"""Kernels on changed arguments or features: normalised, warped, restricted to columns, centred."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+
+from .._array import host, is_array, is_sparse, like, namespace
+from ..domains import Anything, Categories, Domain, Vectors
+from ._base import Kernel
+from ._definiteness import PD, UNKNOWN, Definiteness
+from ._parts import Unary, inner_examples
+
+
+class Normalized(Unary):
+    """k(x, y) / √(k(x, x) k(y, y)): feature vectors of length one.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> Linear().normalized()([[3.0]], [[-2.0]])
+    array([[-1.]])
+    """
+
+    def __init__(self, kernel: Kernel):
+        self.kernel = kernel
+
+    def _root(self, X: Any) -> Any:
+        v = self.kernel.evaluate_diag(X)
+        xp = namespace(v)
+        if not bool(xp.all(v > 0)):
+            i = int(xp.argmin(v))
+            raise ValueError(
+                f"Normalized: k(x, x) = {float(v[i]):g} at sample {i} must be > 0; drop it, or add a constant."
+            )
+        return xp.sqrt(v)
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        a = self._root(X)
+        b = a if Y is None else self._root(Y)
+        return self.kernel.evaluate(X, Y) / (a[:, None] * b[None, :])
+
+    def evaluate_diag(self, X: Any) -> Any:
+        a = self._root(X)
+        return namespace(a).ones_like(a)
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        inner = self.kernel.definiteness_in(dimension)
+        return inner if inner.is_pd else UNKNOWN
+
+
+class Warped(Unary):
+    """k(f(x), f(y)); f maps a whole collection to one of the kernel's domain.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> Linear().warp(np.sqrt)([[4.0]], [[9.0]])
+    array([[6.]])
+    """
+
+    def __init__(self, kernel: Kernel, function: Any):
+        self.kernel, self.function = kernel, function
+
+    @property
+    def domain(self) -> Domain:  # type: ignore[override]
+        return Anything()
+
+    def check_arguments(self, X: Any, Y: Any = None) -> tuple[Any, Any]:
+        self.validate()
+        if not callable(self.function):
+            raise TypeError(f"Warped: function = {self.function!r} must be callable.")
+        X, Y = (None if Z is None else self._array_or_sequence(Z, name) for Z, name in ((X, "X"), (Y, "Y")))
+        return X, Y
+
+    def _array_or_sequence(self, X: Any, name: str) -> Any:
+        if isinstance(X, list) and X and isinstance(X[0], (list, tuple)):
+            X = np.asarray(X)
+        return self.domain.check(X, self, name)
+
+    def _image(self, X: Any) -> Any:
+        return self.kernel.domain.check(self.function(X), self.kernel, "f(X)")
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        return self.kernel.evaluate(self._image(X), None if Y is None else self._image(Y))
+
+    def evaluate_diag(self, X: Any) -> Any:
+        return self.kernel.evaluate_diag(self._image(X))
+
+    def resolve(self, X: Any) -> Self:
+        return super().resolve(self._image(self._array_or_sequence(X, "X")))
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        inner = self.kernel.definiteness
+        return inner.not_strict() if inner.is_cpd and inner.order <= 1 else UNKNOWN
+
+    @classmethod
+    def examples(cls) -> list[Kernel]:
+        return [cls(k, _tanh) for k in inner_examples()]
+
+
+def _tanh(X: Any) -> Any:
+    return namespace(X).tanh(X)
+
+
+class Restricted(Unary):
+    """k on some columns: ``k.on(0)``, ``k.on([0, 2])``, ``k.on(slice(3))``.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> Linear().on([1])([[5.0, 2.0]], [[7.0, 3.0]])
+    array([[6.]])
+    """
+
+    def __init__(self, kernel: Kernel, columns: Any = 0):
+        self.kernel, self.columns = kernel, columns
+
+    @property
+    def domain(self) -> Domain:  # type: ignore[override]
+        inner = self.kernel.domain
+        return inner if isinstance(inner, Categories) else Vectors(sparse=getattr(inner, "sparse", False))
+
+    def indices(self, width: int) -> np.ndarray:
+        """The columns as an array of indices into `width` columns."""
+        everything = np.arange(width)
+        try:
+            chosen = np.atleast_1d(
+                everything[self.columns if isinstance(self.columns, (slice, Integral)) else list(self.columns)]
+            )
+        except (IndexError, TypeError):
+            raise ValueError(f"Restricted: columns = {self.columns!r} do not index the {width} columns of X.") from None
+        if len(chosen) == 0:
+            raise ValueError(f"Restricted: columns = {self.columns!r} selects no column.")
+        return chosen
+
+    def _part(self, X: Any) -> Any:
+        index = self.indices(X.shape[1])
+        if is_sparse(X):
+            return self.kernel.domain.check(X[:, index], self.kernel, "X")
+        xp = namespace(X)
+        return self.kernel.domain.check(xp.take(X, like(index, X, dtype=xp.int64), axis=1), self.kernel, "X")
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        return self.kernel.evaluate(self._part(X), None if Y is None else self._part(Y))
+
+    def evaluate_diag(self, X: Any) -> Any:
+        return self.kernel.evaluate_diag(self._part(X))
+
+    def resolve(self, X: Any) -> Self:
+        return super().resolve(self._part(self.domain.check(X, self)))
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        inside = None
+        if dimension is not None:
+            inside = len(self.indices(dimension))
+        elif not isinstance(self.columns, slice):
+            inside = 1 if isinstance(self.columns, Integral) else len(self.columns)
+        return self.kernel.definiteness_in(inside).not_strict()
+
+    @property
+    def provides(self) -> frozenset[str]:
+        return self.kernel.provides - {"spectral_sample"}
+
+    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d), zero in the other columns."""
+        self.require("gradient_x")
+        X, Y = self.check_arguments(X, Y)
+        G = self.kernel.gradient_x(self._part(X), None if Y is None else self._part(Y))
+        return namespace(G).matmul(G, self._selector(X))
+
+    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+        """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d), zero in the other columns."""
+        self.require("mixed_xy")
+        X, Y = self.check_arguments(X, Y)
+        G = self.kernel.mixed_xy(self._part(X), None if Y is None else self._part(Y))
+        xp, S = namespace(G), self._selector(X)
+        return xp.matmul(xp.matrix_transpose(S), xp.matmul(G, S))
+
+    def _selector(self, X: Any) -> Any:
+        return like(np.eye(X.shape[1])[self.indices(X.shape[1])], X)
+
+    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+        """∂k/∂θ for each parameter of the inner kernel."""
+        self.require("gradient_theta")
+        X, Y = self.check_arguments(X, Y)
+        inner = self.kernel.gradient_theta(self._part(X), None if Y is None else self._part(Y))
+        return {f"kernel__{name}": G for name, G in inner.items()}
+
+    def feature_map(self, X: Any) -> Any:
+        """φ of the chosen columns."""
+        self.require("feature_map")
+        X, _ = self.check_arguments(X)
+        return self.kernel.feature_map(self._part(X))
+
+    def feature_count(self, X: Any) -> int:
+        return self.kernel.feature_count(self._part(X))
+
+    @classmethod
+    def examples(cls) -> list[Kernel]:
+        return [cls(k, [2, 0]) for k in inner_examples()]
+
+
+class CenteredAt(Unary):
+    """k with the (weighted) mean feature vector of a sample X subtracted: ⟨φ(x) − μ, φ(y) − μ⟩.
+
+    Positive definite for k PD and for k CPD(1).
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> Linear().centered([[1.0], [3.0]])([[2.0]], [[5.0]])
+    array([[0.]])
+    """
+
+    def __init__(self, kernel: Kernel, X: Any, weights: Any = None):
+        self.kernel, self.X, self.weights = kernel, X, weights
+
+    def _mean(self, A: Any) -> tuple[Any, Any, Any]:
+        X = self.kernel.domain.check(self.X, self, "sample")
+        X = like(X, A) if is_array(X) and is_array(A) else X
+        K = self.kernel.evaluate(A, X)
+        w = np.ones(K.shape[1]) if self.weights is None else host(self.weights)
+        if w.shape != (K.shape[1],) or not np.all(np.isfinite(w)) or w.sum() <= 0:
+            raise ValueError(f"CenteredAt: weights must be {K.shape[1]} finite numbers with a positive sum.")
+        w = like(w / w.sum(), K)
+        return K @ w, X, w
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        a, sample, w = self._mean(X)
+        b = a if Y is None else self._mean(Y)[0]
+        xp = namespace(a)
+        total = xp.sum(w * (self.kernel.evaluate(sample) @ w))
+        return self.kernel.evaluate(X, Y) - a[:, None] - b[None, :] + total
+
+    def evaluate_diag(self, X: Any) -> Any:
+        a, sample, w = self._mean(X)
+        return self.kernel.evaluate_diag(X) - 2 * a + namespace(a).sum(w * (self.kernel.evaluate(sample) @ w))
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        inner = self.kernel.definiteness_in(dimension)
+        return PD if inner.is_cpd and inner.order <= 1 else UNKNOWN
+
+    @classmethod
+    def examples(cls) -> list[Kernel]:
+        X = np.random.default_rng(5).normal(size=(6, 3))
+        return [cls(k, X) for k in inner_examples()]

@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+
+from mercer.gram import Auto, Centered, Dense, Nystrom, as_representation
+from mercer.gram.auto import NAMES
+from mercer.kernels import Gaussian, Linear
+
+
+def choice(memory, kernel, X):
+    return Auto(memory).build(kernel, X, np.random.default_rng(0))
+
+
+X = np.ones((50, 2))
+
+
+def test_dense_where_it_fits():
+    gram = choice(8 * 50 * 50, Gaussian(), X)
+    assert type(gram).__name__ == "DenseGram"
+    assert gram.choice == "Dense: the 50 × 50 matrix needs 20.0 kB, within the budget of 20.0 kB"
+
+
+def test_single_precision_needs_half():
+    assert choice(4 * 50 * 50, Gaussian(), X.astype("float32")).choice.startswith("Dense")
+    assert choice(4 * 50 * 50, Gaussian(), X).choice.startswith("Lazy")
+
+
+def test_few_features_give_an_exact_factor():
+    assert choice(1000, Linear(), X).choice.endswith("the kernel has 2 explicit features")
+    assert choice(1000, Linear(), np.ones((50, 13))).choice.startswith("Lazy")
+
+
+def test_centring_keeps_the_choice():
+    gram = Centered(Auto(1000)).build(Gaussian(), X, np.random.default_rng(0))
+    assert gram.choice.startswith("Lazy: the 50 × 50 matrix needs")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names(name):
+    assert type(as_representation(name)) is NAMES[name]
+
+
+def test_objects_pass():
+    representation = Nystrom(rank=3)
+    assert as_representation(representation) is representation
+
+
+@pytest.mark.parametrize("bad", ["nystroem", None, Dense])
+def test_unknown(bad):
+    with pytest.raises(ValueError, match="is unknown; give a representation or one of 'auto', 'dense'"):
+        as_representation(bad)
+
+
+def test_budget():
+    with pytest.raises(ValueError, match="Auto: memory = 0 must be > 0"):
+        choice(0, Gaussian(), X)

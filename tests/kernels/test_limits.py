@@ -1,0 +1,32 @@
+"""The limits at the origin are finite, also for subnormal numbers, and exact elsewhere."""
+
+import numpy as np
+import pytest
+
+from mercer._array import host
+from mercer.kernels._limits import at_origin, power, power_log
+
+TINY32 = float(np.finfo(np.float32).smallest_subnormal)
+
+
+@pytest.mark.parametrize("exponent", [-1, -0.5, 0, 0.3, 1])
+def test_power(exponent, xp):
+    s = xp.asarray([0.0, TINY32, 0.25, 4.0], dtype=xp.float32)
+    value = power(s, exponent, xp)
+    assert value.dtype == xp.float32
+    assert np.all(np.isfinite(host(value)))
+    assert host(value)[2:] == pytest.approx([0.25**exponent, 4.0**exponent], rel=1e-6)
+    assert host(value)[0] == (1 if exponent == 0 else 0)
+
+
+@pytest.mark.parametrize("exponent", [0, 0.5, 1])
+def test_power_log(exponent, xp):
+    s = xp.asarray([0.0, TINY32, 0.25, 4.0], dtype=xp.float32)
+    value = host(power_log(s, exponent, xp))
+    assert value[:2].tolist() == [0, 0]
+    assert value[2:] == pytest.approx([0.25**exponent * np.log(0.25), 4.0**exponent * np.log(4.0)], rel=1e-6)
+
+
+def test_at_origin(xp):
+    s = xp.asarray([0.0, TINY32, 1e-30], dtype=xp.float32)
+    assert host(at_origin(s, xp)).tolist() == [True, True, False]

@@ -1,0 +1,252 @@
+"""KernelRidge: scikit-learn's results, and what scikit-learn does not have, against brute force."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.kernel_ridge import KernelRidge as Reference
+from sklearn.model_selection import GridSearchCV
+
+from mercer import IndefiniteKernelWarning, KernelRidge
+from mercer.basis import Polynomials
+from mercer.gram import IncompleteCholesky, Nystrom
+from mercer.kernels import Gaussian, Linear, Power, ThinPlate
+
+rng = np.random.default_rng(7)
+X = rng.normal(size=(60, 4))
+y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=60)
+Y = np.stack([y, X[:, 2] ** 2], axis=1)
+WEIGHT = rng.uniform(0.1, 2, 60)
+
+
+def brute_force(K, H, target, alpha, weight):
+    """The saddle-point system, written out."""
+    n, p = len(K), H.shape[1]
+    A = np.block([[K + alpha * np.diag(1 / weight), H], [H.T, np.zeros((p, p))]])
+    solution = np.linalg.solve(A, np.concatenate([target, np.zeros((p, *target.shape[1:]))]))
+    return solution[:n], solution[n:]
+
+
+@pytest.mark.parametrize("target", [y, Y], ids=["one", "two"])
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["equal", "weighted"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"kernel": "linear"},
+        {"kernel": "rbf"},
+        {"kernel": "rbf", "gamma": 0.3},
+        {"kernel": "poly", "degree": 2, "coef0": 0.5},
+        {"kernel": "polynomial", "gamma": 0.2},
+        {"kernel": "laplacian"},
+        {"kernel": "cosine"},
+        {"kernel": "chi2", "gamma": 0.7},
+        {"kernel": "additive_chi2"},
+        {"kernel": "sigmoid", "gamma": 0.1},
+    ],
+    ids=lambda p: "-".join(map(str, p.values())),
+)
+@pytest.mark.filterwarnings("ignore::mercer.IndefiniteKernelWarning")
+@pytest.mark.filterwarnings("ignore:Singular matrix in solving dual problem")  # scikit-learn's word for indefinite
+def test_equals_scikit_learn(parameters, weight, target) -> None:
+    data = np.abs(X) if "chi2" in parameters["kernel"] else X
+    theirs = Reference(alpha=2.0, **parameters).fit(data, target, weight)
+    ours = KernelRidge(alpha=2.0, **parameters).fit(data, target, weight)
+    scale = np.abs(theirs.dual_coef_).max()
+    assert np.allclose(ours.dual_coef_, theirs.dual_coef_, rtol=0, atol=1e-8 * scale)
+    assert np.allclose(ours.predict(data), theirs.predict(data), rtol=0, atol=1e-8 * np.abs(target).max())
+
+
+def test_defaults_and_signature_equal_scikit_learn() -> None:
+    theirs, ours = Reference().get_params(), KernelRidge().get_params()
+    assert {name: ours[name] for name in theirs} == theirs
+    assert np.allclose(KernelRidge(3.0).fit(X, y).predict(X), Reference(3.0).fit(X, y).predict(X), atol=1e-10)
+
+
+def test_one_alpha_per_target_equals_scikit_learn() -> None:
+    theirs = Reference(alpha=[0.1, 10.0], kernel="rbf").fit(X, Y, WEIGHT)
+    ours = KernelRidge(alpha=[0.1, 10.0], kernel="rbf").fit(X, Y, WEIGHT)
+    assert np.allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-8)
+
+
+def test_precomputed_and_callable_equal_scikit_learn() -> None:
+    K = Gaussian(1.3)(X)
+    theirs = Reference(kernel="precomputed").fit(K, y)
+    ours = KernelRidge(kernel="precomputed").fit(K, y)
+    assert np.allclose(ours.predict(K[:7]), theirs.predict(K[:7]), atol=1e-10)
+
+    def similarity(a, b, power=1.0):
+        return float(np.exp(-(np.abs(a - b).sum() ** power)))
+
+    settings = {"kernel": similarity, "kernel_params": {"power": 0.5}}
+    theirs, ours = Reference(**settings).fit(X, y), KernelRidge(**settings).fit(X, y)
+    assert np.allclose(ours.predict(X[:7]), theirs.predict(X[:7]), atol=1e-10)
+
+
+@pytest.mark.parametrize("representation", ["dense", "lazy", Nystrom(rank=60), IncompleteCholesky(tol=1e-14)], ids=str)
+@pytest.mark.parametrize("degree", [0, 1])
+def test_free_part_against_the_saddle_point_system(representation, degree) -> None:
+    K, H = Gaussian(1.3)(X), Polynomials(degree)(X)
+    a, c = brute_force(K, H, Y, 0.5, WEIGHT)
+    model = KernelRidge(0.5, kernel=Gaussian(1.3), free=degree, gram=representation, random_state=0).fit(X, Y, WEIGHT)
+    assert np.allclose(model.free_coef_, c, atol=1e-7)
+    assert np.allclose(model.predict(X), K @ a + H @ c, atol=1e-7)
+    assert np.allclose(H.T @ model.dual_coef_, 0, atol=1e-8)
+
+
+def test_intercept_is_the_constant_free_function() -> None:
+    model = KernelRidge(1e6, kernel="rbf", fit_intercept=True).fit(X, y + 100)
+    assert model.intercept_ == pytest.approx(y.mean() + 100, rel=1e-4)
+    assert np.allclose(
+        KernelRidge(kernel="rbf", fit_intercept=True).fit(X, Y).intercept_,
+        KernelRidge(kernel="rbf", fit_intercept=True).fit(X, Y + [5.0, -3.0]).intercept_ - [5.0, -3.0],
+    )
+
+
+def test_functions_as_free_part() -> None:
+    def first(X):
+        return X[:, 0]
+
+    model = KernelRidge(0.5, kernel=Gaussian(1.3), free=[first]).fit(X, y)
+    a, c = brute_force(Gaussian(1.3)(X), X[:, :1], y, 0.5, np.ones(60))
+    assert np.allclose(model.free_coef_, c) and np.allclose(model.dual_coef_, a)
+
+
+@pytest.mark.parametrize(("kernel", "free"), [(Power(1.0), 0), (ThinPlate(), 1)], ids=str)
+def test_conditionally_definite_kernels_with_their_polynomials(kernel, free, recwarn) -> None:
+    a, c = brute_force(kernel(X), Polynomials(free)(X), y, 0.5, np.ones(60))
+    model = KernelRidge(0.5, kernel=kernel, free=free).fit(X, y)
+    assert not recwarn.list
+    assert model.solution_.method == "cholesky"
+    assert np.allclose(model.dual_coef_, a, atol=1e-8) and np.allclose(model.free_coef_, c, atol=1e-8)
+
+
+def test_conditionally_definite_without_them_warns_and_says_what_to_do() -> None:
+    with pytest.warns(IndefiniteKernelWarning, match=r"fit_intercept=True"):
+        model = KernelRidge(0.5, kernel=Power(1.0)).fit(X, y)
+    assert np.allclose((Power(1.0)(X) + 0.5 * np.eye(60)) @ model.dual_coef_, y)
+
+
+def test_zero_alpha_is_the_minimum_norm_least_squares_solution() -> None:
+    model = KernelRidge(0, kernel="linear").fit(X, y)
+    w, *_ = np.linalg.lstsq(X, y, rcond=None)
+    assert np.allclose(model.predict(np.eye(4)), w, atol=1e-9)
+    assert model.function_.norm() == pytest.approx(np.linalg.norm(w))
+
+
+def test_zero_weight_removes_a_sample() -> None:
+    weight = np.ones(60)
+    weight[:20] = 0
+    whole = KernelRidge(0.3, kernel="rbf", gamma=0.2, fit_intercept=True).fit(X, y, weight)
+    part = KernelRidge(0.3, kernel="rbf", gamma=0.2, fit_intercept=True).fit(X[20:], y[20:])
+    assert np.allclose(whole.predict(X), part.predict(X))
+    assert np.all(whole.dual_coef_[:20] == 0)
+
+
+def test_sparse_input_gives_the_dense_answer() -> None:
+    S = np.where(np.abs(X) > 0.7, X, 0.0)
+    for kernel in ("rbf", "linear", "laplacian"):
+        dense = KernelRidge(kernel=kernel).fit(S, y).predict(S[:9])
+        assert np.allclose(KernelRidge(kernel=kernel).fit(csr_array(S), y).predict(csr_array(S)[:9]), dense)
+
+
+def test_every_array_library(xp) -> None:
+    A, b = xp.asarray(X), xp.asarray(y)
+    model = KernelRidge(0.5, kernel="rbf", fit_intercept=True).fit(A, b)
+    assert isinstance(model.predict(A), type(A))
+    expected = KernelRidge(0.5, kernel="rbf", fit_intercept=True).fit(X, y).predict(X)
+    assert np.allclose(np.asarray(model.predict(A)), expected, atol=1e-9)
+
+
+def test_single_precision_stays_single() -> None:
+    model = KernelRidge(kernel="rbf").fit(X.astype("f"), y.astype("f"))
+    assert model.predict(X).dtype == np.float32
+    assert np.allclose(model.predict(X), KernelRidge(kernel="rbf").fit(X, y).predict(X), atol=1e-4)
+
+
+def test_the_function_is_the_minimiser_of_the_objective() -> None:
+    model = KernelRidge(0.7, kernel="gaussian(lengthscale=1.5)").fit(X, y, WEIGHT)
+
+    def objective(f):
+        return 0.5 * np.sum(WEIGHT * (y - f(X)) ** 2) + 0.35 * f.norm() ** 2
+
+    best = objective(model.function_)
+    for seed in range(20):
+        direction = np.random.default_rng(seed).normal(size=60) * 1e-3
+        other = type(model.function_)(model.kernel_, X, model.dual_coef_ + direction)
+        assert objective(other) > best
+
+
+def test_nested_parameters_in_a_grid_search() -> None:
+    model = KernelRidge(kernel=Gaussian() + Linear())
+    search = GridSearchCV(model, {"kernel__0__lengthscale": [0.5, 2.0], "alpha": [0.1, 1.0]}, cv=3).fit(X, y)
+    assert search.best_estimator_.kernel.kernels[0].lengthscale == search.best_params_["kernel__0__lengthscale"]
+    assert model.kernel.kernels[0].lengthscale == 1.0
+
+
+def test_data_driven_lengthscale_is_stored() -> None:
+    model = KernelRidge(kernel="gaussian(lengthscale='median')").fit(X, y)
+    distances = np.linalg.norm(X[:, None] - X[None], axis=-1)
+    assert model.kernel_.lengthscale == pytest.approx(np.median(distances[np.triu_indices(60, 1)]))
+    assert model.kernel == "gaussian(lengthscale='median')"
+
+
+def test_auto_stores_what_it_chose() -> None:
+    assert KernelRidge().fit(X, y).gram_choice_.startswith("Dense: the 60 × 60 matrix needs")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"alpha": -1.0}, "alpha = -1.0 must be >= 0"),
+        ({"alpha": [1.0, 2.0, 3.0]}, "alpha has 3 entries, but y has 1 target"),
+        ({"kernel": Gaussian(), "gamma": 2.0}, "gamma"),
+        ({"kernel": "gausian"}, "gaussian"),
+        ({"kernel": Gaussian(-1.0)}, r"Gaussian: lengthscale = -1.0 must be > 0"),
+        ({"gram": "denser"}, "gram = 'denser' is unknown"),
+        ({"solver": "lu"}, "solver = 'lu' is unknown"),
+        ({"fit_intercept": True, "free": 1}, "fit_intercept=True and free=1 exclude each other"),
+        ({"free": "slope"}, "free = 'slope' must be"),
+    ],
+    ids=str,
+)
+def test_bad_parameters(settings, message) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        KernelRidge(**settings).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"), [(-WEIGHT, "sample_weight"), (0 * WEIGHT, "not all zero"), (WEIGHT[:5], "sample_weight")]
+)
+def test_bad_weights(weight, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        KernelRidge().fit(X, y, weight)
+
+
+def test_bad_data() -> None:
+    for data, message in [
+        (np.where(X > 2, np.nan, X), "NaN"),
+        (X[:0], "0 sample"),
+        (X[:, :0], "0 feature"),
+        (X[:, 0], "Reshape your data|reshape"),
+        (X[:5], "inconsistent numbers of samples"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            KernelRidge().fit(data, y)
+    with pytest.raises(ValueError, match="features"):
+        KernelRidge().fit(X, y).predict(X[:, :2])
+    with pytest.raises(ValueError, match="not symmetric"):
+        KernelRidge(kernel="precomputed").fit(np.arange(9.0).reshape(3, 3), y[:3])
+    with pytest.raises(ValueError, match="square"):
+        KernelRidge(kernel="precomputed").fit(X, y)
+
+
+def test_mixed_libraries_are_refused() -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match="convert y"):
+        KernelRidge().fit(torch.asarray(X), list(y))
+    model = KernelRidge(kernel="rbf").fit(torch.asarray(X), torch.asarray(y))
+    with pytest.raises(TypeError, match="convert one"):
+        model.predict(X)
+
+
+def test_one_sample() -> None:
+    assert KernelRidge(1.0, kernel="rbf").fit(X[:1], y[:1]).predict(X[:1])[0] == pytest.approx(y[0] / 2)

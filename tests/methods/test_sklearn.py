@@ -1,0 +1,51 @@
+"""scikit-learn's own checks on every estimator, dense and low-rank."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mercer import KernelInterpolator, KernelMeanClassifier, KernelRidge
+from mercer.gram import IncompleteCholesky, Nystrom, RandomFeatures
+
+MEDIAN = "the default lengthscale is the median distance of the samples as they stand, weights or not"
+EQUAL_ROWS = "the check's sparse data hold equal rows with different targets, which no function interpolates"
+EXPECTED = {
+    "KernelMeanClassifier": {
+        "check_sample_weight_equivalence_on_dense_data": MEDIAN,
+        "check_sample_weight_equivalence_on_sparse_data": MEDIAN,
+    },
+    "KernelInterpolator": {
+        "check_estimator_sparse_tag": EQUAL_ROWS,
+        "check_estimator_sparse_array": EQUAL_ROWS,
+        "check_estimator_sparse_matrix": EQUAL_ROWS,
+    },
+}
+
+
+def expected_failures(estimator) -> dict[str, str]:
+    data_driven = isinstance(estimator.kernel, str) and "median" in estimator.kernel
+    return EXPECTED.get(type(estimator).__name__, {}) if data_driven else {}
+
+
+ESTIMATORS = [
+    KernelRidge(),
+    KernelRidge(kernel="rbf", fit_intercept=True),
+    KernelRidge(kernel="gaussian(lengthscale=2.0) + linear", free=0, gram="lazy"),
+    KernelRidge(kernel="rbf", gram=Nystrom(), random_state=0),
+    KernelRidge(kernel="rbf", gram=IncompleteCholesky(), fit_intercept=True),
+    KernelRidge(kernel="gaussian", gram=RandomFeatures(), random_state=0),
+    KernelRidge(kernel="precomputed"),
+    KernelRidge(kernel="chi2"),
+    KernelInterpolator(),
+    KernelMeanClassifier(),
+    KernelMeanClassifier("gaussian"),
+    KernelMeanClassifier("gaussian", gram=Nystrom(), random_state=0),
+]
+
+
+@pytest.mark.filterwarnings(
+    "ignore::mercer.IndefiniteKernelWarning"
+)  # precomputed matrices that the checks draw at random
+@pytest.mark.filterwarnings("ignore:.*SCIPY_ARRAY_API:sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+def test_scikit_learn_checks(estimator, check) -> None:
+    check(estimator)

@@ -1,0 +1,165 @@
+"""Eigensolvers against numpy.linalg.eigh: easy, clustered and low-rank spectra, restarts, nearly all components."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer._array import host
+from mercer.gram import Centered, Dense, IncompleteCholesky, Lazy, LowRank
+from mercer.kernels import Affine, FiniteDomain, Gaussian, Laplace, Linear, Polynomial
+from mercer.solvers.eigen import BlockKrylov, DenseEigen, FactorEigen, eigen_solver
+from mercer.testing import move
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+
+PAIRS = {
+    "dense": (DenseEigen(), Dense(), Gaussian()),
+    "dense of lazy": (DenseEigen(), Lazy(), Laplace()),
+    "dense, centred": (DenseEigen(), Centered("dense"), Gaussian()),
+    "factor": (FactorEigen(), LowRank(), Polynomial(2)),
+    "factor, centred": (FactorEigen(), Centered(LowRank()), Affine()),
+    "factor, approximate": (FactorEigen(), IncompleteCholesky(rank=15), Gaussian()),
+    "krylov": (BlockKrylov(), Lazy(), Gaussian()),
+    "krylov, rough": (BlockKrylov(), Dense(), Laplace()),
+    "krylov, centred": (BlockKrylov(), Centered("lazy"), Gaussian()),
+    "krylov, low rank": (BlockKrylov(), LowRank(), Linear()),
+}
+
+
+def check(spectrum, K, k, tol=1e-7):
+    """Eigenvalues, orthonormality, and the eigen-equation; vectors are only defined up to clusters."""
+    values, vectors = host(spectrum.values).astype(float), host(spectrum.vectors).astype(float)
+    expected = np.linalg.eigvalsh(K)[::-1][:k]
+    scale = np.abs(expected).max() or 1.0
+    assert values.shape == (k,) and vectors.shape == (len(K), k)
+    np.testing.assert_allclose(values, expected, atol=tol * scale)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), atol=tol * 10)
+    residual = np.linalg.norm(K @ vectors - vectors * values, axis=0).max() / scale
+    assert residual <= tol * 10
+    assert spectrum.residual <= tol * 10 and spectrum.converged
+
+
+def gram_of(K, lazy=True, xp=np):
+    """A Gram operator of a given matrix."""
+    representation = Lazy() if lazy else Dense()
+    return representation.build(FiniteDomain(K), xp.asarray(np.arange(len(K))), np.random.default_rng(0))
+
+
+def with_spectrum(values, seed=0):
+    Q = np.linalg.qr(np.random.default_rng(seed).normal(size=(len(values), len(values))))[0]
+    K = (Q * np.asarray(values, dtype=float)) @ Q.T
+    return (K + K.T) / 2
+
+
+@pytest.mark.parametrize(("solver", "representation", "kernel"), PAIRS.values(), ids=PAIRS)
+@pytest.mark.parametrize("k", [1, 3])
+def test_against_eigh(solver, representation, kernel, k, xp):
+    gram = representation.build(kernel, xp.asarray(X), np.random.default_rng(0))
+    spectrum = solver.solve(gram, k)
+    assert isinstance(spectrum.values, type(xp.asarray(X))) and isinstance(spectrum.vectors, type(xp.asarray(X)))
+    check(spectrum, host(gram.dense()), k)
+
+
+@pytest.mark.parametrize(("solver", "representation", "kernel"), PAIRS.values(), ids=PAIRS)
+def test_single_precision(solver, representation, kernel, xp):
+    gram = representation.build(kernel, move(X, xp, "float32"), np.random.default_rng(0))
+    spectrum = solver.solve(gram, 3)
+    assert spectrum.values.dtype == xp.float32 and spectrum.vectors.dtype == xp.float32
+    check(spectrum, host(gram.dense()).astype(float), 3, 1e-5)
+
+
+SPECTRA = {
+    "geometric": 0.7 ** np.arange(120),
+    "slow decay": 1 / (1 + np.arange(120.0)),
+    "all equal": np.ones(120),
+    "multiple top": np.r_[np.full(6, 5.0), 0.5 ** np.arange(114)],
+    "cluster": np.r_[1 + 1e-10 * np.arange(5), 0.5 * 0.8 ** np.arange(115)],
+    "cut inside a cluster": np.r_[3.0, np.full(9, 2.0), 0.9 ** np.arange(110)],
+    "low rank": np.r_[3.0, 2.0, 1.0, np.zeros(117)],
+    "rank below the number wanted": np.r_[2.0, np.zeros(119)],
+    "indefinite": np.linspace(-2, 1, 120),
+    "zero": np.zeros(120),
+}
+
+
+@pytest.mark.parametrize("values", SPECTRA.values(), ids=SPECTRA)
+@pytest.mark.parametrize("k", [1, 5, 30])
+@pytest.mark.parametrize("width", [2, 3, 8])
+def test_krylov_on_hard_spectra(values, k, width):
+    """Narrow bases restart many times; wide ones not at all."""
+    K = with_spectrum(values)
+    check(BlockKrylov(width=width, max_iter=1000).solve(gram_of(K), k), K, k)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 20, 41])
+@pytest.mark.parametrize("solver", [DenseEigen(), BlockKrylov(), BlockKrylov(oversample=0, width=2)], ids=str)
+def test_nearly_all_components(n, solver, xp):
+    K = with_spectrum(0.8 ** np.arange(n))
+    for k in {1, max(1, n // 2), max(1, n - 1), n}:
+        check(solver.solve(gram_of(K, xp=xp), k), K, k)
+
+
+def test_restarts_do_not_lose_what_was_found():
+    """The error after many restarts is as small as without, and the basis never grows beyond its width."""
+    K = with_spectrum(1 / (1 + np.arange(400.0)) ** 0.5, seed=1)
+    widths = []
+
+    class Counting(type(gram_of(K))):
+        def __matmul__(self, V):
+            widths.append(V.shape[1])
+            return super().__matmul__(V)
+
+    gram = gram_of(K)
+    gram.__class__ = Counting
+    narrow = BlockKrylov(width=3, oversample=4, max_iter=400).solve(gram, 4)
+    check(narrow, K, 4)
+    assert max(widths) <= 8 and narrow.n_iter > 6
+
+
+def test_fewer_products_than_a_dense_solve():
+    """A kernel matrix with a fast spectrum takes a handful of block products."""
+    points = np.random.default_rng(2).normal(size=(700, 2))
+    gram = Lazy().build(Gaussian(), points, np.random.default_rng(0))
+    spectrum = BlockKrylov().solve(gram, 5)
+    check(spectrum, Gaussian()(points), 5)
+    assert spectrum.n_iter <= 8
+
+
+def test_non_convergence_warns():
+    K = with_spectrum(1 + 1e-3 * np.random.default_rng(3).uniform(size=300))
+    with pytest.warns(ConvergenceWarning, match="stopped after 2 block products"):
+        spectrum = BlockKrylov(max_iter=2, oversample=0).solve(gram_of(K), 3)
+    assert not spectrum.converged and spectrum.residual > 1e-8
+
+
+def test_generator_does_not_change_the_answer():
+    K = with_spectrum(0.8 ** np.arange(50))
+    one, two = (BlockKrylov().solve(gram_of(K), 4, np.random.default_rng(s)) for s in (1, 2))
+    np.testing.assert_allclose(one.values, two.values, atol=1e-9)
+
+
+def test_choice_and_refusals():
+    dense, large, factor = (
+        Dense().build(Affine(), X, RNG),
+        Lazy().build(Affine(), np.zeros((501, 1)), RNG),
+        LowRank().build(Affine(), X, RNG),
+    )
+    assert isinstance(eigen_solver("auto", dense, 3), DenseEigen)
+    assert isinstance(eigen_solver("auto", large, 3), BlockKrylov)
+    assert isinstance(eigen_solver("auto", large, 100), DenseEigen)
+    assert isinstance(eigen_solver("auto", factor, 3), FactorEigen)
+    assert isinstance(eigen_solver("krylov", dense, 3), BlockKrylov)
+    mine = BlockKrylov(tol=1e-3)
+    assert eigen_solver(mine, dense, 3) is mine
+    with pytest.raises(ValueError, match=r"solver = 'arpack' is unknown"):
+        eigen_solver("arpack", dense, 3)
+    for solver in (DenseEigen(), BlockKrylov()):
+        for bad in (0, 61):
+            with pytest.raises(ValueError, match="n_components"):
+                solver.solve(dense, bad)
+    with pytest.raises(ValueError, match="exceeds the rank 4"):
+        FactorEigen().solve(factor, 5)
+    for bad in (BlockKrylov(tol=0.0), BlockKrylov(oversample=-1), BlockKrylov(max_iter=0), BlockKrylov(width=1)):
+        with pytest.raises(ValueError, match="BlockKrylov"):
+            bad.solve(dense, 3)
