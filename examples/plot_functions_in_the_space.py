@@ -92,8 +92,8 @@ bottom.set_title(f"The rest, norm {rest.norm():.2f}, vanishes at the data", loc=
 bottom.set(xlim=(-1, 7), xlabel="x")
 
 # %%
-# **Fewer points.** A function with many points is often close to one with few. `compress` chooses them greedily and says
-# what was lost, in the norm of the space, which bounds the error everywhere.
+# **Fewer points.** A function with many points is often close to one with few. `compress` chooses them greedily and
+# says what was lost, in the norm of the space, which bounds the error everywhere.
 
 rng = np.random.default_rng(0)
 long = H.function(rng.uniform(0, 6, size=(200, 1)), rng.normal(size=200) / 10)
@@ -112,4 +112,3 @@ left.set_title("A function and its reduced set", loc="left", fontsize=11)
 right.semilogy(ranks, lost / long.norm(), "o-", color=BLUE, linewidth=1.5, markersize=4)
 right.set(xlabel="points kept", xticks=[1, 4, 8, 12, 16])
 right.set_title("Lost, as a part of the norm", loc="left", fontsize=11)
-plt.show()

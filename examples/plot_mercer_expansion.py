@@ -22,8 +22,8 @@ INK, BLUE, ORANGE, GREY = "#222222", "#1f6fb2", "#d1601f", "#9a9a9a"
 plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY, "font.size": 10})
 
 # %%
-# The first eigenfunctions. Those of Brownian motion are sines; those of the Gaussian kernel are Hermite functions, which
-# keep to where the measure has its mass. Each has one zero more than the one before.
+# The first eigenfunctions. Those of Brownian motion are sines, those of the Gaussian kernel Hermite polynomials times a
+# Gaussian. Each has one zero more than the one before, and far less weight in the kernel.
 
 pairs = {
     "Gaussian kernel, standard normal measure": (Gaussian(), GaussianMeasure(), np.linspace(-3, 3, 400)),
@@ -33,9 +33,9 @@ figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 for ax, (title, (kernel, measure, x)) in zip(axes, pairs.items(), strict=True):
     expansion = mercer_expansion(kernel, measure, n=5)
     psi = expansion.eigenfunctions(x[:, None])
-    gap = 1.9 * np.abs(psi).max()
+    height = 0.0
     for j in range(5):
-        height = -gap * j
+        height += psi[:, j - 1].min() - psi[:, j].max() - 0.5 if j else 0.0  # each below the one before
         ax.axhline(height, color=GREY, linewidth=0.6)
         ax.plot(x, height + psi[:, j], color=plt.cm.viridis(j / 5.5), linewidth=2)
         label = f"$\\lambda_{j + 1} = {expansion.eigenvalues[j]:.3f}$"
@@ -83,4 +83,3 @@ for name, (kernel, measure, points, colour) in cases.items():
 right.set(xlabel="terms", ylim=(1e-10, 2))
 right.set_title(r"Part of $\Vert f\Vert^2$ still missing", loc="left", fontsize=11)
 right.legend(frameon=False)
-plt.show()

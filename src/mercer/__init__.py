@@ -8,20 +8,28 @@
 <Function in the space of gaussian(lengthscale=0.2): 20 points>
 """
 
-from . import gram, kernels
+from . import closed_forms, gram, kernels, losses
 from ._errors import IndefiniteKernelWarning, JitterWarning
+from .expansion import MercerExpansion, mercer_expansion
+from .measures import GaussianMeasure, UniformMeasure
 from .methods import KernelInterpolator, KernelMeanClassifier, KernelRidge
 from .space import RKHS, Function
 
 __all__ = [
     "RKHS",
     "Function",
+    "GaussianMeasure",
     "IndefiniteKernelWarning",
     "JitterWarning",
     "KernelInterpolator",
     "KernelMeanClassifier",
     "KernelRidge",
+    "MercerExpansion",
+    "UniformMeasure",
+    "closed_forms",
     "gram",
     "kernels",
+    "losses",
+    "mercer_expansion",
 ]
 __version__ = "0.1.0.dev0"

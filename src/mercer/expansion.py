@@ -114,15 +114,15 @@ def mercer_expansion(kernel: Any, measure: Any, n: int = 10, *, weights: Any = N
     weights : array of shape (m,), > 0, optional
         w of a sample; 1/m each by default.
 
+    Returns
+    -------
+    MercerExpansion
+
     Notes
     -----
     On a sample, W^{1/2}KW^{1/2} = UΛUᵀ gives λ and ψⱼ(x) = λⱼ⁻¹ Σᵢ √wᵢ uᵢⱼ k(x, xᵢ). In closed form,
     products of the one-dimensional solutions are taken in coordinates that make the kernel's metric and the covariance
     diagonal together.
-
-    Returns
-    -------
-    MercerExpansion
 
     References
     ----------
@@ -158,7 +158,7 @@ def mercer_expansion(kernel: Any, measure: Any, n: int = 10, *, weights: Any = N
 
 
 def _nystrom(kernel: Kernel, X: Any, n: int, weights: Any) -> MercerExpansion:
-    kernel = RKHS(kernel.resolve(X)).kernel
+    kernel = RKHS(kernel.resolve(kernel.domain.check(X, kernel))).kernel
     X, _ = kernel.check_arguments(X)
     gram = Auto().build(kernel, X, np.random.default_rng(0))
     m = gram.n
@@ -170,12 +170,14 @@ def _nystrom(kernel: Kernel, X: Any, n: int, weights: Any) -> MercerExpansion:
     wanted = min(n, m, kernel.feature_count(X) if "feature_map" in kernel.provides else m)
     spectrum = eigen_solver("auto", operator, wanted).solve(operator, wanted)
     values = host(spectrum.values)
-    noise = m * eps(root) * float(np.abs(values).max())
-    if values[-1] < -noise or not values[0] > 0:
+    noise = max(m * eps(root), spectrum.residual) * float(np.abs(values).max())
+    if values[-1] < -noise:
         raise ValueError(
             f"mercer_expansion: {kernel} is not positive definite: an eigenvalue on this sample is {values[-1]:.2g}."
         )
     keep = int(np.sum(values > noise))
+    if keep == 0:
+        raise ValueError(f"mercer_expansion: {kernel} is zero on this sample; there is nothing to expand.")
     eigenvalues = spectrum.values[:keep]
     psi = _OnSample(kernel, X, root[:, None] * spectrum.vectors[:, :keep] / eigenvalues)
     trace = float(np.sum(w * host(kernel.evaluate_diag(X))))

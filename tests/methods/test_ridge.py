@@ -95,9 +95,10 @@ def test_free_part_against_the_saddle_point_system(representation, degree) -> No
 def test_intercept_is_the_constant_free_function() -> None:
     model = KernelRidge(1e6, kernel="rbf", fit_intercept=True).fit(X, y + 100)
     assert model.intercept_ == pytest.approx(y.mean() + 100, rel=1e-4)
+    shift = np.array([5.0, -3.0])
     assert np.allclose(
         KernelRidge(kernel="rbf", fit_intercept=True).fit(X, Y).intercept_,
-        KernelRidge(kernel="rbf", fit_intercept=True).fit(X, Y + [5.0, -3.0]).intercept_ - [5.0, -3.0],
+        KernelRidge(kernel="rbf", fit_intercept=True).fit(X, Y + shift).intercept_ - shift,
     )
 
 

@@ -48,7 +48,7 @@ class IncompleteCholesky(Representation):
     The Gram has `pivots`, `residual` and `trace_error`, and with `y` also `predicted_gain` and `true_gain`, by how much
     each column lowers the objective. For new points φ(x) = L⁻¹k(C, x), with C the pivots and L their rows of G.
 
-    With `y`, near-ties are broken by order, so that rounding does not decide: among gains within a tenth of the best,
+    With `y`, near-ties are broken by order, as kernlab's ``csi`` prefers earlier candidates: among gains within a tenth of the best,
     the earliest column computed ahead is taken (its gain is exact, and it is at hand); among residuals within half a
     percent of the largest, the first sample is computed ahead.
 

@@ -119,8 +119,3 @@ def inverse_root(K: Any, drop: float) -> Any:
     values, vectors = np.linalg.eigh(np.asarray(host(K), dtype=np.float64))
     keep = values > drop * values[-1]
     return like(vectors[:, keep] / np.sqrt(values[keep]), K)
-
-
-def trace(kernel: Kernel, X: Any) -> float:
-    """tr K, in float64."""
-    return float(np.sum(host(kernel.evaluate_diag(X)), dtype=np.float64))

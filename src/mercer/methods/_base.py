@@ -119,7 +119,7 @@ class KernelEstimator(BaseEstimator):
         if fit_intercept:
             if free is not None:
                 raise ValueError(
-                    f"{where(self)}: fit_intercept=True and free={free!r} exclude each other; a degree has the intercept."
+                    f"{where(self)}: fit_intercept=True and free={free!r} exclude each other; use free=0 or more."
                 )
             return Polynomials(0)
         return as_basis(free)

@@ -131,8 +131,8 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         worst = np.argsort(error)[::-1][: int(min(5, (error > limit).sum()))]
         rows = ", ".join(str(i) for i in sorted(int(i) for i in worst))
         raise ValueError(
-            f"{where(self)}: the kernel matrix has rank {self._inverse.rank} of {len(error)} and the values y cannot be "
-            f"interpolated: rows {rows} conflict (residual up to {error.max():.2g}). Equal or nearly equal samples with "
+            f"{where(self)}: the kernel matrix has rank {self._inverse.rank} of {len(error)} and no function takes the "
+            f"values y: rows {rows} conflict (residual up to {error.max():.2g}). Equal or nearly equal samples with "
             "different values do that; merge them, shorten the lengthscale, or use KernelRidge."
         )
 
