@@ -14,6 +14,7 @@ from mercer.basis import Functions, Polynomials
 from mercer.domains import Indices, Rows
 from mercer.kernels import (
     Affine,
+    Bessel,
     Callable,
     Constant,
     FiniteDomain,
@@ -292,10 +293,18 @@ def test_compress(kernel, outputs):
     assert last <= 1e-6 * size
 
 
-def test_compress_is_greedy_optimal_in_its_first_step():
-    _, f, _ = functions(Gaussian(0.5), 7, sizes=(8,))
-    losses = [f.distance(RKHS(Gaussian(0.5)).project(f, f.points[i : i + 1])) for i in range(8)]
-    assert f.compress(1)[1] == pytest.approx(min(losses), rel=1e-9)
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), Polynomial(4)], ids=str)
+def test_each_step_of_compress_is_the_best(kernel):
+    """Against trying every point; k(x, x) is not constant for the polynomial kernel."""
+    H, f, _ = functions(kernel, 7, sizes=(8,))
+    chosen = []
+    for _ in range(3):
+        tries = [(f.distance(H.project(f, f.points[[*chosen, i]])), i) for i in range(8) if i not in chosen]
+        best, i = min(tries)
+        chosen.append(i)
+        g, lost = f.compress(len(chosen))
+        assert lost == pytest.approx(best, rel=1e-6)
+        np.testing.assert_array_equal(g.points, f.points[chosen])
 
 
 def test_compress_duplicates_and_zero():
@@ -505,6 +514,14 @@ def test_conditionally_definite_kernels_are_refused(kernel):
 def test_indefinite_kernels_are_refused(kernel):
     with pytest.raises(ValueError, match="no reproducing kernel Hilbert space"):
         RKHS(kernel).function([[1.0]], [1.0])
+
+
+def test_definiteness_in_the_dimension_of_the_points():
+    """J₁ is positive definite up to dimension 4 only."""
+    H = RKHS(Bessel(order=1))
+    assert H.function(np.zeros((1, 2)), [1.0]).norm() > 0
+    with pytest.raises(ValueError, match="INDEFINITE in dimension 8"):
+        H.function(np.zeros((1, 8)), [1.0])
 
 
 def test_other_refusals():

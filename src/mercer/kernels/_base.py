@@ -72,6 +72,10 @@ class Kernel(BaseEstimator):
         self.require("feature_map")
         return int(self.feature_map(self.domain.take(X, slice(0, 1))).shape[1])
 
+    def prepare(self, X: Any) -> Prepared:
+        """A checked collection in the form from which rows of the matrix are computed fastest, again and again."""
+        return Prepared(self, X)
+
     @classmethod
     def examples(cls) -> list[Kernel]:
         """Instances that stand for the class in the law tests."""
@@ -246,6 +250,28 @@ class Kernel(BaseEstimator):
         from .expression import to_text
 
         return to_text(self)
+
+
+class Prepared:
+    """A collection held for many evaluations of one kernel; parts of it are taken, and compared with other parts."""
+
+    def __init__(self, kernel: Kernel, X: Any):
+        self.kernel, self.X = kernel, X
+
+    def __len__(self) -> int:
+        return self.kernel.domain.size(self.X)
+
+    def take(self, index: Any) -> Prepared:
+        """The members at `index`."""
+        return Prepared(self.kernel, self.kernel.domain.take(self.X, index))
+
+    def matrix(self, other: Prepared) -> Any:
+        """k(xᵢ, yⱼ) for the members of both."""
+        return self.kernel.evaluate(self.X, other.X)
+
+    def diagonal(self) -> Any:
+        """k(xᵢ, xᵢ)."""
+        return self.kernel.evaluate_diag(self.X)
 
 
 class Report:

@@ -66,6 +66,13 @@ class Gaussian(Radial):
     def profile(self, s: Any, xp: Any) -> Any:
         return xp.exp(-0.5 * s)
 
+    def from_products(self, P: Any, a: Any, b: Any) -> Any:
+        if not (isinstance(P, np.ndarray) and P.dtype == np.float32):
+            return super().from_products(P, a, b)
+        from ._compiled import gaussian_from_products
+
+        return gaussian_from_products(P, a, b)
+
     def slope(self, s: Any, xp: Any) -> Any:
         return -0.5 * xp.exp(-0.5 * s)
 
