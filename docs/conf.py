@@ -2,6 +2,7 @@
 
 import inspect
 import os
+from importlib import import_module
 from importlib.metadata import version as installed_version
 
 from docutils.parsers.rst.states import Inliner
@@ -17,6 +18,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # MathJax travels with the pages, which then need no network
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
@@ -24,6 +26,7 @@ extensions = [
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 nitpicky = False
+default_role = "py:obj"  # `Dense` in a docstring links to its page
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
@@ -42,10 +45,15 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "download_all_examples": False,
     "show_signature": False,
+    "write_computation_times": False,
+    "capture_repr": (),
+    "image_srcset": ["2x"],  # sharp on dense screens
 }
 
 html_theme = "furo"
 html_title = f"Mercer {release}"
+html_static_path = ["_static"]
+html_css_files = ["mercer.css"]
 
 
 def skip_member(app, what, name, obj, skip, options):
@@ -55,7 +63,25 @@ def skip_member(app, what, name, obj, skip, options):
     module = inspect.getmodule(inspect.unwrap(obj)) if callable(obj) else None
     if module is not None and module.__name__.split(".")[0] != "mercer":
         return True
-    return None
+    return True if told_by_base(app.env.docname, name) else None
+
+
+def told_by_base(docname, name):
+    """Whether a kernel's page may leave out a member, because the page of `Kernel` tells it or it is a building block.
+
+    What remains are the members that none of its base classes has, and its abilities.
+    """
+    module, _, cls = docname.rpartition("/")[2].rpartition(".")
+    if module != "mercer.kernels":
+        return False
+    cls = getattr(import_module(module), cls)
+    bases = [base for base in cls.__mro__[1:] if base.__module__.startswith("mercer.")]
+    return name not in getattr(cls, "abilities", ()) and any(name in vars(base) for base in bases)
+
+
+def close_code(app, docname, source):
+    """Take the empty line off the end of a code block, which only doctest needs."""
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")
 
 
 def plain_bar(inliner, match, lineno):
@@ -67,3 +93,4 @@ def plain_bar(inliner, match, lineno):
 def setup(app):
     Inliner.dispatch["|"] = plain_bar
     app.connect("autodoc-skip-member", skip_member)
+    app.connect("source-read", close_code)

@@ -16,6 +16,9 @@ import numpy as np
 from mercer import KernelRidge
 from mercer.kernels import Gaussian, Laplace, Periodic
 
+INK, BLUE, GREY = "#222222", "#1f6fb2", "#9a9a9a"
+plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY, "font.size": 10})
+
 rng = np.random.default_rng(0)
 x = np.sort(rng.uniform(0, 8, size=(40, 1)), axis=0)
 y = np.sin(2 * x[:, 0]) + 0.2 * rng.normal(size=40)
@@ -31,14 +34,15 @@ kernels = {
     "Laplace": Laplace(lengthscale=2.0),
     "Periodic": Periodic(period=np.pi, lengthscale=1.0),
 }
-figure, axes = plt.subplots(3, 1, figsize=(7, 7), sharex=True, sharey=True, layout="constrained")
+figure, axes = plt.subplots(3, 1, figsize=(7.5, 6.5), sharex=True, sharey=True, layout="constrained")
 for ax, (name, kernel) in zip(axes, kernels.items(), strict=True):
     model = KernelRidge(alpha=0.3, kernel=kernel).fit(x, y)
-    ax.plot(grid[:, 0], np.sin(2 * grid[:, 0]), "k--", linewidth=0.8)
-    ax.plot(x[:, 0], y, "k.")
-    ax.plot(grid[:, 0], model.predict(grid))
-    ax.set_title(f"{name}: norm {model.function_.norm():.2f}", fontsize=10)
-axes[-1].set_xlabel("x")
+    ax.axvspan(0, 8, color="#f2f2f2", zorder=0)
+    ax.plot(grid[:, 0], np.sin(2 * grid[:, 0]), color=INK, linewidth=1, linestyle=(0, (4, 2)))
+    ax.plot(x[:, 0], y, ".", color=INK, markersize=5)
+    ax.plot(grid[:, 0], model.predict(grid), color=BLUE, linewidth=2)
+    ax.set_title(f"{name}: norm {model.function_.norm():.2f}", loc="left", fontsize=11)
+axes[-1].set(xlim=(0, 12), xlabel="x")
 
 # %%
 # The fitted model holds its function, and functions of one space can be added, compared and measured. How far apart do

@@ -8,11 +8,9 @@ import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj, is_numpy_namespace, is_torch_namespace
 from array_api_compat import device as device_of
 from array_api_compat import numpy as numpy_namespace
-from scipy import linalg, sparse, special
+from scipy import linalg, sparse
 
 __all__ = [
-    "bessel_j",
-    "bessel_k",
     "apply_host",
     "device_of",
     "eps",
@@ -76,6 +74,8 @@ def like(values: Any, X: Any, dtype: Any = None) -> Any:
 
 def apply_host(function: Any, X: Any, *args: Any) -> Any:
     """Apply a NumPy/SciPy function through the host and return to X's namespace and device."""
+    if getattr(X, "requires_grad", False):
+        raise TypeError("This kernel is computed on the host, where torch cannot follow; call it with X.detach().")
     return like(function(host(X), *args), X)
 
 
@@ -130,13 +130,3 @@ def solve_triangular(L: Any, B: Any, *, transpose: bool = False) -> Any:
         X = xp.linalg.solve_triangular(L.mT if transpose else L, B, upper=transpose)
         return X[:, 0] if vector else X
     return xp.linalg.solve(xp.matrix_transpose(L) if transpose else L, B)
-
-
-def bessel_k(nu: float, X: Any) -> Any:
-    """The modified Bessel function K_ν (through the host: no array library has it)."""
-    return apply_host(lambda x: special.kv(nu, x), X)
-
-
-def bessel_j(nu: float, X: Any) -> Any:
-    """The Bessel function J_ν (through the host)."""
-    return apply_host(lambda x: special.jv(nu, x), X)

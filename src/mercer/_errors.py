@@ -7,6 +7,8 @@ from numbers import Integral, Real
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 
 class IndefiniteKernelWarning(UserWarning):
     """A kernel that is not positive definite was given to a method whose guarantees need one."""
@@ -60,7 +62,8 @@ def type_or_value(value: Any) -> type[Exception]:
 
 def check_choice(owner: object, name: str, value: Any, choices: tuple[Any, ...]) -> None:
     """Raise unless `value` is one of `choices`."""
-    if not any(value is c or (isinstance(value, type(c)) and value == c) for c in choices):
+    plain = value.item() if isinstance(value, np.generic) else value  # a grid search brings NumPy's numbers
+    if not any(type(plain) is type(c) and plain == c for c in choices):
         listed = ", ".join(repr(c) for c in choices)
         raise ValueError(f"{where(owner)}: {name} = {value!r} is unknown; choose one of {listed}.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import combinations_with_replacement
+from numbers import Integral
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -103,8 +104,8 @@ def as_basis(free: Any) -> Polynomials | Functions | None:
         return free
     if free == "intercept":
         return Polynomials(0)
-    if isinstance(free, int) and not isinstance(free, bool):
-        return Polynomials(free)
+    if isinstance(free, Integral) and not isinstance(free, bool):
+        return Polynomials(int(free))
     if isinstance(free, (list, tuple)) and free and all(callable(h) for h in free):
         return Functions(list(free))
     raise TypeError(f'free = {free!r} must be None, "intercept", a polynomial degree, or a list of functions of X.')

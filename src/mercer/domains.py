@@ -31,6 +31,24 @@ def take(X: Any, index: Any) -> Any:
     return [X[i] for i in host(index)]
 
 
+def refuse_masked(X: Any, who: str, name: str) -> None:
+    """Raise for a masked array with masked entries, whose mask an array library would drop without a word."""
+    if np.ma.is_masked(X):
+        raise ValueError(f"{who}: {name} has masked entries; impute them, or drop those rows.")
+
+
+NO_NUMBERS = (
+    "{who}: {name} holds {dtype} values, expected numbers; encode them, or use a kernel on categories or strings "
+    "(Delta, Hamming)."
+)
+
+
+def holds_text(A: np.ndarray) -> bool:
+    """Whether an array holds text, times or records, some of which NumPy would convert to numbers."""
+    kind = A.dtype.kind
+    return kind in "USMmV" or (kind == "O" and any(isinstance(v, (str, bytes)) for v in A.ravel()))
+
+
 class Domain:
     """A set of things that can be compared: how to check, count, select and join collections of them."""
 
@@ -142,8 +160,9 @@ class Vectors(Domain):
         if not xp.isdtype(values.dtype, ("real floating",)):
             X = values = xp.astype(X, xp.float64) if not is_sparse(X) else X.astype(np.float64)
             values = X.data if is_sparse(X) else X
-        elif values.dtype not in (xp.float32, xp.float64):
-            X = X.astype(np.float32) if is_sparse(X) else xp.astype(X, xp.float32)
+        elif values.dtype not in (xp.float32, xp.float64):  # half, extended, or of another byte order
+            dtype = xp.float32 if xp.finfo(values.dtype).bits < 64 else xp.float64
+            X = X.astype(dtype) if is_sparse(X) else xp.astype(X, dtype)
             values = X.data if is_sparse(X) else X
         self._check_values(values, xp, who, name)
         if self.columns is not None and X.shape[1] != self.columns:
@@ -154,25 +173,22 @@ class Vectors(Domain):
 
     @staticmethod
     def _from_python(X: Any, who: str, name: str) -> np.ndarray:
+        refuse_masked(X, who, name)
         try:
             A = np.asarray(X)
         except ValueError as error:
             raise ValueError(
                 f"{who}: {name} has rows of unequal length; give one row of equal length per sample."
             ) from error
-        if A.dtype.kind in "OUSM":
-            try:
-                if A.dtype.kind != "O" or any(isinstance(v, (str, bytes)) for v in A.ravel()):
-                    raise TypeError
-                A = A.astype(np.float64)
-            except (TypeError, ValueError):
-                raise TypeError(
-                    f"{who}: {name} holds {A.dtype} values, expected numbers; encode them, or use a kernel on "
-                    "categories or strings (Delta, Hamming)."
-                ) from None
-        return A
+        if holds_text(A):
+            raise TypeError(NO_NUMBERS.format(who=who, name=name, dtype=A.dtype))
+        try:
+            return A.astype(np.float64) if A.dtype.kind == "O" else A
+        except (TypeError, ValueError):
+            raise TypeError(NO_NUMBERS.format(who=who, name=name, dtype=A.dtype)) from None
 
     def _check_values(self, values: Any, xp: Any, who: str, name: str) -> None:
+        values = values.detach() if hasattr(values, "detach") else values
         if not bool(xp.isfinite(xp.sum(values))) and not bool(xp.all(xp.isfinite(values))):
             bad = "NaN" if bool(xp.any(xp.isnan(values))) else "infinity"
             place = ""
@@ -217,7 +233,13 @@ class Categories(Domain):
             raise TypeError(
                 f"{where(owner)}: {name} is a {type(X).__name__}; give an array of labels, one row per sample."
             )
-        A = X if is_array(X) else np.asarray(X)
+        refuse_masked(X, where(owner), name)
+        try:
+            A = X if is_array(X) else np.asarray(X)
+        except ValueError:
+            raise ValueError(
+                f"{where(owner)}: {name} has rows of unequal length; give one row of equal length per sample."
+            ) from None
         if len(A.shape) == 1:
             A = namespace(A).reshape(A, (-1, 1))
         if len(A.shape) != 2 or 0 in A.shape:

@@ -74,6 +74,10 @@ def check_kernel(kernel: Kernel, X: Any = None, *, namespaces: Any = (), seed: i
         _close(kernel(domain.take(X, rows), Y), host(K)[rows, n // 2 :], 1e-9, "k(X, Y)", kernel)
         one, two = domain.take(X, slice(0, 1)), domain.take(X, slice(2, 3))
         _close(kernel(one, two), host(K)[:1, 2:3], 1e-9, "a single value", kernel)
+        held = kernel.prepare(X)
+        first, last = held.take(np.arange(n // 2)), held.take(np.arange(n // 2, n))
+        _close(first.matrix(last), host(K)[: n // 2, n // 2 :], 1e-9, "prepare", kernel)
+        _close(held.diagonal(), np.diagonal(host(K)), 1e-9, "diagonal of prepare", kernel)
         order = rng.permutation(n)
         _close(kernel(domain.take(X, order)), host(K)[np.ix_(order, order)], 1e-9, "permutation of the sample", kernel)
 
@@ -100,6 +104,10 @@ def _check_types(kernel: Kernel, X: Any, Y: Any, K: Any, namespaces: Any) -> Non
         assert single.dtype == np.float32, f"{kernel!r}: float32 input gave {single.dtype}"
         _close(single, K, 2e-4, "float32", kernel)
         assert kernel.diag(host(X).astype("float32")).dtype == np.float32, f"{kernel!r}: diag of float32"
+        numpy_scalar = {float: np.float64, int: np.int64}  # which, unlike Python's numbers, have a type to impose
+        values = {name: numpy_scalar[type(v)](v) for name, v in kernel.get_params().items() if type(v) in numpy_scalar}
+        typed = clone(kernel).set_params(**values)(host(X).astype("float32"))
+        assert typed.dtype == np.float32, f"{kernel!r}: float32 input gave {typed.dtype} with NumPy scalars"
         if domain.sparse:
             from scipy.sparse import csr_array
 

@@ -17,6 +17,7 @@ from .. import _tiles
 from .._array import namespace
 from .._errors import where
 from ..kernels import Kernel
+from ..kernels._base import Prepared
 
 
 class Gram:
@@ -86,6 +87,10 @@ class Gram:
     def factor(self) -> Any:
         """Z with K̂ = ZZᵀ, where `provides` has "factor"."""
         raise TypeError(f"{where(self)} holds no factor; use IncompleteCholesky, Nystrom or RandomFeatures.")
+
+    def points(self) -> tuple[Prepared, Prepared]:
+        """The sample as rows and as columns, prepared for blocks of this matrix."""
+        return self.kernel.prepare(self.X), self.kernel.prepare(self.centres)
 
     def sketch(self, rank: int) -> Any:
         """A factor Z with ZZᵀ ≈ K̂ of the given rank, for preconditioning."""

@@ -10,7 +10,8 @@ from .. import _tiles
 from .._array import host, like, namespace
 from .._errors import where
 from ..domains import take
-from ..kernels import Kernel
+from ..kernels import Kernel, Linear
+from ..kernels._base import Prepared
 from ..kernels.features import Features
 from ._base import Cross, Gram, Representation
 
@@ -52,6 +53,10 @@ class LowRankGram(Gram):
 
     def factor(self) -> Any:
         return self.Z
+
+    def points(self) -> tuple[Prepared, Prepared]:
+        rows = Linear().prepare(self.Z)
+        return rows, rows
 
     def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
         return Features(self.features), self.centres, coefficients

@@ -10,9 +10,19 @@ def at_origin(s: Any, xp: Any) -> Any:
     return s < xp.finfo(s.dtype).smallest_normal
 
 
+def _recorded(s: Any) -> bool:
+    """Whether torch will differentiate what is computed from s: an infinite slope at the origin would give NaN there."""
+    return getattr(s, "requires_grad", False)
+
+
+def root(s: Any, xp: Any) -> Any:
+    """``s**0.5``, with slope 0 at the origin where it is differentiated, as functions of ‖x − y‖ have in x."""
+    return power(s, 0.5, xp) if _recorded(s) else xp.sqrt(s)
+
+
 def power(s: Any, exponent: float, xp: Any) -> Any:
     """``s**exponent``; for a negative exponent 0 at the origin, as `Radial.slope` and `Radial.curvature` promise."""
-    if exponent >= 0:
+    if exponent == 0 or exponent >= 1 or (exponent > 0 and not _recorded(s)):
         return s**exponent
     zero = at_origin(s, xp)
     return xp.where(zero, 0.0, xp.where(zero, 1.0, s) ** exponent)

@@ -92,7 +92,7 @@ class Scaled(_Outer):
     def feature_map(self, X: Any) -> Any:
         """√c φ(x)."""
         self.require("feature_map")
-        return self.scale**0.5 * self.kernel.feature_map(X)
+        return float(self.scale) ** 0.5 * self.kernel.feature_map(X)
 
     def feature_count(self, X: Any) -> int:
         return self.kernel.feature_count(X)

@@ -137,7 +137,7 @@ class Radial(Kernel):
             check_number(self, "lengthscale", self.lengthscale, above=0)
             return
         scale = host(self.lengthscale)
-        good = bool(np.all(np.isfinite(scale)))
+        good = scale.dtype.kind in "fiu" and bool(np.all(np.isfinite(scale)))
         if scale.ndim == 1:
             good = good and bool(np.all(scale > 0))
         elif scale.ndim == 2 and scale.shape[0] == scale.shape[1]:

@@ -76,13 +76,13 @@ class ANOVA(Kernel):
     def _combine(self, parts: Iterable[Any], degree: int, xp: Any) -> Any:
         """The sum to the power `degree`, or the elementary symmetric polynomial of that degree."""
         if self.form == "sum":
-            return reduce(iadd, parts) ** degree
+            return reduce(iadd, parts, 0.0) ** degree  # from 0, as torch may need the parts again to differentiate
         # e_s(p₁ … p_k) = e_s(p₁ … p_{k−1}) + p_k e_{s−1}(p₁ … p_{k−1}), from the highest s down
         sums: list[Any] = []
         for p in parts:
             sums = sums or [xp.ones_like(p), *(xp.zeros_like(p) for _ in range(degree))]
             for s in range(degree, 0, -1):
-                sums[s] += p * sums[s - 1]
+                sums[s] = sums[s] + p * sums[s - 1]
         return sums[degree]
 
     def evaluate(self, X: Any, Y: Any = None) -> Any:

@@ -10,6 +10,7 @@ from .._errors import check_number, where
 from ..domains import Vectors
 from ._base import Kernel, register
 from ._definiteness import PD, STRICTLY_PD, Definiteness
+from ._limits import root
 from ._radial import squared_distances
 from .cosine import directions
 
@@ -21,7 +22,7 @@ def angles(U: Any, V: Any = None) -> Any:
     """
     minus, plus = squared_distances(U, V), squared_distances(U, -(U if V is None else V))
     xp = namespace(minus)
-    theta = 2.0 * xp.atan2(xp.sqrt(minus), xp.sqrt(plus))
+    theta = 2.0 * xp.atan2(root(minus, xp), root(plus, xp))
     return xp.where(minus + plus > 0, theta, xp.full_like(theta, pi / 2))
 
 

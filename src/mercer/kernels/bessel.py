@@ -79,14 +79,14 @@ class Bessel(Radial):
         return apply_host(lambda t: special.hyp0f1(b, -0.25 * t.astype(np.float64)), s)
 
     def profile(self, s: Any, xp: Any) -> Any:
-        return self._bessel(s, 0) ** self.degree
+        return self._bessel(s, 0) ** int(self.degree)
 
     def slope(self, s: Any, xp: Any) -> Any:
-        n, b = self.degree, float(self.order) + 1
+        n, b = int(self.degree), float(self.order) + 1
         return -n / (4 * b) * self._bessel(s, 0) ** (n - 1) * self._bessel(s, 1)
 
     def curvature(self, s: Any, xp: Any) -> Any:
-        n, b = self.degree, float(self.order) + 1
+        n, b = int(self.degree), float(self.order) + 1
         j, first, second = self._bessel(s, 0), -self._bessel(s, 1) / (4 * b), self._bessel(s, 2) / (16 * b * (b + 1))
         bend = n * j ** (n - 1) * second
         return bend if n == 1 else bend + n * (n - 1) * j ** (n - 2) * first**2

@@ -193,8 +193,8 @@ class MercerSeries(_Explicit):
         self.eigenvalues, self.eigenfunctions = eigenvalues, eigenfunctions
 
     def validate(self) -> None:
-        if len(self.eigenvalues) == 0:
-            raise ValueError("MercerSeries: eigenvalues is empty; give at least one.")
+        if np.ndim(host(self.eigenvalues)) != 1 or len(self.eigenvalues) == 0:
+            raise ValueError(f"MercerSeries: eigenvalues = {self.eigenvalues!r} must be a sequence of numbers >= 0.")
         for j, value in enumerate(host(self.eigenvalues).tolist()):
             check_number(self, f"eigenvalues[{j}]", value, at_least=0)
         functions: Any = self.eigenfunctions
@@ -289,7 +289,7 @@ class Fourier(_Coordinatewise):
         xp = namespace(x)
         j = np.arange(self.n + 1)
         weights = like((1.0 + j) ** -self.decay, x)
-        turns = x / self.period
+        turns = x / float(self.period)
         # the sine of a large angle is lost to rounding, so whole periods are taken off first
         angles = (2 * pi) * (turns - xp.floor(turns))[:, None] * like(j, x)
         return xp.concat([weights * xp.cos(angles), weights[1:] * xp.sin(angles[:, 1:])], axis=1)
@@ -348,11 +348,13 @@ class Wavelet(_Coordinatewise):
     def validate(self) -> None:
         check_number(self, "levels", self.levels, at_least=0, integer=True)
         check_number(self, "smoothness", self.smoothness, at_least=0)
+        if not isinstance(self.family, str):
+            raise TypeError(f"Wavelet: family = {self.family!r} must be a name, for example 'haar' or 'db2'.")
         if self.family not in HAAR:
             _filter(self.family)
 
     def modes(self, x: Any) -> Any:
-        scales = [2.0 ** (j * (0.5 - self.smoothness)) for j in range(self.levels)]
+        scales = [2.0 ** (j * (0.5 - float(self.smoothness))) for j in range(self.levels)]
         xp = namespace(x)
         if self.family in HAAR:
             parts = [xp.ones_like(x)[:, None], *(_haar(x, j) * c for j, c in enumerate(scales))]

@@ -9,9 +9,9 @@ from sklearn.metrics.pairwise import manhattan_distances
 
 from .._array import host, is_numpy, is_sparse, is_torch, like, namespace
 from .._errors import check_choice, check_number, where
-from ._base import register
+from ._base import Prepared, register
 from ._definiteness import STRICTLY_PD, Definiteness
-from ._limits import power
+from ._limits import power, root
 from ._radial import Radial
 
 
@@ -75,10 +75,10 @@ class Laplace(Radial):
             )
 
     def profile(self, s: Any, xp: Any) -> Any:
-        return xp.exp(-xp.sqrt(s))
+        return xp.exp(-root(s, xp))
 
     def slope(self, s: Any, xp: Any) -> Any:
-        return -0.5 * power(s, -0.5, xp) * xp.exp(-xp.sqrt(s))
+        return -0.5 * power(s, -0.5, xp) * xp.exp(-root(s, xp))
 
     def evaluate(self, X: Any, Y: Any = None) -> Any:
         if self.norm == 2:
@@ -90,6 +90,9 @@ class Laplace(Radial):
             X, Y = X - centre, Y - centre
         distances = _manhattan(self.scaled(X), self.scaled(Y))
         return namespace(distances).exp(-distances)
+
+    def prepare(self, X: Any) -> Prepared:
+        return super().prepare(X) if self.norm == 2 else Prepared(self, X)
 
     def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
         """∂k/∂lengthscale: (n, m) for one, (n, m, d) for one per feature, (n, m, d, d) for a matrix."""

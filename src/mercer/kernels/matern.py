@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import ceil, gamma, inf, pi, prod, sqrt
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from .._array import apply_host
 from .._errors import check_number
 from ._base import register
 from ._definiteness import STRICTLY_PD, Definiteness
-from ._limits import at_origin
+from ._limits import at_origin, root
 from ._radial import Radial
 
 
@@ -61,7 +62,7 @@ class Matern(Radial):
 
     def validate(self) -> None:
         super().validate()
-        if self.nu != inf:
+        if not isinstance(self.nu, Real) or self.nu != inf:
             check_number(self, "nu", self.nu, above=0, at_most=1000)
 
     @property
@@ -83,7 +84,7 @@ class Matern(Radial):
         nu = float(self.nu)
         if nu == inf:
             return (-0.5) ** j * xp.exp(-0.5 * s)
-        z = sqrt(2 * nu) * xp.sqrt(s)
+        z = sqrt(2 * nu) * root(s, xp)
         if nu > j:
             return prod(-nu / (2 * (nu - i)) for i in range(1, j + 1)) * _matern(nu - j, z, xp)
         zero = at_origin(s, xp)

@@ -30,7 +30,7 @@ class _Quadric(Radial):
     def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
         """∂k/∂lengthscale as for every radial kernel, and ∂k/∂offset = 2c φ′."""
         xp, s, _, _ = self._pieces(X, Y)
-        return {**super().gradient_theta(X, Y), "offset": 2 * self.offset * self.slope(s, xp)}
+        return {**super().gradient_theta(X, Y), "offset": 2 * float(self.offset) * self.slope(s, xp)}
 
     @classmethod
     def examples(cls) -> list[Any]:

@@ -66,7 +66,7 @@ class Periodic(Radial):
         period = host(self.period)
         if period.ndim == 0:
             check_number(self, "period", self.period, above=0)
-        elif period.ndim > 1 or not np.all(np.isfinite(period) & (period > 0)):
+        elif period.ndim > 1 or period.dtype.kind not in "fiu" or not np.all(np.isfinite(period) & (period > 0)):
             raise ValueError(
                 f"{where(self)}: period of shape {period.shape} must be a number > 0 or one number > 0 per feature."
             )

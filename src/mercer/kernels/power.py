@@ -65,20 +65,20 @@ class Power(Radial):
         return frozenset(self.abilities) - {ability for ability, has in smooth if not has}
 
     def profile(self, s: Any, xp: Any) -> Any:
-        return 0.0 - power(s, self.degree / 2, xp)  # a plain minus would make k(x, x) = −0
+        return 0.0 - power(s, float(self.degree) / 2, xp)  # a plain minus would make k(x, x) = −0
 
     def slope(self, s: Any, xp: Any) -> Any:
-        p = self.degree / 2
+        p = float(self.degree) / 2
         return -p * power(s, p - 1, xp)
 
     def curvature(self, s: Any, xp: Any) -> Any:
-        p = self.degree / 2
+        p = float(self.degree) / 2
         return -p * (p - 1) * power(s, p - 2, xp)
 
     def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
         """∂k/∂lengthscale as for every radial kernel, and ∂k/∂degree = −rᵖ log r."""
         xp, s, _, _ = self._pieces(X, Y)
-        return {**super().gradient_theta(X, Y), "degree": -0.5 * power_log(s, self.degree / 2, xp)}
+        return {**super().gradient_theta(X, Y), "degree": -0.5 * power_log(s, float(self.degree) / 2, xp)}
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         m = ceil(self.degree / 2)

@@ -52,21 +52,21 @@ class RationalQuadratic(Radial):
 
     def _power(self, s: Any, xp: Any, exponent: float) -> Any:
         # log1p keeps the Gaussian limit exact when s/2α is below the rounding of 1
-        return xp.exp(exponent * xp.log1p(s / (2 * self.alpha)))
+        return xp.exp(exponent * xp.log1p(s / (2 * float(self.alpha))))
 
     def profile(self, s: Any, xp: Any) -> Any:
-        return self._power(s, xp, -self.alpha)
+        return self._power(s, xp, -float(self.alpha))
 
     def slope(self, s: Any, xp: Any) -> Any:
-        return -0.5 * self._power(s, xp, -self.alpha - 1)
+        return -0.5 * self._power(s, xp, -float(self.alpha) - 1)
 
     def curvature(self, s: Any, xp: Any) -> Any:
-        return 0.25 * (1 + 1 / self.alpha) * self._power(s, xp, -self.alpha - 2)
+        return 0.25 * (1 + 1 / float(self.alpha)) * self._power(s, xp, -float(self.alpha) - 2)
 
     def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
         """∂k/∂lengthscale as for every radial kernel, and ∂k/∂alpha = k·(t/(1 + t) − log(1 + t)), t = s/2α."""
         xp, s, _, _ = self._pieces(X, Y)
-        t = s / (2 * self.alpha)
+        t = s / (2 * float(self.alpha))
         return {**super().gradient_theta(X, Y), "alpha": self.profile(s, xp) * (t / (1 + t) - xp.log1p(t))}
 
     def spectral_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:

@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from .._errors import check_choice
-from ._base import register
+from ._base import Prepared, register
 from ._definiteness import STRICTLY_PD, Definiteness
-from ._limits import power
+from ._limits import power, root
 from ._radial import Radial
 
 
@@ -84,15 +84,15 @@ class Wendland(Radial):
     def _in_dimension_of(self, X: Any) -> Self:
         """A copy for one call, which knows l."""
         kernel = copy(self)
-        kernel._exponent = X.shape[1] // 2 + self.smoothness + 1
+        kernel._exponent = X.shape[1] // 2 + int(self.smoothness) + 1
         return kernel
 
     def _derivative(self, s: Any, xp: Any, j: int) -> Any:
         """The derivative of order j in s = r², by steps k → k − 1; the last, from k = 0, is ½ d/dr over r."""
-        k, e = self.smoothness, self._exponent
+        k, e = int(self.smoothness), self._exponent
         steps = min(j, k)
         factor = prod(-0.5 * (e + 2 * i - 1) * (e + 2 * i) / (2 * i - 1) for i in range(k, k - steps, -1))
-        r = xp.sqrt(s)
+        r = root(s, xp)
         rest = xp.clip(1 - r, 0.0, None)
         if j <= k:
             return factor * rest ** (e + k - j) * _polynomial(k - j, e, r)
@@ -110,6 +110,9 @@ class Wendland(Radial):
 
     def evaluate(self, X: Any, Y: Any = None) -> Any:
         return super(Wendland, self._in_dimension_of(X)).evaluate(X, Y)
+
+    def prepare(self, X: Any) -> Prepared:
+        return super(Wendland, self._in_dimension_of(X)).prepare(X)
 
     def evaluate_diag(self, X: Any) -> Any:
         return super(Wendland, self._in_dimension_of(X)).evaluate_diag(X)

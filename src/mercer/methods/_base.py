@@ -13,11 +13,14 @@ from .._array import device_of, host, is_array, is_sparse, namespace
 from .._errors import IndefiniteKernelWarning, where
 from .._random import generator
 from ..basis import Functions, Polynomials, as_basis
-from ..domains import Rows, Vectors
+from ..domains import NO_NUMBERS, Rows, Vectors, holds_text, refuse_masked
 from ..gram import Gram, as_representation
 from ..kernels import Kernel
 from ..kernels.expression import as_kernel
 from ..space import Function
+
+
+UNFOUNDED = "the linear system is solved, but its solution minimises nothing"
 
 
 class KernelEstimator(BaseEstimator):
@@ -32,13 +35,17 @@ class KernelEstimator(BaseEstimator):
         """The kernel object that the parameters stand for."""
         return as_kernel(self.kernel)
 
+    def _resolved_kernel(self, X: Any, n_features: int) -> Kernel:
+        """The same, with data-driven values filled in."""
+        return self._kernel(n_features).resolve(X)
+
     def _check_fit(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
         """X and y checked, `kernel_` resolved on X."""
         if y is None:
             raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
         provisional = self._kernel(1)  # its domain does not depend on the number of columns
         X, y = self._check_data(provisional, X, y, reset=True, **options)
-        self.kernel_ = self._kernel(provisional.domain.dimension(X) or 1).resolve(X)
+        self.kernel_ = self._resolved_kernel(X, provisional.domain.dimension(X) or 1)
         self.kernel_.validate()
         X = self.kernel_.domain.check(X, self.kernel_, "X")
         self.dtype_ = X.dtype if is_array(X) or is_sparse(X) else None
@@ -52,7 +59,7 @@ class KernelEstimator(BaseEstimator):
             raise TypeError(
                 f"{where(self)}: X is of another array library than the training data; convert one of them."
             )
-        if self.dtype_ is not None and X.dtype != self.dtype_:
+        if isinstance(self.kernel_.domain, (Vectors, Rows)) and X.dtype != self.dtype_:
             X = (
                 X.astype(self.dtype_)
                 if is_sparse(X) or isinstance(X, np.ndarray)
@@ -64,6 +71,7 @@ class KernelEstimator(BaseEstimator):
         domain = kernel.domain
         native = is_array(X) and not isinstance(X, np.ndarray)
         if isinstance(domain, (Vectors, Rows)) and not native:
+            self._refuse_conversions(X, y)
             accept = "csr" if getattr(domain, "sparse", False) else False
             settings: dict[str, Any] = {"accept_sparse": accept, "dtype": [np.float64, np.float32], "reset": reset}
             if y is None:
@@ -78,20 +86,39 @@ class KernelEstimator(BaseEstimator):
                     f"{where(self)}: X has {X.shape[1]} features, but was fitted with {self.n_features_in_}."
                 )
         if y is not None:
-            y = self._check_targets(y, X, domain.size(X), native)
+            y = self._check_targets(y, X, domain.size(X), native, options.get("y_numeric", False))
         return X, y
 
-    def _check_targets(self, y: Any, X: Any, n: int, native: bool) -> Any:
+    def _refuse_conversions(self, X: Any, y: Any) -> None:
+        """Raise for what scikit-learn would turn into numbers without a word: masked entries, text, durations."""
+        refuse_masked(X, where(self), "X")
+        refuse_masked(y, where(self), "y")
+        try:
+            A = np.empty(0) if is_sparse(X) else np.asarray(X)
+        except ValueError:
+            return  # rows of unequal length, which scikit-learn explains
+        if holds_text(A):
+            raise TypeError(NO_NUMBERS.format(who=where(self), name="X", dtype=A.dtype))
+
+    def _check_targets(self, y: Any, X: Any, n: int, native: bool, numeric: bool) -> Any:
         if native and not is_array(y):
             raise TypeError(
                 f"{where(self)}: X is a {type(X).__module__} array and y a {type(y).__name__}; convert y as well."
             )
         if native and (namespace(y) is not namespace(X) or device_of(y) != device_of(X)):
             raise TypeError(f"{where(self)}: X and y are of different array libraries or devices; convert one of them.")
+        refuse_masked(y, where(self), "y")
         y = y if native else np.asarray(y)
+        xp = namespace(y)
+        if len(y.shape) not in (1, 2):
+            raise ValueError(f"{where(self)}: y has shape {tuple(y.shape)}; expected ({n},) or ({n}, n_targets).")
         if y.shape[0] != n:
             raise ValueError(f"{where(self)}: X has {n} samples and y has {y.shape[0]}; they must agree.")
-        if namespace(y).isdtype(y.dtype, "real floating") and not bool(namespace(y).all(namespace(y).isfinite(y))):
+        if numeric and isinstance(y, np.ndarray) and y.dtype.kind == "O" and not holds_text(y):
+            y = y.astype(np.float64)
+        if numeric and not xp.isdtype(y.dtype, ("bool", "integral", "real floating")):
+            raise TypeError(f"{where(self)}: y holds {y.dtype} values; give real numbers.")
+        if xp.isdtype(y.dtype, "real floating") and not bool(xp.all(xp.isfinite(y))):
             raise ValueError(f"{where(self)}: y contains NaN or infinity; drop those samples.")
         return y
 
@@ -100,7 +127,9 @@ class KernelEstimator(BaseEstimator):
         if sample_weight is None:
             return None
         n = self.kernel_.domain.size(X)
-        values = host(sample_weight) if is_array(sample_weight) else np.asarray(sample_weight, dtype=np.float64)
+        values = host(sample_weight)
+        if values.dtype.kind not in "fiub":
+            raise TypeError(f"{where(self)}: sample_weight holds {values.dtype} values; give {n} numbers >= 0.")
         values = np.full(n, float(values)) if values.ndim == 0 else values
         if values.shape != (n,) or not np.all(np.isfinite(values)) or (values < 0).any() or not (values > 0).any():
             raise ValueError(
@@ -136,13 +165,12 @@ class KernelEstimator(BaseEstimator):
             {1: "fit_intercept=True", 2: "free=1"}.get(claim.order, f"free={claim.order - 1}") if claim.is_cpd else ""
         )
         remedy = f"; with {needed} it is valid" if needed else ""
-        self._warn_indefinite(f"{claim}, not positive definite{remedy}")
+        self._warn_indefinite(f"{claim}, not positive definite{remedy}; {UNFOUNDED}")
         return False
 
     def _warn_indefinite(self, finding: str) -> None:
         warnings.warn(
-            f"{where(self)}: the kernel {self.kernel_} is {finding}. The linear system is solved, but its solution "
-            "minimises nothing.",
+            f"{where(self)}: the kernel {self.kernel_} is {finding}.",
             IndefiniteKernelWarning,
             stacklevel=4,
         )

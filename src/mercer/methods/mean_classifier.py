@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._array import host, like, namespace
+from .._array import host, is_numpy, like, namespace
 from .._errors import where
 from ._base import KernelEstimator
 
@@ -80,7 +80,7 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
         self.classes_, index = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"{where(self)}: y holds one class, {self.classes_[0]!r}; a classifier needs at least two."
+                f"{where(self)}: y holds one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two."
             )
         member = (index[:, None] == np.arange(len(self.classes_))[None, :]).astype(np.float64)
         if weight is not None:
@@ -88,7 +88,7 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
         totals = member.sum(axis=0)
         if (totals == 0).any():
             raise ValueError(
-                f"{where(self)}: class {self.classes_[totals.argmin()]!r} has no sample of positive weight."
+                f"{where(self)}: class {self.classes_.tolist()[totals.argmin()]!r} has no sample of positive weight."
             )
         gram = self._build(X)
         A = like(member / totals, gram.like)
@@ -106,7 +106,9 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
         X = self._check_new(X)
         return self.function_(X) + self.intercept_
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """The label of the nearest mean."""
-        g = host(self.decision_function(X))
-        return self.classes_[(g >= 0).astype(int) if g.ndim == 1 else g.argmax(axis=1)]
+        values = self.decision_function(X)
+        g, xp = host(values), namespace(values)
+        labels = self.classes_[(g >= 0).astype(int) if g.ndim == 1 else g.argmax(axis=1)]
+        return labels if is_numpy(xp) else like(labels, values, dtype=getattr(xp, labels.dtype.name))

@@ -7,13 +7,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from .._array import host, is_array, like, namespace
+from .._array import host, like, namespace
 from .._errors import IndefiniteError, where
 from ..gram import Gram
 from ..kernels import Kernel
 from ..kernels.expression import from_sklearn
 from ..solvers.linear import LinearSolution, PseudoInverse, Symmetric, linear_solver, solve
-from ._base import KernelEstimator
+from ._base import UNFOUNDED, KernelEstimator
 
 
 class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
@@ -155,7 +155,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         return self
 
     def _check_alpha(self, n_targets: int) -> np.ndarray:
-        alpha = np.atleast_1d(np.asarray(host(self.alpha) if is_array(self.alpha) else self.alpha, dtype=np.float64))
+        alpha = np.atleast_1d(host(self.alpha))
+        if alpha.dtype.kind not in "fiu":
+            raise TypeError(f"{where(self)}: alpha = {self.alpha!r} must be a number >= 0, or one per target.")
         if alpha.ndim != 1 or not np.all(np.isfinite(alpha)) or (alpha < 0).any():
             raise ValueError(f"{where(self)}: alpha = {self.alpha!r} must be >= 0, one number or one per target.")
         if len(alpha) not in (1, n_targets):
@@ -171,7 +173,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         except IndefiniteError:
             if self.solver != "auto":
                 raise
-            self._warn_indefinite("not positive definite on these data")
+            self._warn_indefinite(f"not positive definite on these data; {UNFOUNDED}")
             return solve(gram, b, alpha, Symmetric(), H, weight)
 
     def predict(self, X: Any) -> Any:

@@ -1,0 +1,195 @@
+"""What the support vector machines share: parameters as in scikit-learn, kernel rows in bounded memory, decisions."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from .. import _tiles
+from .._array import host, is_array, is_sparse
+from .._errors import check_choice, check_number, where
+from ..basis import Polynomials
+from ..domains import Rows
+from ..gram import as_representation
+from ..kernels import Callable as CallableKernel
+from ..kernels import Kernel
+from ..kernels.expression import from_sklearn
+from ..solvers.fit._rows import Block, Segment, Workers
+from ..solvers.fit.working_set import BoxProblem, BoxSolution, minimise
+from ..space import Function
+from ._base import KernelEstimator
+
+SINGLE = 1e-5  # tolerances below this need kernel rows in double precision
+
+
+class SupportVectorMachine(KernelEstimator):
+    """Base: from parameters to segments, from segments to solutions."""
+
+    degree: Any
+    gamma: Any
+    coef0: Any
+    tol: float
+    cache_size: float
+    max_iter: int
+    n_jobs: int | None
+    fit_intercept: bool
+
+    # ---- the kernel, with scikit-learn's meaning of gamma
+
+    def _kernel(self, n_features: int) -> Kernel:
+        return self._kernel_with(1.0 if self.gamma in ("scale", "auto") else self.gamma, n_features)
+
+    def _kernel_with(self, gamma: Any, n_features: int) -> Kernel:
+        if isinstance(self.kernel, str) and self.kernel in ("linear", "poly", "rbf", "sigmoid", "precomputed"):
+            check_number(self, "coef0", self.coef0)
+            if self.kernel == "poly":
+                check_number(self, "degree", self.degree, at_least=0)
+                if self.degree == 0:
+                    return from_sklearn("rbf", gamma=0, n_features=n_features)
+            return from_sklearn(
+                self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0, n_features=n_features
+            )
+        if callable(self.kernel) and not isinstance(self.kernel, (Kernel, type)):
+            return CallableKernel(self.kernel, pairwise=False)
+        given = {"gamma": (self.gamma, "scale"), "degree": (self.degree, 3), "coef0": (self.coef0, 0.0)}
+        for name, (value, default) in given.items():
+            if value != default:
+                raise ValueError(
+                    f"{where(self)}: {name} = {value!r} has no meaning for kernel = {str(self.kernel)!r}, which carries "
+                    f"its own parameters; leave {name} at {default!r}."
+                )
+        return from_sklearn(self.kernel, n_features=n_features)
+
+    def _resolved_kernel(self, X: Any, n_features: int) -> Kernel:
+        gamma = self.gamma
+        if isinstance(gamma, str):
+            check_choice(self, "gamma", gamma, ("scale", "auto"))
+            variance = 1.0
+            if gamma == "scale" and (is_array(X) or is_sparse(X)):
+                A = X if is_sparse(X) else host(X)
+                variance = float(A.multiply(A).mean() - A.mean() ** 2) if is_sparse(X) else float(A.var())
+            gamma = 1.0 / (n_features * variance) if variance > 0 else 1.0
+        else:
+            check_number(self, "gamma", gamma, at_least=0)
+        self._gamma = gamma
+        return self._kernel_with(gamma, n_features).resolve(X)
+
+    def _require_definite(self, X: Any) -> None:
+        """Warn of indefinite kernels as the drop-in rule says; conditionally definite ones need the offset."""
+        claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
+        if claim.is_cpd and claim.order > int(self.fit_intercept):
+            remedy = "set fit_intercept=True" if claim.order == 1 else "use KernelMachine with free polynomials"
+            raise ValueError(f"{where(self)}: the kernel {self.kernel_} is {claim}; {remedy}.")
+        if claim.kind == "INDEFINITE":
+            self._warn_indefinite(f"{claim}, so that a stationary point is found, which need not be the best")
+
+    # ---- from data to rows
+
+    def _segment(self, X: Any) -> Segment:
+        """All samples, ready to give rows in the solver's precision, and exact values in double."""
+        kernel, domain = self.kernel_, self.kernel_.domain
+        if not (isinstance(self.gram, str) and self.gram == "auto"):
+            gram = as_representation(self.gram).build(kernel, X, np.random.default_rng(0))
+            return Segment(*gram.points(), gram.block)
+        centres = domain.centres(X)
+
+        def exact(rows: np.ndarray, columns: np.ndarray) -> Any:
+            return kernel.evaluate(_cast(domain.take(X, rows), np.float64), _cast(domain.take(centres, columns), np.float64))
+
+        left = kernel.prepare(_cast(X, self._row_type))
+        right = left if centres is X else kernel.prepare(_cast(centres, self._row_type))
+        return Segment(left, right, exact)
+
+    @property
+    def _row_type(self) -> Any:
+        return np.float64 if self.tol < SINGLE else np.float32
+
+    def _capacity(self, columns: int, share: float = 1.0) -> int:
+        """How many rows of so many columns fit into a share of the cache."""
+        return max(2, int(share * self.cache_size * 2**20 / (np.dtype(self._row_type).itemsize * max(columns, 1))))
+
+    @contextmanager
+    def _threads(self) -> Any:
+        """A pool with one BLAS thread in each of its threads."""
+        count = _tiles.n_threads(self.n_jobs)
+        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(count) as pool:
+            yield Workers(pool, count)
+
+    def _minimise(self, segment: Segment, problem: BoxProblem, copies: int = 1) -> BoxSolution:
+        """One problem on all samples (each `copies` times), threads inside."""
+        with self._threads() as workers:
+            block = Block(segment, segment, self._capacity(segment.n), self._row_type)
+            grid = [[block] * copies for _ in range(copies)]
+            return minimise([segment] * copies, grid, problem, self.tol, workers, self.max_iter)
+
+    def _support_vectors(self, X: Any) -> Any:
+        """The support vectors themselves, where the data are vectors (none of a precomputed matrix)."""
+        if isinstance(self.kernel_.domain, Rows):
+            return np.empty((0, 0))
+        return self.kernel_.domain.take(X, self.support_)
+
+    @property
+    def coef_(self) -> Any:
+        """The weights of the features, for the linear kernel."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        weights = self.function_.weights()
+        weights = weights[None, :] if weights.ndim == 1 else weights.T
+        return csr_matrix(weights) if is_sparse(self.support_vectors_) else weights
+
+    def _report(self, solutions: list[BoxSolution]) -> None:
+        self.solutions_ = solutions
+        self.fit_status_ = int(not all(s.converged for s in solutions))
+        if self.fit_status_:
+            worst = max((s for s in solutions if not s.converged), key=lambda s: s.gap)
+            warnings.warn(
+                f"{where(self)}: the solver stopped early ({worst.message}) at a gap of {worst.gap:.2g} (tol = {self.tol:g}). "
+                "Scale the data to mean 0 and variance 1, lower C, or raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _check_parameters(self) -> None:
+        check_number(self, "tol", self.tol, above=0)
+        check_number(self, "cache_size", self.cache_size, above=0)
+        check_number(self, "max_iter", self.max_iter, at_least=-1, integer=True)
+
+    # ---- from coefficients to functions
+
+    def _machine(self, X: Any, index: np.ndarray, coefficients: np.ndarray, intercept: Any) -> Function:
+        """The decision function on the support vectors alone, with its offset as free part."""
+        domain = self.kernel_.domain
+        points = domain.take(domain.centres(X), index)
+        dtype = self.dtype_ if self.dtype_ is not None and isinstance(self.dtype_, np.dtype) else np.float64
+        dtype = dtype if dtype in (np.float32, np.float64) else np.float64
+        a = coefficients.astype(dtype)
+        if not self.fit_intercept:
+            return Function(self.kernel_, points, a)
+        free = np.asarray(intercept, dtype=dtype)
+        return Function(self.kernel_, points, a, Polynomials(0), free.reshape(1) if a.ndim == 1 else free[None, :])
+
+
+def _cast(X: Any, dtype: Any) -> Any:
+    """Arrays in another precision; other collections as they are."""
+    if isinstance(X, np.ndarray) and X.dtype.kind == "f":
+        return X.astype(dtype, copy=False)
+    return X.astype(dtype) if is_sparse(X) else X
+
+
+def run_pairs(pairs: list[Any], work: Callable[[Any], BoxSolution], workers: Workers) -> list[BoxSolution]:
+    """Independent problems on the threads of a pool, the first exception ending them all."""
+    assert workers.pool is not None
+    futures = [workers.pool.submit(work, pair) for pair in pairs]
+    try:
+        return [future.result() for future in futures]
+    except BaseException:
+        workers.pool.shutdown(wait=True, cancel_futures=True)
+        raise

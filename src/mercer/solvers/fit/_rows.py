@@ -1,0 +1,113 @@
+"""Kernel rows on demand: segments of prepared points, and blocks of rows in bounded memory."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from ... import _tiles
+
+TILE = 1024  # columns of one product: with a few hundred rows it stays in the last-level cache
+
+
+class Workers:
+    """Runs ``work(start, stop)`` over 0 … n on threads, or inline without a pool."""
+
+    def __init__(self, pool: ThreadPoolExecutor | None = None, parts: int = 1):
+        self.pool, self.parts = pool, parts
+
+    def __call__(self, work: Callable[[int, int], None], n: int, grain: int = 1) -> None:
+        if self.pool is None or n < 2 * grain:
+            work(0, n)
+            return
+        pieces = _tiles.slices(n, max(grain, -(-n // self.parts)))
+        futures = [self.pool.submit(work, piece.start, piece.stop) for piece in pieces[1:]]
+        work(pieces[0].start, pieces[0].stop)
+        for future in futures:
+            future.result()
+
+
+class Segment:
+    """Some samples of a problem, ready to give rows: `left` as rows and `right` as columns of the matrix.
+
+    Both have ``take``, ``matrix``, ``diagonal`` and ``len`` (`mercer.kernels.Prepared`). ``exact(rows, columns)`` is the
+    matrix between samples in double precision; `index` says which samples these are.
+    """
+
+    def __init__(self, left: Any, right: Any, exact: Callable[[Any, Any], Any], index: np.ndarray | None = None):
+        self.left, self.right, self.exact = left, right, exact
+        self.n = len(right)
+        self.index = np.arange(self.n) if index is None else index
+
+    def take(self, index: np.ndarray) -> Segment:
+        """The segment of the samples at `index`."""
+        left = self.left.take(index)
+        right = left if self.right is self.left else self.right.take(index)
+        return Segment(left, right, self.exact, self.index[index])
+
+
+class Block:
+    """Rows of the matrix between two segments, at most `capacity` of them; the least recently used make room.
+
+    A block that holds all rows may be shared by threads: each row has its own place for good, and a row that two threads
+    compute at once is written twice with the same values.
+    """
+
+    def __init__(self, S: Segment, T: Segment, capacity: int, dtype: Any):
+        self.S, self.T = S, T
+        self.capacity = min(max(capacity, 2), S.n)
+        self.K = np.empty((self.capacity, T.n), dtype)
+        self.slot = np.full(S.n, -1)
+        self.owner = np.full(self.capacity, -1)
+        self.stamp = np.full(self.capacity, -1)
+        self.used = self.computed = self.evicted = 0
+        self.lock = threading.Lock()
+
+    @property
+    def whole(self) -> bool:
+        """Whether every row has a place."""
+        return self.capacity == self.S.n
+
+    def require(self, rows: np.ndarray, clock: int, workers: Workers) -> np.ndarray:
+        """Have these rows computed, and return where they are."""
+        slot = self.slot[rows]
+        missing = np.unique(rows[slot < 0])
+        if len(missing):
+            places = missing if self.whole else self._make_room(missing, slot[slot >= 0], clock)
+            self._compute(missing, places, workers)
+            self.slot[missing] = places
+            slot = self.slot[rows]
+        if not self.whole:
+            self.stamp[slot] = clock
+        return slot
+
+    def _make_room(self, missing: np.ndarray, in_use: np.ndarray, clock: int) -> np.ndarray:
+        self.stamp[in_use] = clock
+        free = min(len(missing), self.capacity - self.used)
+        places = np.arange(self.used, self.used + free)
+        self.used += free
+        if free < len(missing):
+            need = len(missing) - free
+            self.stamp[places] = clock
+            oldest = np.argpartition(self.stamp, need - 1)[:need]
+            self.slot[self.owner[oldest]] = -1
+            self.evicted += need
+            places = np.concatenate([places, oldest])
+        self.owner[places], self.stamp[places] = missing, clock
+        return places
+
+    def _compute(self, rows: np.ndarray, places: np.ndarray, workers: Workers) -> None:
+        left = self.S.left.take(rows)
+
+        def work(start: int, stop: int) -> None:
+            for c in range(start, stop, TILE):
+                columns = slice(c, min(stop, c + TILE))
+                self.K[places, columns] = left.matrix(self.T.right.take(columns))
+
+        workers(work, self.T.n, TILE)
+        with self.lock:
+            self.computed += len(rows)

@@ -1,0 +1,269 @@
+"""The working-set solver for every problem with a box-constrained dual.
+
+    minimise ½βᵀKβ − pᵀβ   with   lower ≤ β ≤ upper   and   Σβ fixed over each group of variables.
+
+With f = p − Kβ it is solved when, in each group, max{f : β < upper} − min{f : β > lower} ≤ tol (LIBSVM's criterion);
+without a group, when |f| ≤ tol wherever β could move that way. The outer level takes the worst violators into a working
+set, in array operations; the inner level solves the small dense problem exactly (`_smo`). Kernel rows are single
+precision by default, β and f double; before it stops, f is compared with its value in double precision at the points
+that decide, and computed anew where they differ.
+
+Joachims, *Making large-scale SVM learning practical* (1999); Fan, Chen, Lin (2005) for the pairs; Wen, Shi, Li, He, Chen,
+*ThunderSVM* (2018) for large working sets of which a part is kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ._rows import Block, Segment, Workers
+
+FRESH = 0.25  # of the working set are new variables each round, at most
+LARGEST = 2048  # beyond it the block leaves the last-level cache
+INNER = 0.1  # of the gap: how far the inner problem is solved
+PATIENCE = 30  # corrections in double precision before giving up
+
+
+@dataclass
+class BoxProblem:
+    """p, the box, and the group of each variable (None: no equality); variables lie segment after segment."""
+
+    linear: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    group: np.ndarray | None = None
+    start: np.ndarray | None = None
+
+    @property
+    def groups(self) -> int:
+        """How many equalities there are."""
+        return 0 if self.group is None else int(self.group.max(initial=0)) + 1
+
+
+@dataclass(frozen=True)
+class BoxSolution:
+    """β and f at the end, the offset of each group (the middle of the free f), and how good they are."""
+
+    beta: np.ndarray
+    f: np.ndarray
+    offsets: np.ndarray
+    objective: float
+    gap: float
+    n_iter: int
+    inner_iter: int
+    converged: bool
+    message: str
+    history: list[dict[str, float]] = field(default_factory=list)
+
+
+def minimise(
+    segments: Sequence[Segment],
+    blocks: Sequence[Sequence[Block]],
+    problem: BoxProblem,
+    tol: float = 1e-3,
+    workers: Workers | None = None,
+    max_iter: int = -1,
+    monitor: Callable[[dict[str, Any]], bool] | None = None,
+) -> BoxSolution:
+    """Solve; `blocks[s][t]` holds the rows of segment s over the columns of segment t.
+
+    `monitor` is called every round with the state (gap, objective, beta) and ends the run by returning True; so does
+    ``max_iter`` inner steps (−1: no limit).
+    """
+    return _Run(segments, blocks, problem, tol, workers or Workers(), max_iter, monitor).solve()
+
+
+class _Run:
+    """The state of one run."""
+
+    def __init__(self, segments: Any, blocks: Any, problem: BoxProblem, tol: float, workers: Workers, most: int, monitor: Any):
+        self.segments, self.blocks, self.problem = segments, blocks, problem
+        self.tol, self.workers, self.most, self.monitor = tol, workers, most, monitor
+        self.edges = np.cumsum([0] + [s.n for s in segments])
+        self.n = int(self.edges[-1])
+        self.lower, self.upper = problem.lower, problem.upper
+        self.groups = problem.groups
+        self.group = np.zeros(self.n, dtype=np.int64) if problem.group is None else problem.group
+        self.beta = np.zeros(self.n) if problem.start is None else problem.start.astype(np.float64)
+        self.diagonal = np.concatenate([np.asarray(s.left.diagonal(), dtype=np.float64) for s in segments])
+        self.f = problem.linear.astype(np.float64)
+        if self.beta.any():
+            self.f = self.exact(np.arange(self.n))
+        self.largest = min(LARGEST, self.n, min(b.capacity for row in blocks for b in row))
+        self.size = min(self.largest, max(64, min(512, self.n // 8)))
+        self.inner = self.rounds = 0
+        self.history: list[dict[str, float]] = []
+
+    # ---- how far from the optimum
+
+    def extremes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """f where variables may grow and may fall (∓inf elsewhere), and its maximum and minimum in each group."""
+        up = np.where(self.beta < self.upper, self.f, -np.inf)
+        low = np.where(self.beta > self.lower, self.f, np.inf)
+        if self.groups == 0:
+            return up, low, np.zeros(1), np.zeros(1)
+        top = np.array([up[self.group == g].max(initial=-np.inf) for g in range(self.groups)])
+        bottom = np.array([low[self.group == g].min(initial=np.inf) for g in range(self.groups)])
+        return up, low, top, bottom
+
+    def gap(self, up: np.ndarray, low: np.ndarray, top: np.ndarray, bottom: np.ndarray) -> float:
+        if self.groups == 0:
+            return max(float(up.max(initial=0.0)), float(-low.min(initial=0.0)), 0.0)
+        return float(np.maximum(top - bottom, 0.0).max())
+
+    # ---- double precision
+
+    def exact(self, columns: np.ndarray) -> np.ndarray:
+        """p − Kβ at the given variables, in double precision."""
+        samples = np.concatenate([s.index for s in self.segments])
+        moving = np.flatnonzero(self.beta)
+        out = self.problem.linear[columns].astype(np.float64)
+        matrix, weights = self.segments[0].exact, self.beta[moving]
+
+        def work(start: int, stop: int) -> None:
+            for c in range(start, stop, 256):
+                part = slice(c, min(stop, c + 256))
+                out[part] -= np.asarray(matrix(samples[columns[part]], samples[moving])) @ weights
+
+        if len(moving):
+            self.workers(work, len(columns), 256)
+        return out
+
+    def drift(self, up: np.ndarray, low: np.ndarray) -> float:
+        """The largest error of f at the points that decide the gap, and at some others."""
+        k = min(24, self.n - 1)
+        deciding = [np.argpartition(-up, k)[:k], np.argpartition(low, k)[:k], np.arange(0, self.n, self.n // 16 + 1)]
+        columns = np.unique(np.concatenate(deciding))
+        return float(np.abs(self.exact(columns) - self.f[columns]).max())
+
+    # ---- the rounds
+
+    def solve(self) -> BoxSolution:
+        working = np.empty(0, dtype=np.int64)
+        born = np.zeros(self.n, dtype=np.int64)
+        corrections, message, started = 0, "", time.perf_counter()
+        while True:
+            state = self.extremes()
+            gap = self.gap(*state)
+            self.history.append(
+                {"gap": gap, "objective": self.objective(), "working": len(working), "seconds": time.perf_counter() - started}
+            )
+            if gap <= self.tol:
+                if self.drift(*state[:2]) <= 0.05 * self.tol:
+                    break
+                corrections += 1
+                self.f = self.exact(np.arange(self.n))
+                if corrections > PATIENCE:
+                    message = "single-precision kernel rows are too coarse for this tol"
+                    break
+                continue
+            if self.monitor is not None and self.monitor({"gap": gap, "round": self.rounds, "beta": self.beta}):
+                message = "stopped on request"
+                break
+            if 0 <= self.most <= self.inner:
+                message = f"max_iter = {self.most} steps were taken"
+                break
+            before = sum(b.computed for row in self.blocks for b in row)
+            working = self.choose(working, born, gap, *state)
+            self.step(working, gap)
+            fresh = sum(b.computed for row in self.blocks for b in row) - before
+            if self.rounds % 4 == 3 and 4 * fresh < len(working):
+                self.size = min(self.largest, 2 * self.size)
+            self.rounds += 1
+        return self.finish(message)
+
+    def choose(self, working: np.ndarray, born: np.ndarray, gap: float, up: Any, low: Any, top: Any, bottom: Any) -> np.ndarray:
+        """The next working set: most of the last one, and the worst violators outside it."""
+        rise, fall = up - bottom[self.group], top[self.group] - low
+        outside = np.ones(self.n, dtype=bool)
+        outside[working] = False
+        want = max(int(FRESH * self.size), self.size - len(working))
+        new = self._worst(np.where(outside, rise, -np.inf), want - want // 2)
+        outside[new] = False
+        new = np.concatenate([new, self._worst(np.where(outside, fall, -np.inf), want - len(new))])
+        excess = len(working) + len(new) - self.size
+        if excess > 0:
+            # bound variables that are far from moving leave first, then those that came first
+            middle = (0.5 * (top + bottom))[self.group[working]]
+            b, f = self.beta[working], self.f[working]
+            slack = np.where(
+                b <= self.lower[working], middle - f, np.where(b >= self.upper[working], f - middle, -1e9 - born[working])
+            )
+            leave = np.argpartition(-slack, excess - 1)[:excess]
+            working = np.delete(working, leave)
+        born[new] = self.rounds
+        return np.sort(np.concatenate([working, new]))
+
+    def _worst(self, violation: np.ndarray, most: int) -> np.ndarray:
+        candidates = np.flatnonzero(violation > 0.5 * self.tol)
+        if len(candidates) > most:
+            candidates = candidates[np.argpartition(-violation[candidates], most)[:most]] if most else candidates[:0]
+        return candidates
+
+    def step(self, working: np.ndarray, gap: float) -> None:
+        """Solve the inner problem on the working set and move f along."""
+        from ._smo import CHUNK, gather, gradient, smo, smo_groups, smo_single
+
+        cuts = np.searchsorted(working, self.edges)
+        parts = [(np.arange(a, b), working[a:b] - self.edges[s]) for s, (a, b) in enumerate(zip(cuts[:-1], cuts[1:], strict=True))]
+        q = len(working)
+        width = -(-q // CHUNK) * CHUNK
+        dtype = self.blocks[0][0].K.dtype
+        Q = np.zeros((q if q == width else width, width), dtype)
+        slots = {}
+        for s, (place, rows) in enumerate(parts):
+            for t, (other, columns) in enumerate(parts):
+                block = self.blocks[s][t]
+                slots[s, t] = block.require(rows, self.rounds, self.workers)
+                gather(Q, block.K, slots[s, t], place, columns, other)
+
+        def padded(values: np.ndarray, dtype: Any = np.float64) -> np.ndarray:
+            out = np.zeros(width, dtype)
+            out[:q] = values[working]
+            return out
+
+        f, beta, lower, upper = (padded(v) for v in (self.f, self.beta, self.lower, self.upper))
+        diagonal = padded(self.diagonal, dtype)
+        diagonal[q:] = 1
+        inner_tol = max(0.5 * self.tol, INNER * gap)
+        most = 200 * width if self.most < 0 else min(200 * width, self.most - self.inner)
+        if self.groups == 0:
+            count = smo_single(Q, f, beta, lower, upper, diagonal, inner_tol, most)
+        elif self.groups == 1:
+            count = smo(Q, f.astype(dtype), beta, lower, upper, diagonal, dtype.type(inner_tol), most)
+        else:
+            group = padded(self.group, np.int64)
+            count = smo_groups(Q, f, beta, lower, upper, diagonal, group, self.groups, inner_tol, most)
+        self.inner += int(count)
+        change = beta[:q] - self.beta[working]
+        self.beta[working] = beta[:q]
+        for s, (place, _) in enumerate(parts):
+            moved = np.flatnonzero(change[place])
+            if not len(moved):
+                continue
+            for t in range(len(self.segments)):
+                g = self.f[self.edges[t] : self.edges[t + 1]]
+                rows, where, by = self.blocks[s][t].K, slots[s, t][moved], change[place][moved]
+                self.workers(lambda a, b, g=g, rows=rows, where=where, by=by: gradient(g, rows, where, by, a, b), len(g), 4096)
+
+    def objective(self) -> float:
+        return float(-0.5 * self.beta @ (self.f + self.problem.linear))
+
+    def finish(self, message: str) -> BoxSolution:
+        up, low, top, bottom = state = self.extremes()
+        gap = self.gap(*state)
+        free = (self.beta > self.lower) & (self.beta < self.upper)
+        offsets = np.zeros(self.groups)
+        for g in range(self.groups):
+            inside = free & (self.group == g)
+            ends = [v for v in (top[g], bottom[g]) if np.isfinite(v)]
+            # without a free variable any offset between the ends is optimal: the middle
+            offsets[g] = self.f[inside].mean() if inside.any() else float(np.mean(ends)) if ends else 0.0
+        return BoxSolution(
+            self.beta, self.f, offsets, self.objective(), gap, self.rounds, self.inner, not message, message, self.history
+        )
