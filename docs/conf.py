@@ -47,6 +47,8 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "write_computation_times": False,
     "capture_repr": (),
+    "remove_config_comments": True,
+    "thumbnail_size": (750, 450),
     "image_srcset": ["2x"],  # sharp on dense screens
 }
 

@@ -17,7 +17,7 @@ from mercer import KernelRidge
 from mercer.kernels import Gaussian, Laplace, Periodic
 
 INK, BLUE, GREY = "#222222", "#1f6fb2", "#9a9a9a"
-plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY, "font.size": 10})
+plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY})
 
 rng = np.random.default_rng(0)
 x = np.sort(rng.uniform(0, 8, size=(40, 1)), axis=0)
@@ -34,7 +34,9 @@ kernels = {
     "Laplace": Laplace(lengthscale=2.0),
     "Periodic": Periodic(period=np.pi, lengthscale=1.0),
 }
-figure, axes = plt.subplots(3, 1, figsize=(7.5, 6.5), sharex=True, sharey=True, layout="constrained")
+figure, axes = plt.subplots(
+    3, 1, figsize=(7.5, 6.5), sharex=True, sharey=True, layout="constrained"
+)
 for ax, (name, kernel) in zip(axes, kernels.items(), strict=True):
     model = KernelRidge(alpha=0.3, kernel=kernel).fit(x, y)
     ax.axvspan(0, 8, color="#f2f2f2", zorder=0)

@@ -17,7 +17,7 @@ from mercer import RKHS
 from mercer.kernels import Gaussian
 
 INK, BLUE, ORANGE, GREY = "#222222", "#1f6fb2", "#d1601f", "#9a9a9a"
-plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY, "font.size": 10})
+plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY})
 
 H = RKHS(Gaussian(lengthscale=0.7))
 centres = np.array([[0.6], [1.5], [2.9], [3.7], [5.2]])
@@ -57,7 +57,14 @@ right.annotate(
     color=ORANGE,
 )
 right.text(at[0], 1.08, f"$k(\\cdot, {at[0]})$", color=ORANGE, ha="center")
-right.text(6.95, bound[-1] - 0.1, r"$|f(x)| \leq \Vert f\Vert\sqrt{k(x, x)}$", color="#666666", ha="right", va="top")
+right.text(
+    6.95,
+    bound[-1] - 0.1,
+    r"$|f(x)| \leq \Vert f\Vert\sqrt{k(x, x)}$",
+    color="#666666",
+    ha="right",
+    va="top",
+)
 right.set_title("The value at a point is an inner product", loc="left", fontsize=11)
 for ax in (left, right):
     ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
@@ -87,7 +94,9 @@ top.plot(data[:, 0], f(data), "o", color=BLUE, markersize=7, markeredgecolor="wh
 top.legend(frameon=False, loc="upper right")
 top.set_title("The same values at the data, a smaller norm", loc="left", fontsize=11)
 bottom.plot(x, rest(grid), color=ORANGE, linewidth=2)
-bottom.plot(data[:, 0], rest(data), "o", color=ORANGE, markersize=7, markeredgecolor="white", zorder=5)
+bottom.plot(
+    data[:, 0], rest(data), "o", color=ORANGE, markersize=7, markeredgecolor="white", zorder=5
+)
 bottom.set_title(f"The rest, norm {rest.norm():.2f}, vanishes at the data", loc="left", fontsize=11)
 bottom.set(xlim=(-1, 7), xlabel="x")
 
@@ -101,10 +110,14 @@ ranks = np.arange(1, 17)
 lost = np.array([long.compress(int(rank))[1] for rank in ranks])
 short, _ = long.compress(6)
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), width_ratios=[1.4, 1], layout="constrained")
+figure, (left, right) = plt.subplots(
+    1, 2, figsize=(10, 3.6), width_ratios=[1.4, 1], layout="constrained"
+)
 left.plot(x, long(grid), color=INK, linewidth=1.6, label="200 points")
 left.plot(x, short(grid), color=BLUE, linewidth=2, linestyle=(0, (4, 2)), label="6 points")
-left.plot(short.points[:, 0], short(short.points), "o", color=BLUE, markersize=6, markeredgecolor="white")
+left.plot(
+    short.points[:, 0], short(short.points), "o", color=BLUE, markersize=6, markeredgecolor="white"
+)
 left.axhline(0, color=GREY, linewidth=0.6, zorder=0)
 left.legend(frameon=False)
 left.set(xlim=(-1, 7), xlabel="x")

@@ -14,6 +14,7 @@ and it comes with a guarantee: every other function f of the space with these va
 The *power function* P depends on the kernel and the points alone. It is zero at the data and grows between them.
 """
 
+# sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -21,7 +22,7 @@ from mercer import RKHS, KernelInterpolator
 from mercer.kernels import Gaussian, Laplace, Matern, ThinPlate
 
 INK, BLUE, ORANGE, GREEN, GREY = "#222222", "#1f6fb2", "#d1601f", "#1b8a6b", "#9a9a9a"
-plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY, "font.size": 10})
+plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY})
 
 # %%
 # The kernel decides what happens between the points. A short lengthscale lets the function fall back to zero, a long
@@ -51,7 +52,9 @@ for ax, (title, kernels) in zip(axes, families.items(), strict=True):
     ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
     for (name, kernel), colour in zip(kernels.items(), (ORANGE, BLUE, GREEN), strict=True):
         s = KernelInterpolator(kernel).fit(nodes, values)
-        ax.plot(x, s.predict(grid), color=colour, linewidth=1.8, label=f"{name}: norm {s.norm_:.1f}")
+        ax.plot(
+            x, s.predict(grid), color=colour, linewidth=1.8, label=f"{name}: norm {s.norm_:.1f}"
+        )
     ax.plot(nodes[:, 0], values, "o", color=INK, markersize=6, markeredgecolor="white", zorder=5)
     ax.set(xlim=(-0.5, 8), ylim=(-1.6, 2.5), xlabel="x")
     ax.set_title(title, loc="left", fontsize=11)
@@ -63,7 +66,9 @@ for ax, (title, kernels) in zip(axes, families.items(), strict=True):
 # interpolant uses up, the narrower the band.
 
 kernel = Matern(nu=2.5, lengthscale=1.0)
-f = RKHS(kernel).function([[0.2], [1.6], [2.9], [4.1], [5.3], [7.2]], [0.6, 1.0, -0.9, -0.7, 1.1, 0.8])
+f = RKHS(kernel).function(
+    [[0.2], [1.6], [2.9], [4.1], [5.3], [7.2]], [0.6, 1.0, -0.9, -0.7, 1.1, 0.8]
+)
 s = KernelInterpolator(kernel).fit(nodes, f(nodes))
 bound = s.error_bound(grid, norm_bound=f.norm())
 error = np.abs(f(grid) - s.predict(grid))
@@ -71,17 +76,30 @@ print(
     f"‖f‖ = {f.norm():.3f}, ‖s‖ = {s.norm_:.3f}; the error is at most {np.max(error / (bound + 1e-9)):.0%} of the bound"
 )
 
-figure, (top, bottom) = plt.subplots(2, 1, figsize=(7.5, 5.2), sharex=True, height_ratios=[2, 1], layout="constrained")
+figure, (top, bottom) = plt.subplots(
+    2, 1, figsize=(7.5, 5.2), sharex=True, height_ratios=[2, 1], layout="constrained"
+)
 top.axhline(0, color=GREY, linewidth=0.6, zorder=0)
-top.fill_between(x, s.predict(grid) - bound, s.predict(grid) + bound, color=BLUE, alpha=0.18, linewidth=0)
+top.fill_between(
+    x, s.predict(grid) - bound, s.predict(grid) + bound, color=BLUE, alpha=0.18, linewidth=0
+)
 top.plot(x, s.predict(grid), color=BLUE, linewidth=2, label=f"interpolant s, norm {s.norm_:.2f}")
-top.plot(x, f(grid), color=INK, linewidth=1.4, linestyle=(0, (4, 2)), label=f"the function f, norm {f.norm():.2f}")
+top.plot(
+    x,
+    f(grid),
+    color=INK,
+    linewidth=1.4,
+    linestyle=(0, (4, 2)),
+    label=f"the function f, norm {f.norm():.2f}",
+)
 top.plot(nodes[:, 0], f(nodes), "o", color=INK, markersize=6, markeredgecolor="white", zorder=5)
 top.set_title("The function lies in the band, everywhere", loc="left", fontsize=11)
 top.legend(frameon=False, loc="lower left", fontsize=9)
 bottom.fill_between(x, bound, color=BLUE, alpha=0.18, linewidth=0, label="bound")
 bottom.plot(x, error, color=ORANGE, linewidth=1.8, label="error |f − s|")
-bottom.plot(nodes[:, 0], np.zeros(len(nodes)), "o", color=INK, markersize=5, clip_on=False, zorder=5)
+bottom.plot(
+    nodes[:, 0], np.zeros(len(nodes)), "o", color=INK, markersize=5, clip_on=False, zorder=5
+)
 bottom.set(xlim=(-0.5, 8), ylim=(0, None), xlabel="x")
 bottom.legend(frameon=False, loc="upper left", fontsize=9)
 
@@ -113,7 +131,9 @@ for ax, Z, title in zip(
     ax.set_title(title, loc="left", fontsize=11)
 axes[1].plot(*sites.T, ".", color="white", markersize=4)
 figure.colorbar(shown, ax=axes[:2], ticks=[-1, 0, 1, 2], pad=0.02, shrink=0.9)
-missed = axes[2].contourf(u, v, np.abs(surface - truth), levels=np.linspace(0, 0.35, 15), cmap="Greys")
+missed = axes[2].contourf(
+    u, v, np.abs(surface - truth), levels=np.linspace(0, 0.35, 15), cmap="Greys"
+)
 axes[2].plot(*sites.T, ".", color=ORANGE, markersize=4)
 axes[2].set_title("Absolute error", loc="left", fontsize=11)
 figure.colorbar(missed, ax=axes[2], ticks=[0, 0.1, 0.2, 0.3], pad=0.02, shrink=0.9)

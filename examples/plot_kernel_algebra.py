@@ -14,10 +14,20 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from mercer.gram import IncompleteCholesky
-from mercer.kernels import Brownian, Constant, Gaussian, Laplace, Linear, Periodic, Power, Sigmoid, parse
+from mercer.kernels import (
+    Brownian,
+    Constant,
+    Gaussian,
+    Laplace,
+    Linear,
+    Periodic,
+    Power,
+    Sigmoid,
+    parse,
+)
 
 INK, BLUE, ORANGE, GREEN, GREY = "#222222", "#1f6fb2", "#d1601f", "#1b8a6b", "#9a9a9a"
-plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY, "font.size": 10})
+plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY})
 
 grid = np.linspace(0, 6, 300)[:, None]
 x = grid[:, 0]
@@ -38,7 +48,9 @@ def draw(kernel, count=3, seed=0):
 
 
 def gallery(kernels, at=2.0):
-    figure, axes = plt.subplots(2, len(kernels), figsize=(11, 4.6), sharex=True, layout="constrained")
+    figure, axes = plt.subplots(
+        2, len(kernels), figsize=(11, 4.6), sharex=True, layout="constrained"
+    )
     for (top, bottom), (name, kernel) in zip(axes.T, kernels.items(), strict=True):
         top.axvline(at, color=GREY, linewidth=0.6, linestyle=(0, (2, 3)), zorder=0)
         top.plot(x, kernel(grid, [[at]])[:, 0], color=INK, linewidth=2)

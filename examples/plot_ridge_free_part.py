@@ -16,7 +16,7 @@ from mercer import KernelRidge
 from mercer.kernels import Gaussian
 
 INK, BLUE, ORANGE, GREEN, GREY = "#222222", "#1f6fb2", "#d1601f", "#1b8a6b", "#9a9a9a"
-plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY, "font.size": 10})
+plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY})
 
 rng = np.random.default_rng(3)
 X = np.sort(rng.uniform(0, 10, size=(50, 1)), axis=0)
@@ -54,7 +54,9 @@ fits = [KernelRidge(alpha=a, kernel=kernel, free=1).fit(X, y) for a in strengths
 norms = np.array([m.function_.norm() for m in fits])
 errors = np.array([np.sqrt(np.mean((y - m.predict(X)) ** 2)) for m in fits])
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), width_ratios=[1.5, 1], layout="constrained")
+figure, (left, right) = plt.subplots(
+    1, 2, figsize=(11, 4), width_ratios=[1.5, 1], layout="constrained"
+)
 left.plot(X[:, 0], y, ".", color=INK, markersize=5)
 right.plot(norms, errors, color=GREY, linewidth=1.5, zorder=0)
 for a, colour in ((1e-3, GREEN), (0.3, BLUE), (100.0, ORANGE)):
@@ -62,7 +64,9 @@ for a, colour in ((1e-3, GREEN), (0.3, BLUE), (100.0, ORANGE)):
     left.plot(x, model.predict(grid), color=colour, linewidth=1.8, label=f"α = {a:g}")
     norm, error = model.function_.norm(), np.sqrt(np.mean((y - model.predict(X)) ** 2))
     right.plot(norm, error, "o", color=colour, markersize=8)
-    right.annotate(f"α = {a:g}", (norm, error), xytext=(8, 5), textcoords="offset points", color=colour)
+    right.annotate(
+        f"α = {a:g}", (norm, error), xytext=(8, 5), textcoords="offset points", color=colour
+    )
 left.set(xlim=(-0.5, 10.5), ylim=(2, 10.5), xlabel="x")
 left.legend(frameon=False, loc="upper left")
 left.set_title("Three penalties", loc="left", fontsize=11)
@@ -79,9 +83,13 @@ truth = 3 + 0.5 * x + np.sin(1.5 * x)
 noisy = 3 + 0.5 * X[:, 0] + np.sin(1.5 * X[:, 0]) + sigma * rng.normal(size=50)
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.6), sharey=True, layout="constrained")
-for ax, weight, title in zip(axes, (None, (0.2 / sigma) ** 2), ("Equal weights", "Weights 1/σ²"), strict=True):
+for ax, weight, title in zip(
+    axes, (None, (0.2 / sigma) ** 2), ("Equal weights", "Weights 1/σ²"), strict=True
+):
     model = KernelRidge(alpha=0.04, kernel=kernel, free=1).fit(X, noisy, sample_weight=weight)
-    ax.errorbar(X[:, 0], noisy, yerr=sigma, fmt=".", color=INK, ecolor="#cccccc", elinewidth=1, markersize=5)
+    ax.errorbar(
+        X[:, 0], noisy, yerr=sigma, fmt=".", color=INK, ecolor="#cccccc", elinewidth=1, markersize=5
+    )
     ax.plot(x, truth, color=INK, linewidth=1.2, linestyle=(0, (4, 2)), label="truth")
     ax.plot(x, model.predict(grid), color=BLUE, linewidth=2, label="fit")
     inside = (x > 0) & (x < 10)

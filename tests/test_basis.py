@@ -88,3 +88,7 @@ def test_as_basis():
 def test_bases_clone():
     assert clone(Polynomials(2)).degree == 2
     assert clone(Functions([np.ravel])).functions == [np.ravel]
+
+
+def test_a_degree_may_be_a_numpy_integer():
+    assert as_basis(np.int64(2)).get_params() == {"degree": 2}

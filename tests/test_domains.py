@@ -228,3 +228,46 @@ def test_centres_of_products():
     C = domain.centres(X)
     assert C[0] is X[0]
     np.testing.assert_array_equal(C[1], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "form"), [(np.longdouble, np.asarray), (">f8", np.asarray), (np.longdouble, csr_array)]
+)
+def test_wide_types_become_double(dtype, form):
+    A = np.arange(6.0).reshape(3, 2) + 1 / 3
+    checked = Vectors(sparse=True).check(form(A.astype(dtype)), WHO)
+    assert checked.dtype == np.float64 and checked.dtype.isnative
+    np.testing.assert_array_equal(checked.toarray() if issparse(checked) else checked, A)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ">f4", ">f2"])
+def test_narrow_types_become_single(dtype):
+    assert Vectors().check(np.ones((2, 2), dtype=dtype), WHO).dtype == np.float32
+
+
+@pytest.mark.parametrize("domain", [Vectors(), Categories(), Rows()], ids=repr)
+def test_masked_entries_are_refused(domain):
+    A = np.ma.masked_array(np.eye(2), mask=[[False, True], [False, False]])
+    with pytest.raises(ValueError, match=f"{WHO}: X has masked entries"):
+        domain.check(A, WHO)
+    np.testing.assert_array_equal(domain.check(np.ma.masked_array(np.eye(2)), WHO), np.eye(2))
+
+
+@pytest.mark.parametrize("dtype", ["timedelta64[s]", "datetime64[s]", [("a", float)]])
+def test_times_and_records_are_no_numbers(dtype):
+    with pytest.raises(TypeError, match="expected numbers; encode them"):
+        Vectors().check(np.ones((2, 2)).astype("int64").astype(dtype), WHO)
+
+
+def test_categories_of_unequal_length():
+    with pytest.raises(ValueError, match=f"{WHO}: X has rows of unequal length"):
+        Categories().check([["a", "b"], ["c"]], WHO)
+
+
+def test_a_sparse_matrix_with_repeated_entries_is_left_as_it_is():
+    data, columns, starts = np.array([1.0, 2.0, 3.0]), np.array([1, 1, 0]), np.array([0, 2, 3])
+    X = csr_array((data.copy(), columns.copy(), starts.copy()), shape=(2, 2))
+    checked = Vectors(sparse=True).check(X, WHO)
+    assert checked.has_canonical_format and checked.data.tolist() == [3.0, 3.0]
+    for mine, before in ((X.data, data), (X.indices, columns), (X.indptr, starts)):
+        np.testing.assert_array_equal(mine, before)

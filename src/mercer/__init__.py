@@ -12,11 +12,13 @@ from . import closed_forms, gram, kernels, losses
 from ._errors import IndefiniteKernelWarning, JitterWarning
 from .expansion import MercerExpansion, mercer_expansion
 from .measures import GaussianMeasure, UniformMeasure
-from .methods import KernelInterpolator, KernelMeanClassifier, KernelRidge
+from .methods import SVC, SVR, KernelInterpolator, KernelMeanClassifier, KernelRidge, NuSVC, NuSVR, OneClassSVM
 from .space import RKHS, Function
 
 __all__ = [
     "RKHS",
+    "SVC",
+    "SVR",
     "Function",
     "GaussianMeasure",
     "IndefiniteKernelWarning",
@@ -25,6 +27,9 @@ __all__ = [
     "KernelMeanClassifier",
     "KernelRidge",
     "MercerExpansion",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
     "UniformMeasure",
     "closed_forms",
     "gram",

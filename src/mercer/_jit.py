@@ -1,4 +1,4 @@
-"""The one place that imports numba. Modules with compiled code import this one, and are themselves imported on first use."""
+"""The one place that imports numba. Modules with compiled code import this one, and are imported on first use."""
 
 from __future__ import annotations
 

@@ -142,6 +142,9 @@ class Vectors(Domain):
             if not self.sparse:
                 raise TypeError(f"{who}: {name} is sparse, which this kernel cannot use; call {name}.toarray() first.")
             X = csr_array(X)  # not a csr_matrix, whose differences with dense rows multiply as matrices
+            if not X.has_canonical_format:  # SciPy would make it so in the caller's arrays
+                X = X.copy()
+                X.sum_duplicates()
             values = X.data
         elif is_array(X) and not isinstance(X, np.ndarray):
             values = X

@@ -120,7 +120,7 @@ def mercer_expansion(kernel: Any, measure: Any, n: int = 10, *, weights: Any = N
 
     Notes
     -----
-    On a sample, W^{1/2}KW^{1/2} = UΛUᵀ gives λ and ψⱼ(x) = λⱼ⁻¹ Σᵢ √wᵢ uᵢⱼ k(x, xᵢ). In closed form,
+    On a sample, √W K √W = UΛUᵀ gives λ and ψⱼ(x) = λⱼ⁻¹ Σᵢ √wᵢ uᵢⱼ k(x, xᵢ). In closed form,
     products of the one-dimensional solutions are taken in coordinates that make the kernel's metric and the covariance
     diagonal together.
 

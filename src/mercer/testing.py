@@ -77,7 +77,6 @@ def check_kernel(kernel: Kernel, X: Any = None, *, namespaces: Any = (), seed: i
         held = kernel.prepare(X)
         first, last = held.take(np.arange(n // 2)), held.take(np.arange(n // 2, n))
         _close(first.matrix(last), host(K)[: n // 2, n // 2 :], 1e-9, "prepare", kernel)
-        _close(held.diagonal(), np.diagonal(host(K)), 1e-9, "diagonal of prepare", kernel)
         order = rng.permutation(n)
         _close(kernel(domain.take(X, order)), host(K)[np.ix_(order, order)], 1e-9, "permutation of the sample", kernel)
 

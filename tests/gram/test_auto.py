@@ -53,3 +53,8 @@ def test_unknown(bad):
 def test_budget():
     with pytest.raises(ValueError, match="Auto: memory = 0 must be > 0"):
         choice(0, Gaussian(), X)
+
+
+def test_a_factor_beyond_the_budget_is_not_made():
+    assert choice(8 * 50 * 2, Linear(), X).choice.startswith("LowRank")
+    assert choice(8 * 50 * 2 - 1, Linear(), X).choice.startswith("Lazy")

@@ -156,3 +156,14 @@ def test_description():
     gram = Centered(Dense()).build(Linear(), np.eye(3), np.random.default_rng(0))
     assert gram.shape == (3, 3)
     assert gram.n == 3
+
+
+@pytest.mark.parametrize("name", [name for name in REPRESENTATIONS if not name.startswith("random")])
+def test_build_takes_text_and_lists_and_checks_them(name):
+    representation, points = REPRESENTATIONS[name], [[float(i), 1.0] for i in range(12)]
+    expected = representation.build(Linear(), np.array(points), np.random.default_rng(0)).dense()
+    np.testing.assert_array_equal(representation.build("linear", points, np.random.default_rng(0)).dense(), expected)
+    with pytest.raises(ValueError, match="Linear: X contains NaN at row 0, column 1"):
+        representation.build("linear", [[1.0, np.nan]])
+    with pytest.raises(ValueError, match=r"depends on the data; call kernel\.resolve"):
+        representation.build("gaussian(lengthscale='median')", points)

@@ -57,3 +57,9 @@ def test_memory_stays_within_the_budget():
 def test_budget_too_small():
     with pytest.raises(ValueError, match="Lazy: memory = 100 must be >= 65536"):
         Lazy(memory=100).build(Gaussian(), np.ones((3, 1)), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "all", True])
+def test_threads_are_an_integer(X, n_jobs):
+    with pytest.raises((TypeError, ValueError), match=r"Lazy: n_jobs = .* must be"):
+        Lazy(n_jobs=n_jobs).build(Gaussian(), X)

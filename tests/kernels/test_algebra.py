@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.model_selection import GridSearchCV
 
+from mercer import _tiles
 from mercer.kernels import (
     CPD,
     INDEFINITE,
@@ -17,6 +18,7 @@ from mercer.kernels import (
     STRICTLY_PD,
     UNKNOWN,
     Affine,
+    Bessel,
     Constant,
     Gaussian,
     Linear,
@@ -438,7 +440,7 @@ def test_series_of_the_exponential_converges_to_it():
 
 
 def test_normalisation_refuses_zeros():
-    with pytest.raises(ValueError, match=r"k\(x, x\) = 0 at sample 1; normalisation needs k\(x, x\) > 0"):
+    with pytest.raises(ValueError, match=r"Normalized: k\(x, x\) = 0 at sample 1 must be > 0; drop it"):
         Linear().normalized()([[1.0], [0.0]])
     with pytest.raises(ValueError, match="at sample 0"):
         Linear().normalized()([[1.0]], [[0.0]])
@@ -501,7 +503,7 @@ def test_tensor_on_pairs():
         k((A, B))
     with pytest.raises(ValueError, match=r"X\[1\] has 2 columns and Y has 1|X has 2 columns and Y has 1"):
         k((A, B8), (A[:5], B))
-    with pytest.raises(TypeError, match="X must be a tuple of 2 collections or a list of tuples with 2 entries each"):
+    with pytest.raises(TypeError, match="X must be a tuple of 2 collections or a list of tuples of 2 entries"):
         k(A)
 
 
@@ -511,7 +513,7 @@ def test_tensor_resolves_each_part():
 
 
 def test_kernels_on_different_domains():
-    with pytest.raises(TypeError, match=r"different domains, .*; use k1 @ k2 for pairs"):
+    with pytest.raises(TypeError, match=r"different domains, .*; use @ for pairs"):
         (Gaussian() + registry["delta"]())(X)
 
 
@@ -531,3 +533,45 @@ def test_abilities_are_those_of_all_parts():
         (Gaussian() * Constant()).gradient_x(X)
     with pytest.raises(AttributeError, match="has no attribute 'gradient_z'"):
         Linear().gradient_z
+
+
+def test_restriction_to_repeated_columns_claims_nothing_negative():
+    k = Bessel(order=0.5)  # PD up to dimension 3
+    assert k.on([0, 1, 2, 3]).definiteness == k.on([0, 1, 2, 3]).definiteness_in(5) == INDEFINITE
+    assert k.on([0, 0, 0, 0]).definiteness == k.on([0, 0, 0, 0]).definiteness_in(2) == UNKNOWN
+    assert k.on([0, 1, 2, -1]).definiteness_in(3) == UNKNOWN
+    assert k.on([0, 1, 2, -1]).definiteness_in(4) == INDEFINITE
+    assert k.on([True, True, False, False]).definiteness == k.on([True, True, False, False]).definiteness_in(4) == PD
+    X = np.random.default_rng(0).normal(size=(30, 1)) * 4
+    assert np.linalg.eigvalsh(k.on([0, 0, 0, 0])(X))[0] > -1e-12
+
+
+@pytest.mark.parametrize("radius", ["1", None, True, 0, -1.0, float("nan")])
+def test_series_radius_out_of_range(radius):
+    with pytest.raises((TypeError, ValueError), match=r"Series: radius = .* must be"):
+        Linear().series([1.0], radius=radius)([[0.5]])
+
+
+def test_numpy_numbers_multiply_kernels_and_arrays_do_not():
+    assert np.float64(2.0) * Linear() == 2.0 * Linear() == Linear() * np.float32(2.0)
+    with pytest.raises(TypeError):
+        np.ones(2) * Linear()
+
+
+def test_centred_norm_is_computed_once_and_follows_the_parameters(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    k = Gaussian().centered(X)
+    k(X[:3])
+    calls = []
+    product = _tiles.product
+    monkeypatch.setattr(_tiles, "product", lambda *a, **b: calls.append(1) or product(*a, **b))
+    k(X[:3], X[2:6])
+    assert not calls
+    k.kernel.lengthscale = 3.0
+    np.testing.assert_array_equal(k(X), Gaussian(3.0).centered(X)(X))
+    k.set_params(X=X[:5])
+    np.testing.assert_array_equal(k(X), Gaussian(3.0).centered(X[:5])(X))
+    k.set_params(weights=np.arange(1.0, 6.0))
+    np.testing.assert_array_equal(k(X), Gaussian(3.0).centered(X[:5], np.arange(1.0, 6.0))(X))
+    assert k(X.astype("float32")).dtype == np.float32
+    assert pickle.loads(pickle.dumps(k)) == k

@@ -1,5 +1,7 @@
 """Lengthscales from data: kernlab's sigest with its own pairs, scikit-learn's "scale", the median by brute force."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -67,3 +69,13 @@ def test_large_samples_are_drawn_repeatably(rng):
 def test_constant_data(rule, value):
     """No distance to learn from: ℓ = 1, or σ = 1."""
     assert bandwidth.RULES[rule](np.ones((5, 2))) == pytest.approx(value)
+
+
+def test_wide_data_take_little_memory(rng):
+    X = rng.normal(size=(300, 20_000))
+    tracemalloc.start()
+    found = bandwidth.median(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2.5 * X.nbytes
+    assert found == pytest.approx(np.median(pdist(X)), rel=1e-12)

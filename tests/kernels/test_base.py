@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
 
+from mercer.domains import Indices
 from mercer.kernels import (
     CPD,
     INDEFINITE,
@@ -295,3 +296,21 @@ def test_tolerance_of_the_check_may_be_given():
 
 def test_single_precision_is_checked_at_its_own_rounding():
     assert Gaussian(3.0).check(X.astype("float32")).ok
+
+
+def test_check_sees_asymmetry_beyond_rounding():
+    K = np.eye(3)
+    K[0, 1] = 1e-6
+    assert not FiniteDomainLike(K).check(np.arange(3)).symmetric
+
+
+class FiniteDomainLike(Kernel):
+    """A matrix that nobody has checked."""
+
+    domain = Indices(3)
+
+    def __init__(self, K):
+        self.K = K
+
+    def evaluate(self, X, Y=None):
+        return self.K[np.ix_(X, X if Y is None else Y)]

@@ -10,7 +10,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from mercer.kernels import CPD, PD, Affine, Constant, Gaussian, Kernel, Linear, registry
-from mercer.kernels._algebra import ALGEBRA, CenteredAt, PowerOf, Product, Restricted, Scaled, Series, Sum, Tensor
+from mercer.kernels._algebra import ALGEBRA, CenteredAt, Exp, PowerOf, Product, Restricted, Scaled, Series, Sum, Tensor
 from mercer.kernels.expression import as_kernel, from_sklearn, parse, to_text
 from mercer.kernels.features import Features
 from mercer.kernels.finite import Callable, FiniteDomain, Precomputed
@@ -271,3 +271,15 @@ def test_names_of_neither():
         from_sklearn("rbff", n_features=2)
     with pytest.raises(TypeError, match="kernel = 3 must be a Kernel"):
         from_sklearn(3, n_features=2)
+
+
+@pytest.mark.parametrize("text", ["sum([])", "sum([1, 2])", "exp(2)", "scaled('x')", "product([linear, 2])"])
+def test_operations_take_kernels(text):
+    with pytest.raises(ValueError, match=r"needs kernels, not .*\n.*\n    \^"):
+        parse(text)
+
+
+@pytest.mark.parametrize("kernel", [Exp(2), Scaled("linear"), Sum([Linear(), 3]), Restricted(None)], ids=repr)
+def test_operations_of_something_else_say_so(kernel):
+    with pytest.raises(TypeError, match=r"(Exp|Scaled|Sum|Restricted): kernels? holds .*; give Kernel objects"):
+        kernel([[1.0]])

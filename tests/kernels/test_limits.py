@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer._array import host
-from mercer.kernels._limits import at_origin, power, power_log
+from mercer.kernels._limits import at_origin, power, power_log, root
 
 TINY32 = float(np.finfo(np.float32).smallest_subnormal)
 
@@ -30,3 +30,18 @@ def test_power_log(exponent, xp):
 def test_at_origin(xp):
     s = xp.asarray([0.0, TINY32, 1e-30], dtype=xp.float32)
     assert host(at_origin(s, xp)).tolist() == [True, True, False]
+
+
+def test_root(xp):
+    s = xp.asarray([0.0, 0.25, 4.0], dtype=xp.float32)
+    assert root(s, xp).dtype == xp.float32
+    assert host(root(s, xp)).tolist() == [0, 0.5, 2]
+
+
+@pytest.mark.parametrize("function", [root, lambda s, xp: power(s, 0.3, xp)])
+def test_differentiation_at_the_origin(function):
+    torch = pytest.importorskip("torch")
+    s = torch.tensor([0.0, 4.0], requires_grad=True)
+    function(s, torch).sum().backward()
+    slope = 0.5 * 4**-0.5 if function is root else 0.3 * 4**-0.7
+    assert s.grad.tolist() == pytest.approx([0, slope])

@@ -171,3 +171,19 @@ def test_derivatives_with_an_ill_conditioned_matrix(seed):
     for kernel in (Laplace(scale), Matern(1.5, scale)):
         assert np.all(np.isfinite(kernel.gradient_theta(X)["lengthscale"]))
     assert np.all(np.isfinite(Matern(1.5, scale).gradient_x(X)))
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+@pytest.mark.parametrize(("dtype", "size"), [("float32", 1e20), ("float64", 1e200)])
+def test_squares_that_overflow(dtype, size, rng):
+    X = (size * (1 + 0.1 * rng.normal(size=(5, 8)))).astype(dtype)
+    expected = np.exp(-exact(X / np.asarray(size, dtype), X / np.asarray(size, dtype)) / 2)
+    np.testing.assert_allclose(Gaussian(size)(X), expected.astype(dtype), rtol=1e-5)
+    S = squared_distances(np.concatenate([X, -X]))
+    assert not np.any(np.isnan(S))
+
+
+@pytest.mark.parametrize("lengthscale", [np.array(["a", "b"]), np.array([True, True]), [1j, 2.0]], ids=str)
+def test_lengthscales_are_numbers(lengthscale):
+    with pytest.raises(ValueError, match=r"Gaussian: lengthscale of shape \(2,\) must be"):
+        Gaussian(lengthscale)(np.ones((2, 2)))

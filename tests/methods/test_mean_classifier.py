@@ -79,3 +79,11 @@ def test_refusals() -> None:
         KernelMeanClassifier("thin_plate").fit(X, y)
     with pytest.raises(ValueError, match="no sample of positive weight"):
         KernelMeanClassifier().fit(X, y, (y != 1).astype(float))
+
+
+def test_labels_come_in_the_library_of_the_data(xp) -> None:
+    A, b = xp.asarray(X), xp.asarray(y)
+    for few in (slice(0, 100), slice(0, 150)):
+        predicted = KernelMeanClassifier(Linear()).fit(A[few, ...], b[few]).predict(A[few, ...])
+        assert isinstance(predicted, type(b)) and predicted.dtype == b.dtype
+        assert np.array_equal(np.asarray(predicted), KernelMeanClassifier(Linear()).fit(X[few], y[few]).predict(X[few]))

@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV
 from mercer import IndefiniteKernelWarning, KernelRidge
 from mercer.basis import Polynomials
 from mercer.gram import IncompleteCholesky, Nystrom
-from mercer.kernels import Gaussian, Linear, Power, ThinPlate
+from mercer.kernels import Gaussian, Linear, Power, ThinPlate, Wendland
 
 rng = np.random.default_rng(7)
 X = rng.normal(size=(60, 4))
@@ -251,3 +251,60 @@ def test_mixed_libraries_are_refused() -> None:
 
 def test_one_sample() -> None:
     assert KernelRidge(1.0, kernel="rbf").fit(X[:1], y[:1]).predict(X[:1])[0] == pytest.approx(y[0] / 2)
+
+
+def test_new_labels_are_not_cut_to_the_length_of_known_ones():
+    model = KernelRidge(alpha=1e-9, kernel="delta").fit(np.array([["red"], ["blue"]]), [1.0, 2.0])
+    np.testing.assert_allclose(model.predict(np.array([["redder"], ["blue"]])), [0, 2], atol=1e-8)
+    model = KernelRidge(alpha=1e-9, kernel="delta").fit(np.array([[1], [2]]), [1.0, 2.0])
+    np.testing.assert_allclose(model.predict(np.array([[1.5], [2.0]])), [0, 2], atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "bad", [np.array([["1"], ["2"]]), np.array([["1"], [2]], dtype=object), [["a"], ["b"]]], ids=str
+)
+def test_text_is_not_read_as_numbers(bad):
+    with pytest.raises(TypeError, match=r"KernelRidge: X holds .* values, expected numbers"):
+        KernelRidge().fit(bad, [1.0, 2.0])
+
+
+@pytest.mark.parametrize("kernel", ["linear", "delta"])
+def test_masked_entries_are_refused(kernel):
+    mask = np.ma.masked_array(X, X > 2)
+    with pytest.raises(ValueError, match="KernelRidge: X has masked entries"):
+        KernelRidge(kernel=kernel).fit(mask, y)
+    with pytest.raises(ValueError, match="KernelRidge: y has masked entries"):
+        KernelRidge(kernel=kernel).fit(X, np.ma.masked_array(y, y > 0))
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (np.ones((60, 2, 2)), r"y has shape \(60, 2, 2\); expected \(60,\) or \(60, n_targets\)"),
+        (np.float64(1.0), r"y has shape \(\)"),
+        (y + 1j, "y holds complex128 values; give real numbers"),
+        (["a"] * 60, "y holds .* values; give real numbers"),
+        (y[:5], "X has 60 samples and y has 5"),
+    ],
+    ids=["3d", "0d", "complex", "text", "short"],
+)
+def test_bad_targets_of_any_domain(target, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        KernelRidge(kernel="delta").fit(X, target)
+
+
+@pytest.mark.parametrize("alpha", ["1", None, 1j, True, [1.0, "x"]], ids=str)
+def test_alpha_is_a_number(alpha):
+    with pytest.raises(TypeError, match=r"KernelRidge: alpha = .* must be a number >= 0"):
+        KernelRidge(alpha=alpha).fit(X, y)
+
+
+def test_weights_are_numbers():
+    with pytest.raises(TypeError, match="KernelRidge: sample_weight holds"):
+        KernelRidge().fit(X, y, sample_weight=["1"] * 60)
+
+
+def test_a_grid_may_hold_numpy_integers():
+    grid = {"free": np.arange(2), "kernel__smoothness": np.arange(1, 3)}
+    search = GridSearchCV(KernelRidge(kernel=Wendland(1, 3.0)), grid, cv=3).fit(X, y)
+    assert search.cv_results_["mean_test_score"].shape == (4,)

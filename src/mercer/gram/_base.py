@@ -16,8 +16,10 @@ from sklearn.base import BaseEstimator
 from .. import _tiles
 from .._array import namespace
 from .._errors import where
+from .._random import generator
 from ..kernels import Kernel
 from ..kernels._base import Prepared
+from ..kernels.expression import as_kernel
 
 
 class Gram:
@@ -123,6 +125,15 @@ class Cross:
 class Representation(BaseEstimator):
     """How the Gram matrix of a sample is held: parameters only; `build` does the work."""
 
-    def build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> Gram:
-        """The Gram operator of `kernel` (without data-driven parameters) on a checked collection X."""
+    def build(self, kernel: Kernel | str, X: Any, rng: Any = None) -> Gram:
+        """The Gram operator of a kernel (an object or its text, without data-driven parameters) on a collection X.
+
+        `rng`, a Generator or whatever makes one, is for the representations that draw.
+        """
+        kernel = as_kernel(kernel)
+        X, _ = kernel.check_arguments(X)
+        return self._build(kernel, X, generator(rng))
+
+    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> Gram:
+        """The same of a checked kernel and collection: what a representation writes."""
         raise NotImplementedError

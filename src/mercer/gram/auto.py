@@ -21,20 +21,20 @@ from .random_features import RandomFeatures
 class Auto(Representation):
     """Choose an exact representation by a memory budget; the choice and its reason are stored in `Gram.choice`.
 
-    ===============================================================  ==========
-    condition, the first that holds                                  choice
-    ===============================================================  ==========
-    the n × n matrix fits into `memory`                              `Dense`
-    the kernel has fewer explicit features than a quarter of n       `LowRank`
-    otherwise                                                        `Lazy`
-    ===============================================================  ==========
+    ==========================================================================================  ==========
+    condition, the first that holds                                                             choice
+    ==========================================================================================  ==========
+    the n × n matrix fits into `memory`                                                         `Dense`
+    the kernel has fewer explicit features than a quarter of n, and they fit into `memory`      `LowRank`
+    otherwise                                                                                   `Lazy`
+    ==========================================================================================  ==========
 
     None of them approximates. For approximations choose `Nystrom`, `IncompleteCholesky` or `RandomFeatures`.
 
     Parameters
     ----------
     memory : int
-        Bytes that the matrix may take.
+        Bytes that the matrix, or the factor, may take.
 
     Examples
     --------
@@ -46,11 +46,12 @@ class Auto(Representation):
     def __init__(self, memory: int = 2 * 2**30):
         self.memory = memory
 
-    def build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> Gram:
+    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> Gram:
         check_number(self, "memory", self.memory, above=0)
         n = kernel.domain.size(X)
         single = (is_array(X) or is_sparse(X)) and X.dtype == namespace(X).float32
-        need = n * n * (4 if single else 8)
+        number = 4 if single else 8
+        need = n * n * number
         size = f"the {n} × {n} matrix needs {_bytes(need)}"
         if need <= self.memory:
             gram: Gram = Dense().build(kernel, X, rng)
@@ -59,7 +60,7 @@ class Auto(Representation):
         size += f", over the budget of {_bytes(self.memory)}"
         if "feature_map" in kernel.provides:
             width = kernel.feature_count(X)
-            if 4 * width <= n:
+            if 4 * width <= n and n * width * number <= self.memory:
                 gram = LowRank().build(kernel, X, rng)
                 gram.choice = f"LowRank: {size}; the kernel has {width} explicit features"
                 return gram

@@ -111,7 +111,7 @@ class Centered(Representation):
     def __init__(self, representation: Any = "auto"):
         self.representation = representation
 
-    def build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> CenteredGram:
+    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> CenteredGram:
         from .auto import as_representation
 
         return CenteredGram(as_representation(self.representation).build(kernel, X, rng))

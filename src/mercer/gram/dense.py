@@ -47,5 +47,5 @@ class Dense(Representation):
     array([3., 6.])
     """
 
-    def build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> DenseGram:
+    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> DenseGram:
         return DenseGram(kernel, X)

@@ -48,9 +48,9 @@ class IncompleteCholesky(Representation):
     The Gram has `pivots`, `residual` and `trace_error`, and with `y` also `predicted_gain` and `true_gain`, by how much
     each column lowers the objective. For new points φ(x) = L⁻¹k(C, x), with C the pivots and L their rows of G.
 
-    With `y`, near-ties are broken by order, as kernlab's ``csi`` prefers earlier candidates: among gains within a tenth of the best,
-    the earliest column computed ahead is taken (its gain is exact, and it is at hand); among residuals within half a
-    percent of the largest, the first sample is computed ahead.
+    With `y`, near-ties are broken by order, as kernlab's ``csi`` prefers earlier candidates: among gains within a tenth
+    of the best, the earliest column computed ahead is taken (its gain is exact, and it is at hand); among residuals
+    within half a percent of the largest, the first sample is computed ahead.
 
     References
     ----------
@@ -71,7 +71,7 @@ class IncompleteCholesky(Representation):
     def __init__(self, rank: int | None = None, tol: float = 1e-6, y: Any = None, delta: int = 40, kappa: float = 0.99):
         self.rank, self.tol, self.y, self.delta, self.kappa = rank, tol, y, delta, kappa
 
-    def build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> PivotedGram:
+    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> PivotedGram:
         check_number(self, "tol", self.tol, at_least=0)
         if self.rank is not None:
             check_number(self, "rank", self.rank, at_least=1, integer=True)

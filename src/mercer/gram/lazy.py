@@ -46,6 +46,12 @@ class Lazy(Representation):
     def __init__(self, memory: int = 128 * 2**20, n_jobs: int | None = None):
         self.memory, self.n_jobs = memory, n_jobs
 
-    def build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> LazyGram:
+    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> LazyGram:
         check_number(self, "memory", self.memory, at_least=2**16)
+        if self.n_jobs is not None:
+            check_number(self, "n_jobs", self.n_jobs, integer=True)
+            if self.n_jobs == 0:
+                raise ValueError(
+                    "Lazy: n_jobs = 0 must be a number of threads, negative to count from the end, or None."
+                )
         return LazyGram(kernel, X, self.memory, self.n_jobs)

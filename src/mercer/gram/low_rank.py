@@ -110,7 +110,7 @@ class LowRank(Representation):
     (1, 0.0)
     """
 
-    def build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> LowRankGram:
+    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> LowRankGram:
         if "feature_map" not in kernel.provides:
             raise TypeError(
                 f"{where(self)} needs a kernel with an explicit feature_map; {where(kernel)} has none. "

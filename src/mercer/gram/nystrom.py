@@ -80,7 +80,7 @@ class Nystrom(Representation):
     def __init__(self, rank: int | None = None, landmarks: Any = "rpcholesky", drop: float | None = None):
         self.rank, self.landmarks, self.drop = rank, landmarks, drop
 
-    def build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> LandmarkGram:
+    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> LandmarkGram:
         if self.drop is not None:
             check_number(self, "drop", self.drop, at_least=0, at_most=1)
         require_pd(self, kernel, X)

@@ -91,7 +91,7 @@ class RandomFeatures(Representation):
     def __init__(self, rank: int = 1000, orthogonal: bool = False):
         self.rank, self.orthogonal = rank, orthogonal
 
-    def build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> RandomFeaturesGram:
+    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> RandomFeaturesGram:
         check_number(self, "rank", self.rank, at_least=2, integer=True)
         if self.rank % 2:
             raise ValueError(

@@ -40,6 +40,8 @@ class Kernel(BaseEstimator):
     `normalized` and `centered` make new kernels. Kernels clone, pickle, compare by value and have nested parameters.
     """
 
+    __array_ufunc__ = None  # so that np.float64(2) * k is ours, and np.ones(2) * k no array of kernels
+
     name: ClassVar[str]
     abilities: ClassVar[tuple[str, ...]] = ()
     domain: Domain = Vectors()
@@ -120,7 +122,8 @@ class Kernel(BaseEstimator):
                 xp = namespace(X, Y)
             except TypeError:
                 raise TypeError(
-                    f"{where(self)}: X is a {type(X).__module__} array and Y a {type(Y).__module__} array; convert one."
+                    f"{where(self)}: X is a {type(X).__module__} array and Y a {type(Y).__module__} array; "
+                    "convert one of them."
                 ) from None
             if device_of(X) != device_of(Y):
                 raise ValueError(f"{where(self)}: X is on {device_of(X)} and Y on {device_of(Y)}; move one of them.")
@@ -158,7 +161,10 @@ class Kernel(BaseEstimator):
 
         X, _ = self.check_arguments(X)
         K = np.asarray(host(self.evaluate(X, self.domain.centres(X))), dtype=np.float64)
-        symmetric = bool(np.allclose(K, K.T, rtol=0, atol=1e3 * np.finfo(np.float32).eps * (np.abs(K).max() or 1.0)))
+        precision = (
+            eps(X) if (is_array(X) or is_sparse(X)) and namespace(X).isdtype(X.dtype, "real floating") else 2.3e-16
+        )
+        symmetric = bool(np.allclose(K, K.T, rtol=0, atol=1e3 * precision * (np.abs(K).max() or 1.0)))
         claim = self.definiteness_in(self.domain.dimension(X))
         M = (K + K.T) / 2
         if claim.is_cpd and claim.order:
@@ -168,9 +174,6 @@ class Kernel(BaseEstimator):
             M = N.T @ M @ N
         eigenvalues = np.linalg.eigvalsh(M) if len(M) else np.zeros(1)
         scale = float(np.abs(eigenvalues).max())
-        precision = (
-            eps(X) if (is_array(X) or is_sparse(X)) and namespace(X).isdtype(X.dtype, "real floating") else 2.3e-16
-        )
         tol = 50 * len(K) * precision * max(scale, float(np.abs(K).max())) if tol is None else tol
         return Report(claim, float(eigenvalues[0]), scale, tol, symmetric)
 
@@ -268,10 +271,6 @@ class Prepared:
     def matrix(self, other: Prepared) -> Any:
         """k(xᵢ, yⱼ) for the members of both."""
         return self.kernel.evaluate(self.X, other.X)
-
-    def diagonal(self) -> Any:
-        """k(xᵢ, xᵢ)."""
-        return self.kernel.evaluate_diag(self.X)
 
 
 class Report:

@@ -18,7 +18,7 @@ from ..domains import Domain
 from ..domains import Product as ProductDomain
 from ._base import Kernel
 from ._definiteness import Definiteness, of_product, of_sum
-from ._parts import inner_examples, join_domains, times, transposed
+from ._parts import inner_examples, join_domains, require_kernels, times, transposed
 from .gaussian import Gaussian
 
 
@@ -31,6 +31,7 @@ class _Composite(Kernel):
     def validate(self) -> None:
         if not self.kernels:
             raise ValueError(f"{where(self)}: kernels is empty; give at least one kernel.")
+        require_kernels(self, "kernels", self.kernels)
         for k in self.kernels:
             k.validate()
 

@@ -11,7 +11,7 @@ def at_origin(s: Any, xp: Any) -> Any:
 
 
 def _recorded(s: Any) -> bool:
-    """Whether torch will differentiate what is computed from s: an infinite slope at the origin would give NaN there."""
+    """Whether torch will differentiate what is made of s: an infinite slope at the origin would give NaN there."""
     return getattr(s, "requires_grad", False)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
+from math import inf
+from numbers import Integral, Real
 from typing import Any
 
-from .._array import namespace
+from .._array import host, namespace
 from .._errors import check_number
 from ._base import Kernel
 from ._definiteness import PD, UNKNOWN, Definiteness, of_exponential, of_scaled
@@ -70,7 +71,7 @@ class Scaled(_Outer):
         self.kernel, self.scale = kernel, scale
 
     def validate(self) -> None:
-        self.kernel.validate()
+        super().validate()
         check_number(self, "scale", self.scale)
 
     def outer(self, t: Any, xp: Any, order: int) -> Any:
@@ -116,7 +117,7 @@ class PowerOf(_Outer):
         self.kernel, self.exponent = kernel, exponent
 
     def validate(self) -> None:
-        self.kernel.validate()
+        super().validate()
         check_number(self, "exponent", self.exponent, at_least=0)
 
     def outer(self, t: Any, xp: Any, order: int) -> Any:
@@ -183,20 +184,20 @@ class Series(_Outer):
     array([[5.]])
     """
 
-    def __init__(self, kernel: Kernel, coefficients: Sequence[float] = (0.0, 1.0), radius: float = float("inf")):
+    def __init__(self, kernel: Kernel, coefficients: Sequence[float] = (0.0, 1.0), radius: float = inf):
         self.kernel, self.coefficients, self.radius = kernel, coefficients, radius
 
     def validate(self) -> None:
-        self.kernel.validate()
+        super().validate()
         if len(self.coefficients) == 0:
             raise ValueError("Series: coefficients is empty; give a₀, a₁, …")
         for n, a in enumerate(self.coefficients):
             check_number(self, f"coefficients[{n}]", a, at_least=0)
-        if not self.radius > 0:
-            raise ValueError(f"Series: radius = {self.radius!r} must be > 0.")
+        if not isinstance(self.radius, Real) or self.radius != inf:
+            check_number(self, "radius", self.radius, above=0)
 
     def outer(self, t: Any, xp: Any, order: int) -> Any:
-        largest = float(xp.max(xp.abs(t)))
+        largest = float(host(xp.max(xp.abs(t))))
         if largest >= self.radius:
             raise ValueError(
                 f"Series: |k| reaches {largest:g} on these data, outside the radius of convergence {self.radius:g}; "

@@ -21,6 +21,7 @@ class Unary(Kernel):
     kernel: Kernel
 
     def validate(self) -> None:
+        require_kernels(self, "kernel", [self.kernel])
         self.kernel.validate()
 
     @property
@@ -38,6 +39,13 @@ class Unary(Kernel):
     @classmethod
     def examples(cls) -> list[Kernel]:
         return [cls(k) for k in inner_examples()]
+
+
+def require_kernels(owner: object, name: str, parts: Sequence[Any]) -> None:
+    """Raise unless every part is a kernel."""
+    for part in parts:
+        if not isinstance(part, Kernel):
+            raise TypeError(f"{where(owner)}: {name} holds {part!r}; give Kernel objects (parse makes them from text).")
 
 
 def inner_examples() -> list[Kernel]:

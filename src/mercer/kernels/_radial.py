@@ -67,8 +67,8 @@ def _from_differences(A: Any, B: Any, xp: Any) -> Any:
 
 
 def _repair(S: Any, size: Any, A: Any, B: Any, xp: Any, symmetric: bool) -> None:
-    """Recompute in place the entries of S that are small against `size` = ‖x‖² + ‖y‖²."""
-    lost = float(eps(A)) ** 0.5 * size > S
+    """Recompute in place the entries of S that are small against `size` = ‖x‖² + ‖y‖², or of which that overflowed."""
+    lost = ~(float(eps(A)) ** 0.5 * size <= S)  # true for NaN, the difference of two infinities
     if symmetric:
         lost = set_diagonal(lost, False)
     rows, columns = xp.nonzero(lost)
@@ -95,10 +95,6 @@ class PreparedRadial(Prepared):
 
     def matrix(self, other: PreparedRadial) -> Any:  # type: ignore[override]
         return self.kernel.from_products(product_transposed(self.A, other.A), self.lengths, other.lengths)
-
-    def diagonal(self) -> Any:
-        xp = namespace(self.lengths)
-        return self.kernel.profile(xp.zeros_like(self.lengths), xp)
 
 
 class Radial(Kernel):

@@ -6,7 +6,9 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 
+from .. import _tiles
 from .._array import host, is_array, is_sparse, like, namespace
 from ..domains import Anything, Categories, Domain, Vectors
 from ._base import Kernel
@@ -153,12 +155,17 @@ class Restricted(Unary):
         return super().resolve(self._part(self.domain.check(X, self)))
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
-        inside = None
+        inside, distinct = None, True
         if dimension is not None:
-            inside = len(self.indices(dimension))
+            chosen = self.indices(dimension)
+            inside, distinct = len(chosen), len(set(chosen.tolist())) == len(chosen)
         elif not isinstance(self.columns, slice):
-            inside = 1 if isinstance(self.columns, Integral) else len(self.columns)
-        return self.kernel.definiteness_in(inside).not_strict()
+            chosen = np.atleast_1d(self.columns)
+            inside = int(chosen.sum()) if chosen.dtype.kind == "b" else len(chosen)
+            distinct = inside == 1 or chosen.dtype.kind == "b" or (chosen.min() >= 0 and len(set(chosen)) == inside)
+        claim = self.kernel.definiteness_in(inside).not_strict()
+        # columns that are taken twice leave only a part of the space, without the points that make k indefinite
+        return claim if distinct or claim.is_cpd else UNKNOWN
 
     @property
     def provides(self) -> frozenset[str]:
@@ -206,7 +213,8 @@ class Restricted(Unary):
 class CenteredAt(Unary):
     """k with the (weighted) mean feature vector of a sample X subtracted: ⟨φ(x) − μ, φ(y) − μ⟩.
 
-    Positive definite for k PD and for k CPD(1).
+    Positive definite for k PD and for k CPD(1). Each block of a matrix needs the values of k between its points and the
+    sample; for the matrix of the sample itself, `mercer.gram.Centered` costs no more than the matrix.
 
     Examples
     --------
@@ -228,16 +236,23 @@ class CenteredAt(Unary):
         w = like(w / w.sum(), K)
         return K @ w, X, w
 
+    def _squared_norm(self, sample: Any, w: Any) -> float:
+        """‖μ‖², computed once and not anew for each tile of a large matrix."""
+        known: Any = getattr(self, "_known", (None,) * 5)
+        X, weights, kernel, dtype, total = known
+        if X is not self.X or weights is not self.weights or kernel != self.kernel or dtype != str(w.dtype):
+            total = float(namespace(w).sum(w * _tiles.product(self.kernel, sample, None, w)))
+            self._known = self.X, self.weights, clone(self.kernel), str(w.dtype), total
+        return total
+
     def evaluate(self, X: Any, Y: Any = None) -> Any:
         a, sample, w = self._mean(X)
         b = a if Y is None else self._mean(Y)[0]
-        xp = namespace(a)
-        total = xp.sum(w * (self.kernel.evaluate(sample) @ w))
-        return self.kernel.evaluate(X, Y) - a[:, None] - b[None, :] + total
+        return self.kernel.evaluate(X, Y) - a[:, None] - b[None, :] + self._squared_norm(sample, w)
 
     def evaluate_diag(self, X: Any) -> Any:
         a, sample, w = self._mean(X)
-        return self.kernel.evaluate_diag(X) - 2 * a + namespace(a).sum(w * (self.kernel.evaluate(sample) @ w))
+        return self.kernel.evaluate_diag(X) - 2 * a + self._squared_norm(sample, w)
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         inner = self.kernel.definiteness_in(dimension)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._array import host, is_sparse, namespace
+from ..domains import take
 
 __all__ = ["median", "scale", "sigest"]
 
@@ -22,11 +23,14 @@ def _pairs(X: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def _squared_distances(X: Any, pairs: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     """‖xᵢ − xⱼ‖² over pairs of rows, zeros dropped."""
-    i, j = pairs
-    A = X.toarray() if is_sparse(X) and X.shape[1] <= 64 else X if is_sparse(X) else host(X)
+    rows, place = np.unique(np.stack(pairs), return_inverse=True)
+    i, j = place.reshape(2, -1)
+    A = take(X, rows)
+    A = A.toarray() if is_sparse(A) and A.shape[1] <= 64 else A if is_sparse(A) else host(A)
     out = np.empty(len(i))
-    for start in range(0, len(i), 1 << 15):
-        part = slice(start, start + (1 << 15))
+    size = 1 << 15 if is_sparse(A) else max(1, (1 << 21) // A.shape[1])
+    for start in range(0, len(i), size):
+        part = slice(start, start + size)
         D = A[i[part]] - A[j[part]]
         out[part] = np.asarray(D.multiply(D).sum(axis=1)).ravel() if is_sparse(D) else np.einsum("ij,ij->i", D, D)
     return out[out > 0]

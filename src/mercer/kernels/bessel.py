@@ -34,12 +34,13 @@ class Bessel(Radial):
     Notes
     -----
     Write j_ν for the case n = 1. Its spectral measure on ℝᵈ is the uniform one on a sphere for d = 2ν + 2 and has the
-    density ∝ (1 − ‖ω‖²)^{ν − d/2} on the ball for d < 2ν + 2, so it is strictly positive definite there: exponentials
-    are linearly independent on a sphere of dimension one or more. For d > 2ν + 2 it is not positive definite: a
-    radial positive definite φ with φ(0) = 1 obeys φ ≥ min j_{d/2 − 1}, but by Sonine's integral j_{d/2 − 1} is an
-    average of j_ν at several scales, so that min j_ν is smaller. Powers are products, hence definite where j_ν is;
-    and by Neumann's integral j_ν² averages j_{2ν} over scales, so even powers are definite also for d ≤ 4ν + 2.
-    Nothing is claimed of other powers beyond these dimensions, nor when the dimension is not known.
+    density :math:`\propto (1 - \|\omega\|^2)^{\nu - d/2}` on the ball for d < 2ν + 2, so it is strictly positive
+    definite there: exponentials are linearly independent on a sphere of dimension one or more. For d > 2ν + 2 it is not
+    positive definite: a radial positive definite φ with φ(0) = 1 obeys φ ≥ min j_μ, μ = d/2 − 1, but by Sonine's
+    integral j_μ is an average of j_ν at several scales, so that min j_ν is smaller. Powers are products, hence definite
+    where j_ν is; and by Neumann's integral :math:`j_\nu^2` averages :math:`j_{2\nu}` over scales, so even powers are
+    definite also for d ≤ 4ν + 2. Nothing is claimed of other powers beyond these dimensions, nor when the dimension is
+    not known.
 
     The functions are entire and band-limited. Values come from SciPy, through the host; a matrix costs O(nmd) and
     one Bessel function an entry.

@@ -446,6 +446,10 @@ class _Parser:
         missing = [name for name in required[len(positional) :] if name not in named]
         if missing:
             self.fail(f"{owner.text} needs {', '.join(missing)}", owner)
+        given = dict(zip(parameters, positional, strict=False)) | named
+        parts = given.get("kernels", [given["kernel"]] if "kernel" in given else None)
+        if parts is not None and (not parts or not all(isinstance(part, Kernel) for part in parts)):
+            self.fail(f"{owner.text} needs kernels, not {_value(parts)}", owner)
         try:
             return function(*positional, **named)
         except (TypeError, ValueError) as error:

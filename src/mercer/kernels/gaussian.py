@@ -27,8 +27,9 @@ class Gaussian(Radial):
     Notes
     -----
     Strictly positive definite and universal in every dimension. Its space holds analytic functions only: with the
-    Fourier transform f̂, ‖f‖² = (2π)⁻ᵈ ∫ |f̂(ω)|² / k̂(ω) dω, k̂(ω) = (2πℓ²)^{d/2} exp(−ℓ²‖ω‖²/2).
-    A matrix costs O(nmd), the exponential included.
+    Fourier transforms of f and of k, :math:`\|f\|^2 = (2\pi)^{-d} \int |\hat f(\omega)|^2 / \hat k(\omega) \, d\omega`
+    and :math:`\hat k(\omega) = (2\pi\ell^2)^{d/2} \exp(-\ell^2 \|\omega\|^2 / 2)`. A matrix costs O(nmd), the
+    exponential included.
 
     References
     ----------

@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import check_number
 from ._base import register
 from ._definiteness import CPD, INDEFINITE, UNKNOWN, Definiteness
 from ._limits import power, power_log
-from ._radial import Radial
+from .power import OfPower
 
 
 @register
-class Log(Radial):
+class Log(OfPower):
     r"""Log kernel, conditionally positive definite of order 1 for 0 < p ≤ 2.
 
     .. math:: k(x, y) = -\log\left(1 + \left(\frac{\|x - y\|}{\ell}\right)^p\right)
@@ -30,8 +29,9 @@ class Log(Radial):
 
     Notes
     -----
-    For 0 < p ≤ 2, strictly CPD(1) in every dimension: −log(1 + u) = ∫₀^∞ e⁻ᵗ(e^{−tu} − 1)/t dt, where exp(−t‖x − y‖ᵖ)
-    is strictly positive definite. For p > 2 it is not CPD(1), as exp(k) would be a positive definite function without
+    For 0 < p ≤ 2, strictly CPD(1) in every dimension:
+    :math:`-\log(1 + u) = \int_0^\infty e^{-t} (e^{-tu} - 1) / t \, dt`, where exp(−t‖x − y‖ᵖ) is strictly positive
+    definite. For p > 2 it is not CPD(1), as exp(k) would be a positive definite function without
     curvature at 0. Near 0 it is −‖x − y‖ᵖ, so it is INDEFINITE, of no order, where that is strictly negative: for
     even ⌈p/2⌉ and p no even integer (2 < p < 4). Of other p nothing is claimed. `gradient_x` exists for p > 1,
     `mixed_xy` for p ≥ 2. A matrix costs O(nmd).
@@ -49,19 +49,8 @@ class Log(Radial):
     [strictly CPD(1), INDEFINITE, UNKNOWN]
     """
 
-    abilities = ("gradient_x", "mixed_xy", "gradient_theta")
-
     def __init__(self, degree: float = 2.0, lengthscale: Any = 1.0):
-        self.degree, self.lengthscale = degree, lengthscale
-
-    def validate(self) -> None:
-        super().validate()
-        check_number(self, "degree", self.degree, above=0)
-
-    @property
-    def provides(self) -> frozenset[str]:
-        smooth = (("gradient_x", self.degree > 1), ("mixed_xy", self.degree >= 2))
-        return frozenset(self.abilities) - {ability for ability, has in smooth if not has}
+        super().__init__(degree, lengthscale)
 
     def profile(self, s: Any, xp: Any) -> Any:
         return 0.0 - xp.log1p(power(s, float(self.degree) / 2, xp))  # a plain minus would make k(x, x) = −0

@@ -39,9 +39,10 @@ class Matern(Radial):
     For ν < ∞ its space is the Sobolev space of order ν + d/2, with an equivalent norm. Sections k(·, y) have a gradient
     for ν > ½ (`gradient_x`), and functions of the space for ν > 1 (`mixed_xy`).
 
-    With M_ν(z) for the right-hand side, K's recurrence reads M_{ν+1} = M_ν + z² M_{ν−1} / (4ν(ν − 1)): only positive
-    terms, so that it is stable and never overflows; a matrix costs O(nm(d + ν)). In s = ‖x − y‖²/ℓ² the derivatives are
-    (−ν)ʲ 2^{1−ν} z^{ν−j} K_{ν−j}(z) / Γ(ν).
+    With :math:`M_\nu(z)` for the right-hand side, K's recurrence reads
+    :math:`M_{\nu+1} = M_\nu + z^2 M_{\nu-1} / (4\nu(\nu - 1))`: only positive terms, so that it is stable and never
+    overflows; a matrix costs O(nm(d + ν)). In s = ‖x − y‖²/ℓ² the derivatives are
+    :math:`(-\nu)^j \, 2^{1-\nu} z^{\nu-j} K_{\nu-j}(z) / \Gamma(\nu)`.
 
     References
     ----------

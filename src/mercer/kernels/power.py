@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,8 +14,26 @@ from ._limits import power, power_log
 from ._radial import Radial
 
 
+class OfPower(Radial):
+    """A smooth function of ‖x − y‖ᵖ, and so as smooth as that at x = y."""
+
+    abilities: ClassVar[tuple[str, ...]] = ("gradient_x", "mixed_xy", "gradient_theta")
+
+    def __init__(self, degree: float, lengthscale: Any):
+        self.degree, self.lengthscale = degree, lengthscale
+
+    def validate(self) -> None:
+        super().validate()
+        check_number(self, "degree", self.degree, above=0)
+
+    @property
+    def provides(self) -> frozenset[str]:
+        smooth = (("gradient_x", self.degree > 1), ("mixed_xy", self.degree >= 2))
+        return frozenset(self.abilities) - {ability for ability, has in smooth if not has}
+
+
 @register
-class Power(Radial):
+class Power(OfPower):
     r"""Power kernel, conditionally positive definite of order 1 for 0 < p ≤ 2.
 
     .. math:: k(x, y) = -\left(\frac{\|x - y\|}{\ell}\right)^p
@@ -50,19 +68,8 @@ class Power(Radial):
     [strictly CPD(1), CPD(1), INDEFINITE, strictly CPD(3)]
     """
 
-    abilities = ("gradient_x", "mixed_xy", "gradient_theta")
-
     def __init__(self, degree: float = 1.0, lengthscale: Any = 1.0):
-        self.degree, self.lengthscale = degree, lengthscale
-
-    def validate(self) -> None:
-        super().validate()
-        check_number(self, "degree", self.degree, above=0)
-
-    @property
-    def provides(self) -> frozenset[str]:
-        smooth = (("gradient_x", self.degree > 1), ("mixed_xy", self.degree >= 2))
-        return frozenset(self.abilities) - {ability for ability, has in smooth if not has}
+        super().__init__(degree, lengthscale)
 
     def profile(self, s: Any, xp: Any) -> Any:
         return 0.0 - power(s, float(self.degree) / 2, xp)  # a plain minus would make k(x, x) = −0

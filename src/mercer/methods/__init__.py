@@ -3,5 +3,7 @@
 from .interpolator import KernelInterpolator
 from .mean_classifier import KernelMeanClassifier
 from .ridge import KernelRidge
+from .svc import SVC, NuSVC
+from .svr import SVR, NuSVR, OneClassSVM
 
-__all__ = ["KernelInterpolator", "KernelMeanClassifier", "KernelRidge"]
+__all__ = ["SVC", "SVR", "KernelInterpolator", "KernelMeanClassifier", "KernelRidge", "NuSVC", "NuSVR", "OneClassSVM"]

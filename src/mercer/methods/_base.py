@@ -19,7 +19,6 @@ from ..kernels import Kernel
 from ..kernels.expression import as_kernel
 from ..space import Function
 
-
 UNFOUNDED = "the linear system is solved, but its solution minimises nothing"
 
 
@@ -43,6 +42,13 @@ class KernelEstimator(BaseEstimator):
         """X and y checked, `kernel_` resolved on X."""
         if y is None:
             raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
+        return self._check_training(X, y, **options)
+
+    def _check_sample(self, X: Any) -> Any:
+        """X alone checked, `kernel_` resolved on it."""
+        return self._check_training(X, None)[0]
+
+    def _check_training(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
         provisional = self._kernel(1)  # its domain does not depend on the number of columns
         X, y = self._check_data(provisional, X, y, reset=True, **options)
         self.kernel_ = self._resolved_kernel(X, provisional.domain.dimension(X) or 1)

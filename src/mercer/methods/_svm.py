@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..kernels import Callable as CallableKernel
 from ..kernels import Kernel
 from ..kernels.expression import from_sklearn
 from ..solvers.fit._rows import Block, Segment, Workers
-from ..solvers.fit.working_set import BoxProblem, BoxSolution, minimise
+from ..solvers.fit.working_set import COARSE, BoxProblem, BoxSolution, minimise
 from ..space import Function
 from ._base import KernelEstimator
 
@@ -93,28 +94,24 @@ class SupportVectorMachine(KernelEstimator):
 
     # ---- from data to rows
 
-    def _segment(self, X: Any) -> Segment:
-        """All samples, ready to give rows in the solver's precision, and exact values in double."""
+    def _segment(self, X: Any, dtype: Any) -> Segment:
+        """All samples, ready to give rows in the given precision, and exact values in double."""
         kernel, domain = self.kernel_, self.kernel_.domain
         if not (isinstance(self.gram, str) and self.gram == "auto"):
             gram = as_representation(self.gram).build(kernel, X, np.random.default_rng(0))
-            return Segment(*gram.points(), gram.block)
+            return Segment(*gram.points(), host(gram.diagonal()).astype(np.float64), gram.block)
         centres = domain.centres(X)
 
         def exact(rows: np.ndarray, columns: np.ndarray) -> Any:
             return kernel.evaluate(_cast(domain.take(X, rows), np.float64), _cast(domain.take(centres, columns), np.float64))
 
-        left = kernel.prepare(_cast(X, self._row_type))
-        right = left if centres is X else kernel.prepare(_cast(centres, self._row_type))
-        return Segment(left, right, exact)
+        left = kernel.prepare(_cast(X, dtype))
+        right = left if centres is X else kernel.prepare(_cast(centres, dtype))
+        return Segment(left, right, host(kernel.evaluate_diag(X)).astype(np.float64), exact)
 
-    @property
-    def _row_type(self) -> Any:
-        return np.float64 if self.tol < SINGLE else np.float32
-
-    def _capacity(self, columns: int, share: float = 1.0) -> int:
+    def _capacity(self, columns: int, dtype: Any, share: float = 1.0) -> int:
         """How many rows of so many columns fit into a share of the cache."""
-        return max(2, int(share * self.cache_size * 2**20 / (np.dtype(self._row_type).itemsize * max(columns, 1))))
+        return int(share * self.cache_size * 2**20 / (np.dtype(dtype).itemsize * max(columns, 1)))
 
     @contextmanager
     def _threads(self) -> Any:
@@ -123,12 +120,18 @@ class SupportVectorMachine(KernelEstimator):
         with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(count) as pool:
             yield Workers(pool, count)
 
-    def _minimise(self, segment: Segment, problem: BoxProblem, copies: int = 1) -> BoxSolution:
-        """One problem on all samples (each `copies` times), threads inside."""
+    def _minimise(self, X: Any, index: np.ndarray, problem: BoxProblem, copies: int = 1) -> BoxSolution:
+        """One problem on some samples (each `copies` times), threads inside; in double precision if single fails."""
         with self._threads() as workers:
-            block = Block(segment, segment, self._capacity(segment.n), self._row_type)
-            grid = [[block] * copies for _ in range(copies)]
-            return minimise([segment] * copies, grid, problem, self.tol, workers, self.max_iter)
+            for dtype in (np.float32, np.float64) if self.tol >= SINGLE else (np.float64,):
+                segment = self._segment(X, dtype).take(index)
+                block = Block(segment, segment, self._capacity(segment.n, dtype), dtype)
+                grid = [[block] * copies for _ in range(copies)]
+                solution = minimise([segment] * copies, grid, problem, self.tol, workers, self.max_iter)
+                if solution.message != COARSE:
+                    break
+                problem = replace(problem, start=solution.beta)
+        return solution
 
     def _support_vectors(self, X: Any) -> Any:
         """The support vectors themselves, where the data are vectors (none of a precomputed matrix)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from threading import local
 from typing import Any, Self
 
 import numpy as np
@@ -12,9 +13,9 @@ from sklearn.utils.multiclass import _ovr_decision_function, check_classificatio
 
 from .._array import is_sparse
 from .._errors import check_choice, check_number, where
-from ..solvers.fit._rows import Block, Segment, Workers
-from ..solvers.fit.working_set import BoxProblem, BoxSolution, minimise
-from ._svm import SupportVectorMachine, run_pairs
+from ..solvers.fit._rows import Arena, Block, Segment, Workers
+from ..solvers.fit.working_set import COARSE, BoxProblem, BoxSolution, minimise
+from ._svm import SINGLE, SupportVectorMachine, run_pairs
 
 
 class _Classifier(ClassifierMixin, SupportVectorMachine):
@@ -57,43 +58,46 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
             raise ValueError(
                 f"{where(self)}: class {self.classes_[c]!r} has no sample of positive weight; all samples of it have zero weights."
             )
-        solutions = self._solve_pairs(self._segment(X), members, weight)
+        solutions = self._solve_pairs(X, members, weight)
         self._report(solutions)
         self._collect(X, members, solutions)
         return self
 
-    def _solve_pairs(self, whole: Segment, members: list[np.ndarray], weight: np.ndarray) -> list[BoxSolution]:
-        pairs = list(combinations(range(len(members)), 2))
-        dtype = self._row_type
-
+    def _solve_pairs(self, X: Any, members: list[np.ndarray], weight: np.ndarray) -> list[BoxSolution]:
         def problem(a: int, b: int) -> BoxProblem:
             y = np.concatenate([np.ones(len(members[a])), -np.ones(len(members[b]))])
             return self._pair_problem(y, weight[np.concatenate([members[a], members[b]])])
 
-        if len(pairs) == 1:
-            return [self._minimise(whole.take(np.concatenate(members)), problem(0, 1))]
+        pairs = list(combinations(range(len(members)), 2))
+        if len(pairs) == 1 or self.tol < SINGLE:
+            return [self._minimise(X, np.concatenate([members[a], members[b]]), problem(a, b)) for a, b in pairs]
+        whole = self._segment(X, np.float32)
         segments = [whole.take(m) for m in members]
         with self._threads() as workers:
             # rows of a class over itself serve all its pairs: keep them all where they fit into half of the cache
-            own_bytes = sum(s.n**2 for s in segments) * np.dtype(dtype).itemsize
-            shared = own_bytes <= 0.5 * self.cache_size * 2**20
-            own = [Block(s, s, s.n, dtype) for s in segments] if shared else []
+            shared = 4 * sum(s.n**2 for s in segments) <= 0.5 * self.cache_size * 2**20
+            own = [Block(s, s, s.n, np.float32) for s in segments] if shared else []
             share = (0.5 if shared else 1.0) / (workers.parts * (2 if shared else 4))
+            arenas = local()
+
+            def rows(name: str, P: Segment, Q: Segment) -> Block:
+                arena = vars(arenas).setdefault(name, Arena())
+                return Block(P, Q, self._capacity(Q.n, np.float32, share), np.float32, arena)
 
             def work(pair: tuple[int, int]) -> BoxSolution:
                 a, b = pair
                 S, T = segments[a], segments[b]
-
-                def rows(P: Segment, Q: Segment) -> Block:
-                    return Block(P, Q, self._capacity(Q.n, share), dtype)
-
                 grid = [
-                    [own[a] if shared else rows(S, S), rows(S, T)],
-                    [rows(T, S), own[b] if shared else rows(T, T)],
+                    [own[a] if shared else rows("aa", S, S), rows("ab", S, T)],
+                    [rows("ba", T, S), own[b] if shared else rows("bb", T, T)],
                 ]
                 return minimise([S, T], grid, problem(a, b), self.tol, Workers(), self.max_iter)
 
-            return run_pairs(pairs, work, workers)
+            solutions = run_pairs(pairs, work, workers)
+        return [
+            self._minimise(X, np.concatenate([members[a], members[b]]), problem(a, b)) if s.message == COARSE else s
+            for (a, b), s in zip(pairs, solutions, strict=True)
+        ]
 
     def _collect(self, X: Any, members: list[np.ndarray], solutions: list[BoxSolution]) -> None:
         """scikit-learn's attributes: support vectors class by class, coefficients by the other class."""

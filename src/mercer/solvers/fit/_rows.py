@@ -11,7 +11,7 @@ import numpy as np
 
 from ... import _tiles
 
-TILE = 1024  # columns of one product: with a few hundred rows it stays in the last-level cache
+TILE = 2048  # columns of one product: with a few hundred rows it stays in the last-level cache
 
 
 class Workers:
@@ -34,12 +34,19 @@ class Workers:
 class Segment:
     """Some samples of a problem, ready to give rows: `left` as rows and `right` as columns of the matrix.
 
-    Both have ``take``, ``matrix``, ``diagonal`` and ``len`` (`mercer.kernels.Prepared`). ``exact(rows, columns)`` is the
-    matrix between samples in double precision; `index` says which samples these are.
+    Both have ``take``, ``matrix`` and ``len`` (`mercer.kernels.Prepared`). ``exact(rows, columns)`` is the matrix
+    between samples in double precision; `index` says which samples these are.
     """
 
-    def __init__(self, left: Any, right: Any, exact: Callable[[Any, Any], Any], index: np.ndarray | None = None):
-        self.left, self.right, self.exact = left, right, exact
+    def __init__(
+        self,
+        left: Any,
+        right: Any,
+        diagonal: np.ndarray,
+        exact: Callable[[Any, Any], Any],
+        index: np.ndarray | None = None,
+    ):
+        self.left, self.right, self.diagonal, self.exact = left, right, diagonal, exact
         self.n = len(right)
         self.index = np.arange(self.n) if index is None else index
 
@@ -47,7 +54,21 @@ class Segment:
         """The segment of the samples at `index`."""
         left = self.left.take(index)
         right = left if self.right is self.left else self.right.take(index)
-        return Segment(left, right, self.exact, self.index[index])
+        return Segment(left, right, self.diagonal[index], self.exact, self.index[index])
+
+
+class Arena:
+    """Memory that one problem after another uses, because the first touch of fresh memory is slow."""
+
+    def __init__(self) -> None:
+        self.memory: np.ndarray | None = None
+
+    def take(self, rows: int, columns: int, dtype: Any) -> np.ndarray:
+        """An array with arbitrary contents, valid until the next call."""
+        size = rows * columns
+        if self.memory is None or self.memory.size < size or self.memory.dtype != dtype:
+            self.memory = np.empty(size, dtype)
+        return self.memory[:size].reshape(rows, columns)
 
 
 class Block:
@@ -57,10 +78,10 @@ class Block:
     compute at once is written twice with the same values.
     """
 
-    def __init__(self, S: Segment, T: Segment, capacity: int, dtype: Any):
+    def __init__(self, S: Segment, T: Segment, capacity: int, dtype: Any, arena: Arena | None = None):
         self.S, self.T = S, T
-        self.capacity = min(max(capacity, 2), S.n)
-        self.K = np.empty((self.capacity, T.n), dtype)
+        self.capacity = min(max(capacity, 4), S.n)
+        self.K = np.empty((self.capacity, T.n), dtype) if arena is None else arena.take(self.capacity, T.n, dtype)
         self.slot = np.full(S.n, -1)
         self.owner = np.full(self.capacity, -1)
         self.stamp = np.full(self.capacity, -1)

@@ -24,9 +24,11 @@ import numpy as np
 from ._rows import Block, Segment, Workers
 
 FRESH = 0.25  # of the working set are new variables each round, at most
+SMALLEST = 512  # fewer variables would make products of too few rows
 LARGEST = 2048  # beyond it the block leaves the last-level cache
 INNER = 0.1  # of the gap: how far the inner problem is solved
-PATIENCE = 30  # corrections in double precision before giving up
+PATIENCE = 30  # corrections in double precision, or rounds without a step, before giving up
+COARSE = "the precision of the kernel rows does not suffice for this tol"
 
 
 @dataclass
@@ -81,7 +83,16 @@ def minimise(
 class _Run:
     """The state of one run."""
 
-    def __init__(self, segments: Any, blocks: Any, problem: BoxProblem, tol: float, workers: Workers, most: int, monitor: Any):
+    def __init__(
+        self,
+        segments: Any,
+        blocks: Any,
+        problem: BoxProblem,
+        tol: float,
+        workers: Workers,
+        most: int,
+        monitor: Any,
+    ):
         self.segments, self.blocks, self.problem = segments, blocks, problem
         self.tol, self.workers, self.most, self.monitor = tol, workers, most, monitor
         self.edges = np.cumsum([0] + [s.n for s in segments])
@@ -90,13 +101,13 @@ class _Run:
         self.groups = problem.groups
         self.group = np.zeros(self.n, dtype=np.int64) if problem.group is None else problem.group
         self.beta = np.zeros(self.n) if problem.start is None else problem.start.astype(np.float64)
-        self.diagonal = np.concatenate([np.asarray(s.left.diagonal(), dtype=np.float64) for s in segments])
+        self.diagonal = np.concatenate([s.diagonal for s in segments])
         self.f = problem.linear.astype(np.float64)
         if self.beta.any():
             self.f = self.exact(np.arange(self.n))
-        self.largest = min(LARGEST, self.n, min(b.capacity for row in blocks for b in row))
-        self.size = min(self.largest, max(64, min(512, self.n // 8)))
-        self.inner = self.rounds = 0
+        self.largest = min(LARGEST, self.n, *(b.capacity for row in blocks for b in row if not b.whole))
+        self.size = min(self.largest, SMALLEST)
+        self.inner = self.rounds = self.idle = 0
         self.history: list[dict[str, float]] = []
 
     # ---- how far from the optimum
@@ -159,9 +170,12 @@ class _Run:
                 corrections += 1
                 self.f = self.exact(np.arange(self.n))
                 if corrections > PATIENCE:
-                    message = "single-precision kernel rows are too coarse for this tol"
+                    message = COARSE
                     break
                 continue
+            if self.idle >= 3:  # in the rows' precision there is no gap where in double precision there is one
+                message = COARSE
+                break
             if self.monitor is not None and self.monitor({"gap": gap, "round": self.rounds, "beta": self.beta}):
                 message = "stopped on request"
                 break
@@ -182,7 +196,7 @@ class _Run:
         rise, fall = up - bottom[self.group], top[self.group] - low
         outside = np.ones(self.n, dtype=bool)
         outside[working] = False
-        want = max(int(FRESH * self.size), self.size - len(working))
+        want = max(2, int(FRESH * self.size), self.size - len(working))
         new = self._worst(np.where(outside, rise, -np.inf), want - want // 2)
         outside[new] = False
         new = np.concatenate([new, self._worst(np.where(outside, fall, -np.inf), want - len(new))])
@@ -240,6 +254,7 @@ class _Run:
             group = padded(self.group, np.int64)
             count = smo_groups(Q, f, beta, lower, upper, diagonal, group, self.groups, inner_tol, most)
         self.inner += int(count)
+        self.idle = 0 if count else self.idle + 1
         change = beta[:q] - self.beta[working]
         self.beta[working] = beta[:q]
         for s, (place, _) in enumerate(parts):

@@ -1,0 +1,81 @@
+"""Text files, plain or compressed by their suffix: lines that know their number, and writing that is all or nothing."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import isfinite
+from pathlib import Path
+from typing import Any, TextIO
+from uuid import uuid4
+
+
+class Lines:
+    """The lines of a file, counted, so that an error can say where it is."""
+
+    def __init__(self, path: Path, handle: TextIO):
+        self.path, self.handle, self.number = path, handle, 0
+
+    def __iter__(self) -> Iterator[str]:
+        for self.number, line in enumerate(self.handle, self.number + 1):  # noqa: B020
+            yield line
+
+    def error(self, message: str) -> ValueError:
+        """``data.txt, line 3: …``, to be raised."""
+        return ValueError(f"{self.path}, line {max(self.number, 1)}: {message}")
+
+    def parse(self, word: str, kind: type, what: str) -> Any:
+        """`word` as an int or a finite float."""
+        try:
+            value = kind(word)
+        except ValueError:
+            value = None
+        if value is None or not isfinite(value):
+            name = "an integer" if kind is int else "a finite number"
+            raise self.error(f"{what} = {word!r} must be {name}.")
+        return value
+
+
+@contextmanager
+def reading(path: Any) -> Iterator[Lines]:
+    """The lines of a text file; ``.gz`` and ``.bz2`` are decompressed."""
+    path = Path(path)
+    unpack: Any = {".gz": gzip.open, ".bz2": bz2.open}.get(path.suffix, open)
+    with unpack(path, "rt", encoding="utf-8", errors="replace") as handle:
+        yield Lines(path, handle)
+
+
+@contextmanager
+def writing(path: Any) -> Iterator[TextIO]:
+    """A text file that appears under its name when it is complete; until then, and after an error, the old one stays.
+
+    ``.gz`` and ``.bz2`` are compressed, without a time stamp: the same text gives the same file.
+    """
+    path = Path(os.path.realpath(path))
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
+    try:
+        with open(temporary, "xb") as raw:
+            packed: Any = raw
+            if path.suffix == ".gz":
+                packed = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
+            elif path.suffix == ".bz2":
+                packed = bz2.BZ2File(raw, "wb")
+            with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
+                yield text
+                text.flush()
+                if packed is not raw:
+                    packed.close()
+                raw.flush()
+                os.fsync(raw.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def number(value: Any) -> str:
+    """The shortest text that reads back as exactly this number."""
+    return repr(float(value)).removesuffix(".0")

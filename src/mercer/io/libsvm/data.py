@@ -1,0 +1,180 @@
+"""LIBSVM's sparse data format, and its subset.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.datasets import load_svmlight_file
+
+from mercer.domains import Vectors, take
+
+from ..._array import host, is_sparse
+from ..._errors import check_number
+from ..._random import generator
+from .._text import Lines, number, reading, writing
+
+
+def load_data(path: Any, *, n_features: int | None = None, dtype: Any = np.float64) -> tuple[Any, np.ndarray]:
+    """Read samples and targets from a file in LIBSVM's sparse format.
+
+    Parameters
+    ----------
+    path : str or path
+        Lines ``target index:value index:value …`` with ascending indices that start at 1. Names that end in ``.gz`` or
+        ``.bz2`` are decompressed.
+    n_features : int > 0, optional
+        The number of columns. The largest index in the file, unless given: give it for test data, which need not
+        contain the last features.
+    dtype : data type
+        Of X.
+
+    Returns
+    -------
+    X : CSR matrix of shape (n_samples, n_features)
+    y : array of shape (n_samples,)
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "data.txt"
+    ...     save_data([[0.5, 0.0], [0.0, -1.0]], [1, -1], path)
+    ...     print(path.read_text())
+    ...     X, y = load_data(path)
+    1 1:0.5
+    -1 2:-1
+    >>> X.toarray(), y
+    (array([[ 0.5,  0. ],
+            [ 0. , -1. ]]), array([ 1., -1.]))
+    """
+    if n_features is not None:
+        check_number("load_data", "n_features", n_features, at_least=1, integer=True)
+    try:
+        X, y = load_svmlight_file(str(path), n_features=n_features, dtype=dtype, zero_based=False)
+    except ValueError:
+        with reading(path) as lines:
+            _find_fault(lines, n_features)
+        raise
+    if X.shape[0] == 0:
+        raise ValueError(f"{path}: holds no samples.")
+    return csr_array(X), y
+
+
+def _find_fault(lines: Lines, n_features: int | None) -> None:
+    """Raise for the first line that is not in LIBSVM's format."""
+    for line in lines:
+        words = line.partition("#")[0].split()
+        if words:
+            lines.parse(words[0], float, "the target")
+            for index, _ in features(lines, [w for w in words[1:] if not w.startswith("qid:")]):
+                if n_features is not None and index > n_features:
+                    raise lines.error(f"index {index} exceeds n_features = {n_features}.")
+
+
+def features(lines: Lines, words: Iterable[str]) -> Iterator[tuple[int, float]]:
+    """The features ``index:value`` of a line, checked."""
+    last = 0
+    for word in words:
+        index, colon, value = word.partition(":")
+        if not colon:
+            raise lines.error(f"{word!r} must have the form index:value.")
+        i = lines.parse(index, int, "index")
+        if i <= last:
+            raise lines.error(f"index {i} after {last}; indices start at 1 and ascend.")
+        yield i, lines.parse(value, float, f"the value of feature {i}")
+        last = i
+
+
+def save_data(X: Any, y: Any, path: Any) -> None:
+    """Write samples and targets in LIBSVM's sparse format.
+
+    The file replaces an old one only when it is complete. `load_data` shows an example.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_samples, n_features)
+        Zeros are left out.
+    y : array of shape (n_samples,)
+        Numbers: class labels (integers, for LIBSVM) or regression targets.
+    path : str or path
+        ``.gz`` and ``.bz2`` are compressed.
+    """
+    X = Vectors(sparse=True).check(X, "save_data")
+    y = host(y)
+    if y.shape != (X.shape[0],):
+        raise ValueError(f"save_data: y has shape {y.shape}, but X has {X.shape[0]} rows; give one target per row.")
+    if y.dtype.kind not in "fiu" or not np.isfinite(y).all():
+        raise ValueError("save_data: y must hold finite numbers; encode labels with sklearn's LabelEncoder.")
+    with writing(path) as text:
+        text.writelines(f"{number(t)} {row}\n" for t, row in zip(y.tolist(), row_texts(X), strict=True))
+
+
+def row_texts(X: Any) -> Iterator[str]:
+    """``index:value …`` for each row, indices from 1, zeros left out."""
+    X = csr_array(X if is_sparse(X) else host(X), copy=True)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    indices, values = (X.indices + 1).tolist(), X.data.tolist()
+    for a, b in zip(X.indptr[:-1].tolist(), X.indptr[1:].tolist(), strict=True):
+        yield " ".join(f"{i}:{number(v)}" for i, v in zip(indices[a:b], values[a:b], strict=True))
+
+
+def subset(
+    X: Any, y: Any, n: int, *, random_state: Any = None, stratified: bool = True
+) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Draw n samples without replacement, and return them and the rest, each in the order of the data.
+
+    Parameters
+    ----------
+    X : collection of samples
+    y : array of shape (n_samples,)
+    n : int > 0
+        At most the number of samples.
+    random_state : int, RandomState, Generator or None
+    stratified : bool
+        Whether each class keeps its share, rounded to a neighbouring integer, and at least one sample (LIBSVM's
+        ``subset.py -s 0``, which rounds up, beginning with rare classes, and may leave nothing for the largest). False
+        draws from all alike; use it for regression.
+
+    Returns
+    -------
+    (X_subset, y_subset), (X_rest, y_rest)
+
+    Examples
+    --------
+    >>> X, y = np.arange(8.0)[:, None], np.array([0, 0, 0, 0, 0, 0, 1, 1])
+    >>> (X_small, y_small), (X_rest, y_rest) = subset(X, y, 4, random_state=0)
+    >>> y_small, y_rest
+    (array([0, 0, 0, 1]), array([0, 0, 0, 1]))
+    """
+    labels = host(y)
+    check_number("subset", "n", n, at_least=1, at_most=len(labels), integer=True)
+    rng = generator(random_state)
+    if stratified:
+        classes, member = np.unique(labels, return_inverse=True)
+        share = _shares(np.bincount(member), n)
+        drawn = [rng.choice(np.flatnonzero(member == c), share[c], replace=False) for c in range(len(classes))]
+        chosen = np.sort(np.concatenate(drawn))
+    else:
+        chosen = np.sort(rng.choice(len(labels), n, replace=False))
+    rest = np.setdiff1d(np.arange(len(labels)), chosen)
+    return (take(X, chosen), take(y, chosen)), (take(X, rest), take(y, rest))
+
+
+def _shares(sizes: np.ndarray, n: int) -> np.ndarray:
+    """How many of n samples go to classes of these sizes: in proportion, each at least one."""
+    if n < len(sizes):
+        raise ValueError(
+            f"subset: n = {n} is less than the number of classes, {len(sizes)}; raise it, or set stratified=False."
+        )
+    exact = n * sizes / sizes.sum()
+    share = np.maximum(1, np.floor(exact).astype(int))
+    while share.sum() < n:
+        share[np.argmax(exact - share)] += 1
+    while share.sum() > n:
+        share[np.argmin(np.where(share > 1, exact - share, np.inf))] -= 1
+    return share

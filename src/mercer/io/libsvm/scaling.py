@@ -1,0 +1,205 @@
+"""LIBSVM's svm-scale: features mapped to an interval, with the range in a file."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from mercer.domains import Vectors
+
+from ... import _tiles
+from ..._array import host, is_sparse, like, namespace
+from ..._errors import check_number
+from .._text import Lines, number, reading, writing
+
+
+@dataclass(frozen=True, eq=False)
+class Range:
+    r"""Ranges of features and the interval to which they are mapped, as LIBSVM's `svm-scale` keeps them.
+
+    .. math:: x_j \mapsto l + (u - l) \frac{x_j - \min_j}{\max_j - \min_j}
+
+    Parameters
+    ----------
+    minimum, maximum : array of shape (n_features,)
+        Of each feature on the training data. Where they are equal, the feature is mapped to 0.
+    lower, upper : float
+        l < u.
+    target : Range, optional
+        The range of the targets, as one feature (`svm-scale -y`); kept in the file, applied by
+        ``range.target.apply(y[:, None])``.
+
+    Notes
+    -----
+    New values outside the range are mapped outside [l, u]. Features that were constant in training become 0, with a
+    warning if they vary now. A file does not name them, so columns beyond its last index are such features too.
+
+    A zero of a sparse matrix is a value like any other: it counts for minimum and maximum, and is mapped to a number
+    that is 0 only if ``lower=0`` and the feature is never negative, or by chance. Then the matrix stays as sparse as it
+    was; otherwise it fills up, with a warning.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> _, range = scale([[0.0, 3.0], [4.0, 3.0]])
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "range.txt"
+    ...     range.save(path)
+    ...     print(path.read_text())
+    ...     Range.load(path).apply([[2.0, 3.0], [6.0, 3.0]])
+    x
+    -1 1
+    1 0 4
+    array([[0., 0.],
+           [2., 0.]])
+    """
+
+    minimum: np.ndarray
+    maximum: np.ndarray
+    lower: float = -1.0
+    upper: float = 1.0
+    target: Range | None = None
+
+    @classmethod
+    def learn(cls, X: Any, lower: float = -1.0, upper: float = 1.0) -> Self:
+        """The ranges of the columns of X."""
+        check_number("scale", "lower", lower)
+        check_number("scale", "upper", upper, above=lower)
+        X = Vectors(sparse=True).check(X, "scale")
+        return cls(*_extremes(X), float(lower), float(upper))
+
+    def apply(self, X: Any) -> Any:
+        """X with its columns mapped; CSR for CSR."""
+        X = Vectors(sparse=True).check(X, self)
+        d, width = len(self.minimum), X.shape[1]
+        if width < d:
+            raise ValueError(
+                f"Range: X has {width} columns, but the range has {d}; read sparse data with "
+                f"load_data(path, n_features={d})."
+            )
+        low, high = (np.pad(side, (0, width - d)) for side in (self.minimum, self.maximum))
+        lost = np.flatnonzero((low == high) & np.not_equal(*_extremes(X)))
+        if len(lost):
+            warnings.warn(
+                f"Range: {len(lost)} columns of X, the first {lost[0]}, vary but were constant in training: now 0.",
+                UserWarning,
+                stacklevel=2,
+            )
+        if not is_sparse(X):
+            return self._map(X, like(low, X), like(high, X))
+        if not self._map(np.zeros(width), low, high).any():
+            low, high = low.astype(X.dtype), high.astype(X.dtype)
+            values = self._map(X.data, low[X.indices], high[X.indices])
+            return csr_array((values, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+        rows = _tiles.slices(X.shape[0], max(1, (1 << 22) // width))
+        filled = vstack([csr_array(self._map(X[r].toarray(), like(low, X), like(high, X))) for r in rows], format="csr")
+        if filled.nnz > X.nnz:
+            warnings.warn(
+                f"Range: scaling raised the number of non-zeros from {X.nnz} to {filled.nnz}, because 0 is not mapped "
+                "to 0; use lower=0 for sparse, non-negative data.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return filled
+
+    def _map(self, values: Any, low: Any, high: Any) -> Any:
+        """Element by element, in LIBSVM's order of operations; the ends exactly."""
+        xp = namespace(values)
+        span = high - low
+        inner = self.lower + (self.upper - self.lower) * (values - low) / xp.where(span > 0, span, xp.ones_like(span))
+        inner = xp.where(values == high, xp.full_like(inner, self.upper), inner)
+        inner = xp.where(values == low, xp.full_like(inner, self.lower), inner)
+        return xp.where(span > 0, inner, xp.zeros_like(inner))
+
+    def save(self, path: Any) -> None:
+        """Write the file that ``svm-scale -r`` reads: features that vary, indices from 1."""
+        with writing(path) as text:
+            if self.target is not None:
+                r = self.target
+                text.write(f"y\n{number(r.lower)} {number(r.upper)}\n{number(r.minimum[0])} {number(r.maximum[0])}\n")
+            text.write(f"x\n{number(self.lower)} {number(self.upper)}\n")
+            for j, (low, high) in enumerate(zip(self.minimum, self.maximum, strict=True), 1):
+                if low != high:
+                    text.write(f"{j} {number(low)} {number(high)}\n")
+
+    @classmethod
+    def load(cls, path: Any) -> Self:
+        """Read a file that ``svm-scale -s`` or `save` wrote. Features that it does not name are constant."""
+        with reading(path) as lines:
+            words = (line.split() for line in lines)
+            first = next(words, [])
+            target = None
+            if first == ["y"]:
+                (a, b), (low, high) = _floats(lines, words, 2), _floats(lines, words, 2)
+                target = cls(np.array([low]), np.array([high]), a, b)
+                first = next(words, [])
+            if first != ["x"]:
+                raise lines.error("a range file has a line x, then the interval, then index minimum maximum.")
+            lower, upper = _floats(lines, words, 2)
+            if not lower < upper:
+                raise lines.error(f"the interval [{lower:g}, {upper:g}] must have its lower end first.")
+            known: dict[int, list[float]] = {}
+            last = 0
+            for row in filter(None, words):
+                index = lines.parse(row[0], int, "index")
+                if index <= last:
+                    raise lines.error(f"index {index} after {last}; indices start at 1 and ascend.")
+                last = index
+                known[index] = _floats(lines, iter([row[1:]]), 2)
+        ranges = np.zeros((last, 2))
+        ranges[np.array(list(known), dtype=int) - 1] = np.array(list(known.values())).reshape(-1, 2)
+        return cls(ranges[:, 0], ranges[:, 1], lower, upper, target)
+
+
+def _extremes(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest and the largest value of each column, zeros of a sparse matrix included."""
+    if is_sparse(X):
+        low, high = X.min(axis=0).toarray(), X.max(axis=0).toarray()
+    else:
+        xp = namespace(X)
+        low, high = host(xp.min(X, axis=0)), host(xp.max(X, axis=0))
+    return low.ravel().astype(np.float64), high.ravel().astype(np.float64)
+
+
+def _floats(lines: Lines, words: Iterator[list[str]], count: int) -> list[float]:
+    """The next line as so many numbers."""
+    row = next(words, [])
+    if len(row) != count:
+        raise lines.error(f"{count} numbers expected, found {' '.join(row)!r}.")
+    return [lines.parse(word, float, "the value") for word in row]
+
+
+def scale(X: Any, lower: float = -1.0, upper: float = 1.0) -> tuple[Any, Range]:
+    """Map each feature linearly to [lower, upper], as LIBSVM's `svm-scale` does.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_samples, n_features)
+        Training data. A constant feature becomes 0; what happens to the zeros of a sparse matrix, see `Range`.
+    lower, upper : float
+        lower < upper. 0 keeps non-negative sparse data sparse.
+
+    Returns
+    -------
+    scaled : like X
+    range : Range
+        For test data: ``range.apply(X_test)``; ``range.save(path)``, ``Range.load(path)``.
+
+    Examples
+    --------
+    >>> scaled, range = scale([[0.0, 10.0], [2.0, 30.0], [4.0, 20.0]])
+    >>> scaled
+    array([[-1., -1.],
+           [ 0.,  1.],
+           [ 1.,  0.]])
+    >>> range.apply([[1.0, 50.0]])
+    array([[-0.5,  3. ]])
+    """
+    learned = Range.learn(X, lower, upper)
+    return learned.apply(X), learned

@@ -1,0 +1,352 @@
+"""Decision regions in the plane, with what a support vector machine adds to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from scipy.ndimage import gaussian_filter
+
+from .._array import host, is_sparse
+from .._errors import check_choice, check_number
+from ._base import COLOURS, GREY, INK, MARKERS, Display, colours, contours
+
+VISIBLE = 0.01  # less slack is the solver's tolerance, and too short to be seen
+
+
+class DecisionDisplay(Display):
+    r"""Regions of a classifier in the plane: boundary, margins, support vectors and slack.
+
+    Drawn are the regions of the classes, the boundary f = 0, the margins f = ±1 (dashed), rings around the support
+    vectors, and for each point within or beyond its margin a line to it: the slack
+    :math:`\xi_i = \max(0, 1 - y_i f(x_i)) > 0`. Use `from_estimator`.
+
+    Parameters
+    ----------
+    xx0, xx1 : array of shape (rows, columns)
+        The grid.
+    response : array of shape (rows, columns, n_classes)
+        Positive where the class is predicted: ±f for two classes; for more, or without f, ±½, softened over one cell.
+    labels : sequence
+        Names of the classes.
+    X : array of shape (n_samples, 2)
+        The points.
+    y : array of int of shape (n_samples,), optional
+        Their classes; None where they are not known.
+    margins : bool
+        Whether f = ±1 are margins.
+    slack : array of shape (n_samples,)
+        ξ, zero where none is to be drawn.
+    support : array of int
+        Which points are support vectors.
+    xlabel, ylabel : str
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+    regions_ : list of QuadContourSet
+        One for each class.
+    boundary_ : list of QuadContourSet
+        One for two classes, else one for each class.
+    margins_ : QuadContourSet or None
+    points_ : list of PathCollection
+        One for each class.
+    support_ : PathCollection or None
+        The rings.
+    slack_ : LineCollection or None
+        From each point to the nearest place on its margin.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn.svm import SVC
+    >>> X = np.array([[-2.0, 0.0], [-1.0, 1.0], [1.0, -1.0], [2.0, 0.0]])
+    >>> model = SVC(kernel="linear", C=10).fit(X, [0, 0, 1, 1])
+    >>> display = DecisionDisplay.from_estimator(model, X, [0, 0, 1, 1], ax=Figure().subplots())
+    >>> display.margins_.levels
+    array([-1., 1.])
+    """
+
+    def __init__(
+        self,
+        *,
+        xx0: np.ndarray,
+        xx1: np.ndarray,
+        response: np.ndarray,
+        labels: Sequence[Any],
+        X: np.ndarray,
+        y: np.ndarray | None = None,
+        margins: bool = False,
+        slack: np.ndarray | None = None,
+        support: np.ndarray | None = None,
+        xlabel: str = "",
+        ylabel: str = "",
+    ):
+        self.xx0, self.xx1, self.response, self.labels = xx0, xx1, response, labels
+        self.X, self.y, self.margins, self.slack, self.support = X, y, margins, slack, support
+        self.xlabel, self.ylabel = xlabel, ylabel
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        features: tuple[Any, Any] = (0, 1),
+        margins: bool | None = None,
+        resolution: int = 300,
+        padding: float = 0.08,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Compute the regions around X, and draw them.
+
+        Parameters
+        ----------
+        estimator : fitted classifier or outlier detector
+            With `decision_function`, or with `predict` only; a pipeline or a search too.
+        X : array of shape (n_samples, n_features)
+            Points to be drawn. Support vectors are ringed if these are the data of the fit.
+        y : array of shape (n_samples,), optional
+            Their labels.
+        features : pair of int or of column names
+            Which two to draw. The others are held at their mean over X for the regions; then points do not lie in the
+            plane that is drawn, and no slack is.
+        margins : bool, optional
+            Whether to draw f = ±1 and slack. None draws them for two classes if the estimator has support vectors.
+        resolution : int >= 2
+            Points of the grid along each axis.
+        padding : float >= 0
+            Space around the points, as a fraction of their range.
+        ax : matplotlib axes, optional
+            None makes a figure.
+        **options
+            Of `plot`.
+
+        Returns
+        -------
+        DecisionDisplay
+        """
+        kind = estimator.__sklearn_tags__().estimator_type if hasattr(estimator, "__sklearn_tags__") else None
+        if kind == "regressor":
+            raise TypeError(f"{cls.__name__}: {type(estimator).__name__} is a regressor; give a classifier.")
+        check_number(cls.__name__, "resolution", resolution, at_least=2, integer=True)
+        check_number(cls.__name__, "padding", padding, at_least=0)
+        check_choice(cls.__name__, "margins", margins, (True, False, None))
+        names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+        A = _dense(X)
+        if A.ndim != 2 or A.shape[1] < 2:
+            raise ValueError(f"{cls.__name__}: X has shape {A.shape}; two features are needed for a plane.")
+        pair = [_position(f, names, A.shape[1]) for f in features]
+        if len(pair) != 2 or pair[0] == pair[1]:
+            raise ValueError(f"{cls.__name__}: features = {features!r} must be two different columns.")
+
+        xx0, xx1, mesh = _plane(A, pair, resolution, padding)
+        grid = type(X)(mesh, columns=X.columns) if hasattr(X, "columns") else mesh
+        classes = _classes(estimator, kind, grid, y)
+        response = _response(estimator, grid, classes, xx0.shape)
+        binary = len(classes) == 2 and hasattr(estimator, "decision_function")
+        if margins and not binary:
+            raise ValueError(f"{cls.__name__}: margins need two classes and a decision_function.")
+        if margins is None:
+            margins = binary and kind == "classifier" and hasattr(_last(estimator), "support_")
+        index = None if y is None else _index(host(y), classes)
+        slack = None
+        if margins and index is not None and A.shape[1] == 2:
+            f = np.ravel(host(estimator.decision_function(X)))
+            slack = np.maximum(0.0, 1.0 - np.where(index == 1, f, -f))
+        if kind == "outlier_detector":
+            options.setdefault("colors", (GREY, COLOURS[0]))
+        label = [names[j] if names else f"feature {j}" for j in pair]
+        display = cls(
+            xx0=xx0,
+            xx1=xx1,
+            response=response,
+            labels=["outlier", "inlier"] if kind == "outlier_detector" else list(classes),
+            X=A[:, pair],
+            y=index,
+            margins=margins,
+            slack=slack,
+            support=_support(estimator, X),
+            xlabel=label[0],
+            ylabel=label[1],
+        )
+        return display.plot(ax=ax, **options)
+
+    def plot(self, ax: Any = None, *, colors: Sequence[Any] | None = None, legend: bool = True) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            None makes a figure.
+        colors : sequence of colours, optional
+            One for each class.
+        legend : bool
+
+        Returns
+        -------
+        DecisionDisplay
+        """
+        ax = self._axes(ax, (6.4, 4.8))
+        k = len(self.labels)
+        tints = list(colors) if colors is not None else colours(k)
+        if len(tints) != k:
+            raise ValueError(f"{type(self).__name__}: {len(tints)} colors for {k} classes.")
+        top = float(np.abs(self.response).max()) + 1.0
+        self.regions_ = [self._contours(ax.contourf, c, [0, top], colors=[tints[c]], alpha=0.14) for c in range(k)]
+        curves = [1] if k == 2 else range(k)
+        self.boundary_ = [self._contours(ax.contour, c, [0], colors=[INK], linewidths=1.6) for c in curves]
+        self.margins_: Any = None
+        self.slack_: Any = None
+        self.support_: Any = None
+        if self.margins:
+            self.margins_ = self._contours(
+                ax.contour, 1, [-1, 1], colors=[INK], linewidths=1.0, linestyles=[(0, (5, 3))], alpha=0.8
+            )
+            self._draw_slack(ax, tints)
+        self._draw_points(ax, tints)
+        if legend and self.y is not None:
+            ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0, frameon=False)
+        ax.set(xlabel=self.xlabel, ylabel=self.ylabel)
+        ax.set(xlim=(self.xx0.min(), self.xx0.max()), ylim=(self.xx1.min(), self.xx1.max()))
+        return self
+
+    def _contours(self, draw: Any, c: int, levels: list[float], **style: Any) -> Any:
+        return contours(draw, self.xx0, self.xx1, self.response[..., c], levels=levels, **style)
+
+    def _draw_slack(self, ax: Any, tints: list[Any]) -> None:
+        """A line from each point with slack to the nearest place on the margin of its class."""
+        from matplotlib.collections import LineCollection
+
+        if self.slack is None or self.y is None or self.margins_ is None:
+            return
+        lines, shades = [], []
+        # nearest as the eye sees it: in lengths on the page, not in the units of the data
+        unit = np.array([np.ptp(self.xx0) / ax.bbox.width, np.ptp(self.xx1) / ax.bbox.height])
+        unit = unit if ax.get_aspect() == "auto" else np.array([ax.get_aspect(), 1.0])
+        for c, curve in enumerate(self.margins_.allsegs):
+            for i in np.flatnonzero((self.y == c) & (self.slack > VISIBLE)):
+                if len(curve):
+                    lines.append([self.X[i], unit * _nearest(self.X[i] / unit, [s / unit for s in curve])])
+                    shades.append(tints[c])
+        self.slack_ = LineCollection(lines, colors=shades, linewidths=1.0, alpha=0.7, zorder=1.8)
+        ax.add_collection(self.slack_, autolim=False)
+
+    def _draw_points(self, ax: Any, tints: list[Any]) -> None:
+        size = float(np.clip(5000 / len(self.X), 12, 34))
+        style: dict[str, Any] = {"s": size, "edgecolors": "white", "linewidths": 0.5, "zorder": 2.5}
+        if self.y is None:
+            self.points_ = [ax.scatter(*self.X.T, color="#555555", **style)]
+        else:
+            self.points_ = [
+                ax.scatter(
+                    *self.X[self.y == c].T, color=tints[c], marker=MARKERS[c % len(MARKERS)], label=str(label), **style
+                )
+                for c, label in enumerate(self.labels)
+            ]
+        if self.support is not None:
+            self.support_ = ax.scatter(
+                *self.X[self.support].T,
+                s=2.8 * size,
+                facecolors="none",
+                edgecolors=INK,
+                linewidths=0.8,
+                zorder=2.6,
+                label="support vector",
+            )
+
+
+def _dense(X: Any) -> np.ndarray:
+    return X.toarray() if is_sparse(X) else host(X)
+
+
+def _plane(
+    A: np.ndarray, pair: list[int], resolution: int, padding: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A grid around the points in two coordinates, and its members with the others at their mean."""
+    low, high = A[:, pair].min(axis=0), A[:, pair].max(axis=0)
+    space = padding * np.where(high > low, high - low, 1.0)
+    sides = [np.linspace(a - s, b + s, resolution) for a, b, s in zip(low, high, space, strict=True)]
+    xx0, xx1 = np.meshgrid(*sides)
+    mesh = np.tile(A.mean(axis=0), (xx0.size, 1))
+    mesh[:, pair] = np.column_stack([xx0.ravel(), xx1.ravel()])
+    return xx0, xx1, mesh.astype(A.dtype if A.dtype.kind == "f" else np.float64)
+
+
+def _position(feature: Any, names: list[str] | None, d: int) -> int:
+    if names is not None and feature in names:
+        return names.index(feature)
+    if isinstance(feature, str):
+        raise ValueError(f"DecisionDisplay: X has no column {feature!r}; it has {', '.join(names or ['no names'])}.")
+    check_number("DecisionDisplay", "features", feature, at_least=0, at_most=d - 1, integer=True)
+    return int(feature)
+
+
+def _last(estimator: Any) -> Any:
+    """The estimator at the end of searches and pipelines."""
+    if hasattr(estimator, "best_estimator_"):
+        return _last(estimator.best_estimator_)
+    return _last(estimator.steps[-1][1]) if hasattr(estimator, "steps") else estimator
+
+
+def _classes(estimator: Any, kind: str | None, grid: Any, y: Any) -> np.ndarray:
+    """The labels, in the order in which a decision function has them."""
+    if getattr(estimator, "classes_", None) is not None:
+        return host(estimator.classes_)
+    if kind == "outlier_detector":
+        return np.array([-1, 1])
+    predicted = host(estimator.predict(grid))
+    return np.unique(predicted if y is None else np.concatenate([predicted, host(y)]))
+
+
+def _index(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The position of each label among the classes."""
+    match = labels[:, None] == classes[None, :]
+    if not match.any(axis=1).all():
+        strange = labels[~match.any(axis=1)][0]
+        raise ValueError(f"DecisionDisplay: y holds {strange!r}, which is not among the classes {classes.tolist()}.")
+    return match.argmax(axis=1)
+
+
+def _response(estimator: Any, grid: Any, classes: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """For each class a number that is positive where it is predicted; f itself for two classes."""
+    if len(classes) == 2 and hasattr(estimator, "decision_function"):
+        f = host(estimator.decision_function(grid)).astype(np.float64).reshape(shape)
+        return np.stack([-f, f], axis=-1)
+    predicted = _index(host(estimator.predict(grid)), classes).reshape(shape)
+    # a step from −½ to ½ would be drawn with the grid's stairs; softened over one cell, it is drawn smoothly
+    inside = (predicted[..., None] == np.arange(len(classes))) - 0.5
+    return gaussian_filter(inside, sigma=(1.0, 1.0, 0.0), mode="nearest")
+
+
+def _support(estimator: Any, X: Any) -> np.ndarray | None:
+    """Positions of the support vectors in X, if X is what the estimator was fitted to."""
+    while hasattr(estimator, "best_estimator_"):
+        estimator = estimator.best_estimator_
+    last = _last(estimator)
+    index, vectors = getattr(last, "support_", None), getattr(last, "support_vectors_", None)
+    if index is None or vectors is None or len(index) == 0 or index.max() >= len(_dense(X)):
+        return None
+    Z = _dense(estimator[:-1].transform(X)) if hasattr(estimator, "steps") and len(estimator.steps) > 1 else _dense(X)
+    vectors = _dense(vectors)
+    same = Z.shape[1:] == vectors.shape[1:] and np.allclose(Z[index], vectors, rtol=1e-6, atol=1e-12)
+    return np.asarray(index) if same else None
+
+
+def _nearest(point: np.ndarray, curves: list[np.ndarray]) -> np.ndarray:
+    """The nearest place on polylines."""
+    best, place = np.inf, point
+    for curve in curves:
+        a, b = curve[:-1], curve[1:]
+        step = b - a
+        length = (step**2).sum(axis=1)
+        t = np.clip(((point - a) * step).sum(axis=1) / np.where(length > 0, length, 1.0), 0.0, 1.0)
+        foot = a + t[:, None] * step
+        distance = ((foot - point) ** 2).sum(axis=1)
+        if len(distance) and distance.min() < best:
+            best, place = distance.min(), foot[distance.argmin()]
+    return place

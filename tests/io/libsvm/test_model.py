@@ -1,0 +1,376 @@
+"""Models move both ways: LIBSVM's files (tests/oracles), scikit-learn's machines, LIBSVM itself where installed."""
+
+import re
+from ctypes import c_double
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn import svm
+from sklearn.datasets import load_digits, load_iris
+from sklearn.linear_model import LogisticRegression
+
+import mercer
+from mercer.io.libsvm import load_model, save_model
+from mercer.kernels import Affine, Constant, Gaussian, Laplace, Linear, Polynomial, Sigmoid
+
+KERNELS = {
+    "linear": {"kernel": "linear"},
+    "poly": {"kernel": "poly", "degree": 3, "gamma": 0.2, "coef0": 1.0},
+    "rbf": {"kernel": "rbf"},
+    "sigmoid": {"kernel": "sigmoid", "gamma": 0.01, "coef0": -0.2},
+}
+MACHINES = {
+    "c_svc": ("SVC", {"C": 5, "decision_function_shape": "ovo"}),
+    "nu_svc": ("NuSVC", {"nu": 0.2, "decision_function_shape": "ovo"}),
+    "one_class": ("OneClassSVM", {"nu": 0.2}),
+    "epsilon_svr": ("SVR", {"C": 2, "epsilon": 0.05}),
+    "nu_svr": ("NuSVR", {"nu": 0.4}),
+}
+
+
+def make(library, machine, **parameters):
+    name, chosen = MACHINES[machine]
+    return getattr(library, name)(**chosen, **parameters)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    X = ((X - X.mean(axis=0)) / X.std(axis=0)).round(2)  # few digits: LIBSVM's own files keep 8
+    order = np.random.default_rng(0).permutation(150)
+    X, y = X[order], y[order]
+    return X[:90], y[:90], X[90:]
+
+
+def values(model, X):
+    """Decision values, also of regression."""
+    return model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
+
+
+def close(ours, theirs):
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("library", [svm, mercer], ids=["scikit-learn", "mercer"])
+@pytest.mark.filterwarnings("ignore::mercer.IndefiniteKernelWarning")
+def test_machines_there_and_back(tmp_path, iris, library, machine, kernel, classes):
+    X, y, new = iris
+    X, y = X[y < classes], y[y < classes]
+    model = make(library, machine, **KERNELS[kernel]).fit(X, y)
+    save_model(model, tmp_path / "model")
+    loaded = load_model(tmp_path / "model", n_features=4)
+    assert loaded.svm_type == machine
+    close(loaded.decision_function(new), values(model, new))
+    if "svr" not in machine:
+        assert (loaded.predict(new) == model.predict(new)).all()
+    close(loaded.decision_function(csr_array(new)), values(model, new))
+    save_model(loaded, tmp_path / "again")
+    text, again = ((tmp_path / name).read_text() for name in ("model", "again"))
+    assert re.sub("gamma .*", "", again) == re.sub("gamma .*", "", text)  # √(1/2γ) may round
+
+
+@pytest.mark.parametrize("name", ["c_svc_rbf", "c_svc_linear_two", "nu_svc_polynomial"])
+def test_classifiers_of_libsvm(tmp_path, oracle, name):
+    data = oracle("libsvm_iris30")
+    theirs = data["models"][name]
+    (tmp_path / "model").write_text(theirs["model"])
+    model = load_model(tmp_path / "model")
+    sign = -1 if len(model.classes_) == 2 else 1  # scikit-learn: positive for the second class
+    ours = sign * model.decision_function(data["test"]).reshape(len(data["test"]), -1)
+    close(ours, theirs["decision"])
+    assert (model.predict(data["test"]) == theirs["predicted"]).all()
+    save_model(model, tmp_path / "again")
+    assert numbers((tmp_path / "again").read_text()) == pytest.approx(numbers(theirs["model"]), rel=1e-15)
+
+
+@pytest.mark.parametrize("name", ["one_class_sigmoid", "epsilon_svr_linear", "nu_svr_rbf"])
+def test_other_machines_of_libsvm(tmp_path, oracle, name):
+    data = oracle("libsvm_iris30")
+    theirs = data["models"][name]
+    (tmp_path / "model").write_text(theirs["model"])
+    model = load_model(tmp_path / "model")
+    close(model.decision_function(data["test"]), theirs["decision"][:, 0])
+    close(model.predict(data["test"]), theirs["predicted"])
+    save_model(model, tmp_path / "again")
+    assert numbers((tmp_path / "again").read_text()) == pytest.approx(numbers(theirs["model"]), rel=1e-15)
+
+
+def numbers(text):
+    """All numbers of a file, in order; the words agree too where these do, for `load_model` knows all words."""
+    return [float(word) for word in re.split(r"[\s:]+", text) if re.fullmatch(r"[-+.\de]+", word)]
+
+
+@pytest.mark.parametrize("library", [svm, mercer], ids=["scikit-learn", "mercer"])
+def test_precomputed(tmp_path, iris, library):
+    X, y, new = iris
+    model = library.SVC(kernel="precomputed", decision_function_shape="ovo").fit(X @ X.T, y)
+    save_model(model, tmp_path / "model")
+    loaded = load_model(tmp_path / "model", n_features=len(X))
+    assert (loaded.support_ == model.support_).all()
+    close(loaded.decision_function(new @ X.T), model.decision_function(new @ X.T))
+    assert (loaded.predict(new @ X.T) == model.predict(new @ X.T)).all()
+    with pytest.raises(ValueError, match="X has 4 columns, but the model asks for 90"):
+        loaded.predict(new)
+
+
+@pytest.mark.parametrize("library", [svm, mercer], ids=["scikit-learn", "mercer"])
+def test_sparse_machine(tmp_path, iris, library):
+    X, y, new = iris
+    model = library.SVC(decision_function_shape="ovo").fit(csr_array(X), y)
+    save_model(model, tmp_path / "model")
+    close(load_model(tmp_path / "model").decision_function(new), model.decision_function(new))
+
+
+def test_many_classes(tmp_path):
+    X, y = load_digits(return_X_y=True)
+    model = svm.SVC(gamma=0.002, decision_function_shape="ovo").fit(X[:500], y[:500])
+    save_model(model, tmp_path / "model.gz")
+    loaded = load_model(tmp_path / "model.gz")
+    close(loaded.decision_function(X), model.decision_function(X))
+    assert (loaded.predict(X) == model.predict(X)).all()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_function(tmp_path, iris, classes):
+    X, y, new = iris
+    X, y = X[y < classes], y[y < classes]
+    model = svm.SVC(kernel="linear").fit(X, y)
+    save_model(model, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    f = loaded.function_
+    close(f(new), loaded.decision_function(new))
+    close(f.norm(), np.linalg.norm(model.coef_, axis=1) if classes == 3 else np.linalg.norm(model.coef_))
+
+
+CYCLE = """svm_type c_svc
+kernel_type linear
+nr_class 3
+total_sv 3
+rho -1 1 -1
+label 7 5 6
+nr_sv 1 1 1
+SV
+0 0 1:1
+0 0 1:2
+0 0 2:3
+"""
+
+
+def test_votes_that_tie_go_to_the_first_label_of_the_file(tmp_path):
+    # decisions are 1, −1, 1: 7 beats 5, 6 beats 7, 5 beats 6, one vote each
+    (tmp_path / "model").write_text(CYCLE)
+    model = load_model(tmp_path / "model")
+    assert model.decision_function([[1.0, 1.0]]).tolist() == [[1, -1, 1]]
+    assert model.predict([[1.0, 1.0]]) == [7]
+
+
+def test_a_decision_of_zero(tmp_path):
+    text = "svm_type {}\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0\n{}SV\n1 1:1\n"
+    (tmp_path / "two").write_text(text.format("c_svc", "label 4 2\nnr_sv 1 0\n"))
+    (tmp_path / "one").write_text(text.format("one_class", ""))
+    # LIBSVM: only a decision above 0 is for the first label, or inside
+    assert load_model(tmp_path / "two").predict([[-1.0], [0.0], [1.0]]).tolist() == [2, 2, 4]
+    assert load_model(tmp_path / "one").predict([[-1.0], [0.0], [1.0]]).tolist() == [-1, -1, 1]
+
+
+def test_machines_without_support_vectors(tmp_path):
+    (tmp_path / "flat").write_text(
+        "svm_type epsilon_svr\nkernel_type rbf\ngamma 1\nnr_class 2\ntotal_sv 0\nrho -3\nSV\n"
+    )
+    assert load_model(tmp_path / "flat").predict([[1.0], [2.0]]).tolist() == [3, 3]
+    (tmp_path / "one").write_text(
+        "svm_type c_svc\nkernel_type linear\nnr_class 1\ntotal_sv 0\nrho\nlabel 8\nnr_sv 0\nSV\n"
+    )
+    assert load_model(tmp_path / "one").predict([[1.0], [2.0]]).tolist() == [8, 8]
+
+
+def test_width_of_new_data(tmp_path):
+    (tmp_path / "model").write_text(CYCLE.replace("2:3", "3:3"))
+    model = load_model(tmp_path / "model")
+    assert model.decision_function(np.zeros((2, 7))).shape == (2, 3)
+    with pytest.raises(ValueError, match="X has 2 columns, but the model asks for at least 3"):
+        model.predict(np.zeros((1, 2)))
+    with pytest.raises(ValueError, match="X has 7 columns, but the model asks for 5"):
+        load_model(tmp_path / "model", n_features=5).predict(np.zeros((1, 7)))
+    with pytest.raises(ValueError, match="feature of index 3, beyond n_features = 2"):
+        load_model(tmp_path / "model", n_features=2)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [Linear(), Affine(2.0), Constant(3.0), Polynomial(2, 0.5, 1.0), Gaussian(0.7), Sigmoid(0.3, -0.1)],
+    ids=lambda k: type(k).__name__,
+)
+def test_kernels_of_mercer(tmp_path, kernel):
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(6, 3)), rng.normal(size=(5, 3))
+    machine = SVR(kernel, X, rng.normal(size=(1, 6)), 0.25)
+    save_model(machine, tmp_path / "model")
+    expected = kernel(new, X) @ machine.dual_coef_[0] + 0.25
+    np.testing.assert_allclose(load_model(tmp_path / "model").predict(new), expected, rtol=1e-13, atol=1e-13)
+
+
+class SVR:
+    """The attributes that `save_model` reads."""
+
+    def __init__(self, kernel, points, coefficients, intercept):
+        self.kernel_, self.support_vectors_ = kernel, points
+        self.dual_coef_, self.intercept_ = coefficients, intercept
+
+
+@pytest.mark.parametrize("kernel", [Laplace(1.0), Gaussian(np.array([1.0, 2.0])), Polynomial(1.5), 2 * Gaussian(1.0)])
+def test_kernels_that_libsvm_lacks(tmp_path, kernel):
+    with pytest.raises(ValueError, match="has no place in LIBSVM's format"):
+        save_model(SVR(kernel, np.ones((1, 2)), np.ones((1, 1)), 0.0), tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+def test_save_refuses(tmp_path, iris):
+    X, y, _ = iris
+    with pytest.raises(TypeError, match=r"a LogisticRegression has no place in LIBSVM.s format; it takes SVC, NuSVC"):
+        save_model(LogisticRegression(), tmp_path / "model")
+    with pytest.raises(ValueError, match="this SVC is not fitted"):
+        save_model(svm.SVC(), tmp_path / "model")
+    with pytest.raises(ValueError, match="must be integers of 32 bits"):
+        save_model(svm.SVC().fit(X, np.array(["a", "b", "c"])[y]), tmp_path / "model")
+    with pytest.raises(ValueError, match="must be integers of 32 bits"):
+        save_model(svm.SVC().fit(X, y == 1), tmp_path / "model")
+    with pytest.raises(ValueError, match="has no place in LIBSVM's format"):
+        save_model(svm.SVC(kernel=np.inner).fit(X, y), tmp_path / "model")
+    model = svm.SVC().fit(X, y)
+    model.dual_coef_ = np.ones((3, model.dual_coef_.shape[1]))
+    with pytest.raises(ValueError, match="is not one-vs-one"):
+        save_model(model, tmp_path / "model")
+
+
+FAULTS = {
+    "not a model": ("1 1:0.5\n", r"line 1: '1' is no part of a model file"),
+    "blank": ("svm_type c_svc\n\n", r"line 2: '' is no part"),
+    "type": (CYCLE.replace("c_svc", "svc"), r"line 1: svm_type svc is unknown; LIBSVM has c_svc"),
+    "kernel": (CYCLE.replace("linear", "laplace"), r"line 2: kernel_type laplace is unknown"),
+    "number": (CYCLE.replace("rho -1", "rho x"), r"line 5: rho = 'x' must be a finite number"),
+    "infinite": (CYCLE.replace("rho -1", "rho inf"), r"line 5: rho = 'inf'"),
+    "count": (CYCLE.replace("nr_class 3", "nr_class 0"), r"line 3: nr_class = 0 is too small"),
+    "twice": (CYCLE.replace("label 7 5 6", "rho 1 2 3"), r"line 6: rho for the second time"),
+    "pairs": (CYCLE.replace("rho -1", "rho"), r"line 8: rho has 2 entries, but nr_class = 3 asks for 3"),
+    "missing": (CYCLE.replace("label 7 5 6\n", ""), r"line 7: label missing before"),
+    "parameter": (CYCLE.replace("linear", "polynomial\ndegree 2"), r"line 9: gamma, coef0 missing"),
+    "sum": (CYCLE.replace("nr_sv 1", "nr_sv 2"), r"line 8: nr_sv sums to 4, but total_sv = 3"),
+    "regression": (CYCLE.replace("c_svc", "nu_svr"), r"line 8: nr_class = 3 must be 2 for nu_svr"),
+    "no vectors": (CYCLE.partition("SV\n")[0], r"line 7: the file ends before its support vectors"),
+    "few": (CYCLE.replace("0 0 2:3\n", ""), r"line 10: the file ends after 2 of total_sv = 3"),
+    "many": (CYCLE + "0 0 1:1\n", r"line 12: more support vectors than total_sv = 3"),
+    "coefficients": (CYCLE.replace("0 0 2:3", "0 2:3"), r"line 11: 2 coefficients expected"),
+    "feature": (CYCLE.replace("0 0 2:3", "0 0 2"), r"line 11: '2' must have the form index:value"),
+    "serial": (CYCLE.replace("linear", "precomputed"), r"line 9: 0:i with the number i >= 1 .* found '1:1'"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), FAULTS.values(), ids=FAULTS.keys())
+def test_faults_are_placed(tmp_path, text, message):
+    (tmp_path / "model").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        load_model(tmp_path / "model")
+
+
+def test_a_binary_file_is_refused(tmp_path):
+    (tmp_path / "model").write_bytes(bytes(range(256)))
+    with pytest.raises(ValueError, match=r"line 1: .* is no part of a model file"):
+        load_model(tmp_path / "model")
+
+
+# ---- LIBSVM itself
+
+OPTIONS = {
+    "c_svc": "-s 0 -c 5",
+    "nu_svc": "-s 1 -n 0.2",
+    "one_class": "-s 2 -n 0.2",
+    "epsilon_svr": "-s 3 -c 2 -p 0.05",
+    "nu_svr": "-s 4 -n 0.4",
+    "linear": "-t 0",
+    "poly": "-t 1 -d 3 -g 0.2 -r 1",
+    "rbf": "-t 2 -g 0.3",
+    "sigmoid": "-t 3 -g 0.01 -r -0.2",
+    "precomputed": "-t 4",
+}
+
+
+@pytest.fixture(scope="module")
+def libsvm():
+    pytest.importorskip("libsvm.svm", reason="libsvm-official is not installed")
+    from libsvm import svm, svmutil
+
+    def decide(model, X):
+        # svmutil.svm_predict of 3.37 gives nu_svc with several classes a buffer of one value
+        k = model.get_nr_class()
+        buffer = (c_double * max(1, k * (k - 1) // 2))()
+        labels, decisions = [], []
+        for row in X:
+            nodes, _ = svm.gen_svm_nodearray(row)
+            labels.append(svm.libsvm.svm_predict_values(model, nodes, buffer))
+            decisions.append(list(buffer))
+        return np.array(labels), np.array(decisions)
+
+    return svmutil, decide
+
+
+def nodes(X, precomputed):
+    """Rows as LIBSVM's Python interface takes them."""
+    rows = [dict(enumerate(row, 1)) for row in X.tolist()]
+    return [{0: i, **row} for i, row in enumerate(rows, 1)] if precomputed else rows
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid", "precomputed"])
+@pytest.mark.parametrize("machine", MACHINES)
+def test_from_libsvm_and_back(tmp_path, iris, libsvm, machine, kernel):
+    svmutil, decide = libsvm
+    X, y, new = iris
+    precomputed = kernel == "precomputed"
+    if precomputed:
+        X, new = X @ X.T, new @ X.T
+    theirs = svmutil.svm_train(y.tolist(), nodes(X, precomputed), f"-q {OPTIONS[machine]} {OPTIONS[kernel]}")
+    labels, decisions = decide(theirs, nodes(new, precomputed))
+    path = str(tmp_path / "theirs")
+    svmutil.svm_save_model(path, theirs)
+    ours = load_model(path)
+    if machine in ("c_svc", "nu_svc"):
+        assert ours.classes_.tolist() == list(dict.fromkeys(y.tolist()))  # in order of appearance
+    values = ours.decision_function(new).reshape(len(new), -1)
+    close(values, decisions)
+    close(ours.predict(new), labels)
+    save_model(ours, tmp_path / "ours")
+    again = svmutil.svm_load_model(str(tmp_path / "ours"))
+    back_labels, back = decide(again, nodes(new, precomputed))
+    close(back, decisions)
+    close(back_labels, labels)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("library", [svm, mercer], ids=["scikit-learn", "mercer"])
+def test_to_libsvm(tmp_path, iris, libsvm, library, machine):
+    svmutil, decide = libsvm
+    X, y, new = iris
+    rng = np.random.default_rng(0)  # values with all digits, which LIBSVM's own files would round
+    X, new = X + rng.normal(size=X.shape), new + rng.normal(size=new.shape)
+    model = make(library, machine, kernel="rbf", gamma=0.1).fit(X, y)
+    save_model(model, tmp_path / "model")
+    labels, decisions = decide(svmutil.svm_load_model(str(tmp_path / "model")), nodes(new, False))
+    close(decisions, values(model, new).reshape(len(new), -1))
+    close(labels, model.predict(new))
+
+
+def test_probabilities_travel(tmp_path, iris, libsvm):
+    svmutil, _ = libsvm
+    X, y, _ = iris
+    theirs = svmutil.svm_train(y.tolist(), nodes(X, False), "-q -b 1")
+    svmutil.svm_save_model(str(tmp_path / "theirs"), theirs)
+    model = load_model(tmp_path / "theirs")
+    assert model.probabilities_.keys() == {"probA", "probB"}
+    save_model(model, tmp_path / "ours")
+    again = svmutil.svm_load_model(str(tmp_path / "ours"))
+    assert again.probA[:3] == theirs.probA[:3]
+    assert again.probB[:3] == theirs.probB[:3]
