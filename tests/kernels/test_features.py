@@ -91,6 +91,7 @@ def test_mercer_series_of_a_list_of_functions():
         ([1.0, -0.1], pairs, ValueError, r"eigenvalues\[1\] = -0.1 must be >= 0"),
         ([1.0, np.inf], pairs, ValueError, r"eigenvalues\[1\] = inf must be a finite number"),
         ([], pairs, ValueError, "eigenvalues is empty"),
+        (2.5, pairs, ValueError, r"eigenvalues = 2\.5 must be a sequence"),
         ([1.0], pairs, ValueError, "1 eigenvalues, but eigenfunctions returned 2 columns"),
         ([1.0], [np.sin, np.cos], ValueError, "1 eigenvalues and 2 eigenfunctions"),
         ([1.0], [pairs], ValueError, r"pairs returned shape \(7, 2\); expected 7 values"),
@@ -227,3 +228,9 @@ def test_wavelets_without_pywavelets(monkeypatch):
     Wavelet("haar")([[0.5]])
     with pytest.raises(ImportError, match=r'needs pywt: pip install "mercer\[wavelets\]"'):
         Wavelet("db2")([[0.5]])
+
+
+@pytest.mark.parametrize("family", [2, None, ["haar"], np.array(["haar", "db2"])], ids=str)
+def test_a_wavelet_family_is_a_name(family):
+    with pytest.raises(TypeError, match=r"Wavelet: family = .* must be a name"):
+        Wavelet(family)([[0.5]])

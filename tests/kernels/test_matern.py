@@ -113,3 +113,9 @@ def test_bad_nu(nu):
         Matern(nu)(X)
     with pytest.raises(TypeError, match="Matern: nu = 'rough' must be a finite number"):
         Matern("rough")(X)
+
+
+@pytest.mark.parametrize("nu", [np.array([1.0, 2.0]), "1.5", None], ids=str)
+def test_the_order_is_a_number(nu):
+    with pytest.raises(TypeError, match=r"Matern: nu = .* must be a finite number > 0"):
+        Matern(nu)([[0.5]])

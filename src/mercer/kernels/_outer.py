@@ -150,6 +150,7 @@ class Exp(_Outer):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from mercer.kernels import Gaussian, Power
     >>> X = [[0.0], [1.0], [2.5]]
     >>> bool(np.allclose((0.5 * Power(2.0)).exp()(X), Gaussian()(X)))

@@ -193,8 +193,10 @@ class MercerSeries(_Explicit):
         self.eigenvalues, self.eigenfunctions = eigenvalues, eigenfunctions
 
     def validate(self) -> None:
-        if np.ndim(host(self.eigenvalues)) != 1 or len(self.eigenvalues) == 0:
+        if np.ndim(host(self.eigenvalues)) != 1:
             raise ValueError(f"MercerSeries: eigenvalues = {self.eigenvalues!r} must be a sequence of numbers >= 0.")
+        if len(self.eigenvalues) == 0:
+            raise ValueError("MercerSeries: eigenvalues is empty; give at least one.")
         for j, value in enumerate(host(self.eigenvalues).tolist()):
             check_number(self, f"eigenvalues[{j}]", value, at_least=0)
         functions: Any = self.eigenfunctions

@@ -46,7 +46,9 @@ class SupportVectorMachine(KernelEstimator):
     # ---- the kernel, with scikit-learn's meaning of gamma
 
     def _kernel(self, n_features: int) -> Kernel:
-        return self._kernel_with(1.0 if self.gamma in ("scale", "auto") else self.gamma, n_features)
+        if isinstance(self.gamma, str):
+            check_choice(self, "gamma", self.gamma, ("scale", "auto"))
+        return self._kernel_with(1.0 if isinstance(self.gamma, str) else self.gamma, n_features)
 
     def _kernel_with(self, gamma: Any, n_features: int) -> Kernel:
         if isinstance(self.kernel, str) and self.kernel in ("linear", "poly", "rbf", "sigmoid", "precomputed"):
@@ -55,9 +57,7 @@ class SupportVectorMachine(KernelEstimator):
                 check_number(self, "degree", self.degree, at_least=0)
                 if self.degree == 0:
                     return from_sklearn("rbf", gamma=0, n_features=n_features)
-            return from_sklearn(
-                self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0, n_features=n_features
-            )
+            return from_sklearn(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0, n_features=n_features)
         if callable(self.kernel) and not isinstance(self.kernel, (Kernel, type)):
             return CallableKernel(self.kernel, pairwise=False)
         given = {"gamma": (self.gamma, "scale"), "degree": (self.degree, 3), "coef0": (self.coef0, 0.0)}
@@ -72,7 +72,6 @@ class SupportVectorMachine(KernelEstimator):
     def _resolved_kernel(self, X: Any, n_features: int) -> Kernel:
         gamma = self.gamma
         if isinstance(gamma, str):
-            check_choice(self, "gamma", gamma, ("scale", "auto"))
             variance = 1.0
             if gamma == "scale" and (is_array(X) or is_sparse(X)):
                 A = X if is_sparse(X) else host(X)
@@ -103,7 +102,9 @@ class SupportVectorMachine(KernelEstimator):
         centres = domain.centres(X)
 
         def exact(rows: np.ndarray, columns: np.ndarray) -> Any:
-            return kernel.evaluate(_cast(domain.take(X, rows), np.float64), _cast(domain.take(centres, columns), np.float64))
+            return kernel.evaluate(
+                _cast(domain.take(X, rows), np.float64), _cast(domain.take(centres, columns), np.float64)
+            )
 
         left = kernel.prepare(_cast(X, dtype))
         right = left if centres is X else kernel.prepare(_cast(centres, dtype))

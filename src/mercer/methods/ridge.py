@@ -80,7 +80,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
     >>> bool(abs(model.predict([[1.7]])[0] - np.sin(1.7)) < 0.01)
     True
     >>> round(model.function_.norm(), 2)
-    1.11
+    1.26
     """
 
     def __init__(

@@ -48,9 +48,7 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
         n = self.kernel_.domain.size(X)
         weight = self._check_weight(sample_weight, X)
         weight = np.ones(n) if weight is None else weight.astype(np.float64)
-        self.class_weight_ = compute_class_weight(
-            self.class_weight, classes=self.classes_, y=np.asarray(y), sample_weight=weight if self.class_weight == "balanced" else None
-        )
+        self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=np.asarray(y))
         weight = weight * self.class_weight_[labels]
         members = [np.flatnonzero((labels == c) & (weight > 0)) for c in range(len(self.classes_))]
         if any(len(m) == 0 for m in members):
@@ -157,7 +155,7 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
         values = self._decisions(X)
         if values.ndim == 1:
-            return self.classes_[(values > 0).astype(int)]
+            return self.classes_[(values >= 0).astype(int)]
         if self.break_ties:
             return self.classes_[_ovr_decision_function(values < 0, -values, len(self.classes_)).argmax(axis=1)]
         votes = np.zeros((len(values), len(self.classes_)), dtype=np.int64)

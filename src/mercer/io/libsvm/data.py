@@ -92,7 +92,7 @@ def features(lines: Lines, words: Iterable[str]) -> Iterator[tuple[int, float]]:
 def save_data(X: Any, y: Any, path: Any) -> None:
     """Write samples and targets in LIBSVM's sparse format.
 
-    The file replaces an old one only when it is complete. `load_data` shows an example.
+    The file replaces an old one only when it is complete.
 
     Parameters
     ----------
@@ -102,6 +102,16 @@ def save_data(X: Any, y: Any, path: Any) -> None:
         Numbers: class labels (integers, for LIBSVM) or regression targets.
     path : str or path
         ``.gz`` and ``.bz2`` are compressed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     save_data([[0.0, 0.1], [2.0, 0.0]], [1, 2], Path(folder) / "data.txt")
+    ...     print((Path(folder) / "data.txt").read_text())
+    1 2:0.1
+    2 1:2
     """
     X = Vectors(sparse=True).check(X, "save_data")
     y = host(y)

@@ -169,6 +169,17 @@ def save_model(model: Any, path: Any) -> None:
     -----
     The file holds what predictions need: C, class weights and the like are lost. LIBSVM's files have no place for the
     number of features; `load_model` can be told. scikit-learn's probability estimates are not written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from mercer import SVC
+    >>> model = SVC(kernel="linear").fit([[-1.0], [1.0]], [3, 7])
+    >>> with TemporaryDirectory() as folder:
+    ...     save_model(model, Path(folder) / "model.txt")
+    ...     load_model(Path(folder) / "model.txt").predict([[0.5]])
+    array([7])
     """
     kind = _machine(model)
     kernel = _kernel_header(model)
@@ -271,7 +282,7 @@ WRITERS: dict[type, Any] = {
 
 
 def load_model(path: Any, *, n_features: int | None = None) -> LibsvmModel:
-    """Read a model file of LIBSVM, whoever wrote it.
+    r"""Read a model file of LIBSVM, whoever wrote it.
 
     Parameters
     ----------
@@ -283,7 +294,18 @@ def load_model(path: Any, *, n_features: int | None = None) -> LibsvmModel:
     Returns
     -------
     LibsvmModel
-        With `predict` and `decision_function`; `LibsvmModel` shows an example.
+        With `predict`, `decision_function` and `function_`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.txt"
+    ...     text = "svm_type nu_svr\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho -1\nSV\n2 1:1.5\n"
+    ...     _ = path.write_text(text)
+    ...     load_model(path).predict([[0.0], [1.0]])
+    array([1., 4.])
     """
     if n_features is not None:
         check_number("load_model", "n_features", n_features, at_least=1, integer=True)

@@ -19,14 +19,27 @@ def _shrink(z: float, by: float) -> float:
 
 @njit
 def descend(
-    indptr: Any, indices: Any, data: Any, target: Any, epsilon: float, lower: Any, upper: Any, own: Any, inverse: float,
-    diagonal: Any, beta: Any, w: Any, seed: int, tol: float, most: int,
+    indptr: Any,
+    indices: Any,
+    data: Any,
+    target: Any,
+    epsilon: float,
+    lower: Any,
+    upper: Any,
+    own: Any,
+    inverse: float,
+    diagonal: Any,
+    beta: Any,
+    w: Any,
+    seed: int,
+    tol: float,
+    most: int,
 ) -> int:
     """Minimise ½‖Xᵀβ‖² + (inverse/2)(Σβ)² + Σ(own/2)β² + ε‖β‖₁ − pᵀβ over a box, one β at a time, to a violation ≤ tol.
 
     w holds (Xᵀβ, Σβ) and moves with β. Hsieh, Chang, Lin, Keerthi, Sundararajan, *A dual coordinate descent method for
-    large-scale linear SVM* (2008), algorithm 3: samples whose β is at an end, and would stay there by more than the last
-    pass's largest violation, rest until the others are solved. Returns the passes made.
+    large-scale linear SVM* (2008), algorithm 3: samples whose β is at an end, and would stay there by more than the
+    largest violation of the last pass, rest until the others are solved. Returns the passes made.
     """
     n, d = len(beta), len(w) - 1
     order = np.arange(n)
@@ -70,7 +83,6 @@ def descend(
     return most
 
 
-
 @njit
 def lasso(H: Any, g: Any, penalty: Any, v: Any, tol: float, most: int) -> None:
     """Minimise ½δᵀHδ + gᵀδ + Σ penalty·|v + δ|, one entry at a time. v becomes v + δ, and g the gradient there.
@@ -82,7 +94,8 @@ def lasso(H: Any, g: Any, penalty: Any, v: Any, tol: float, most: int) -> None:
         worst = 0.0
         for j in range(len(v)):
             curve = H[j, j]
-            if curve <= 0:
+            if curve <= 0:  # no active sample has this feature
+                v[j] = 0.0 if penalty[j] > 0 else v[j]
                 continue
             move = _shrink(curve * v[j] - g[j], penalty[j]) / curve - v[j]
             if move != 0:
@@ -103,7 +116,8 @@ def lasso_columns(
         worst = 0.0
         for j in range(len(v)):
             curve = diagonal[j]
-            if curve <= 0:
+            if curve <= 0:  # no active sample has this feature
+                v[j] = 0.0 if penalty[j] > 0 else v[j]
                 continue
             slope = g[j]
             for t in range(indptr[j], indptr[j + 1]):

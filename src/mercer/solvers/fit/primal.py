@@ -4,8 +4,8 @@
 
 The squared losses have γ = 1/2c: P is piecewise quadratic with a continuous gradient, so that Newton's method with an
 exact search along each step ends after finitely many (Mangasarian, *A finite Newton method for classification*, 2002;
-Chapelle, *Training a support vector machine in the primal*, 2007, section 4). Where the Hessian is too large to be formed,
-its products are enough (Lin, Weng, Keerthi, *Trust region Newton method for logistic regression*, 2008, section 2).
+Chapelle, *Training a support vector machine in the primal*, 2007, section 4). Products with the Hessian are enough where
+it is too large to form (Lin, Weng, Keerthi, *Trust region Newton method for logistic regression*, 2008, section 2).
 
 The losses with a kink have γ = 0. The method of multipliers adds (h/2cᵢ)(β − β₀)², which makes the problem one of the
 first kind, and moves β₀ to the β found (Rockafellar, *Augmented Lagrangians and applications of the proximal point
@@ -45,8 +45,8 @@ PASSES = 300  # of coordinate descent before Newton's method takes over
 class PrimalSolution:
     """A linear machine, its dual β, and how good they are.
 
-    `gap` is the duality gap: the objective exceeds its minimum by no more. Where the intercept is not penalised, it is
-    the bound over intercepts no larger than the one found.
+    `gap` is the duality gap: the objective exceeds its minimum by no more. Where the intercept is not penalised, this is
+    among intercepts that exceed the one found by no more than the mean absolute target.
     """
 
     weights: np.ndarray  # w, or a column for each class
@@ -79,10 +79,11 @@ class Design:
         M = self.X.T @ beta
         return np.concatenate([M, beta.sum(axis=0)[None]]) if self.intercept else M
 
-    def remainder(self, G: np.ndarray, V: np.ndarray) -> float:
+    def remainder(self, G: np.ndarray, V: np.ndarray, scale: float) -> float:
         """What the gradient G adds to the gap."""
         if self.intercept and self.penalty[-1] == 0:
-            return 0.5 * float(np.sum(G[:-1] ** 2)) + 2 * float(np.sum(np.abs(G[-1] * V[-1])))
+            reach = 2 * np.abs(V[-1]) + scale  # from b to the far end of [−|b| − scale, |b| + scale]
+            return 0.5 * float(np.sum(G[:-1] ** 2)) + float(np.sum(np.abs(G[-1]) * reach))
         return 0.5 * float(np.sum((G**2).T / self.penalty))
 
 
@@ -106,6 +107,7 @@ class Box:
         bound = np.full_like(cost, BIG) if squared else cost
         self.lower, self.upper = np.where(lower, -bound, 0.0), np.where(upper, bound, 0.0)
         self.shape = target.shape
+        self.scale = float(np.mean(np.abs(target))) or 1.0
 
     @classmethod
     def classification(cls, sign: np.ndarray, cost: np.ndarray, squared: bool) -> Box:
@@ -153,6 +155,7 @@ class Simplices:
     """
 
     own = 0.0
+    scale = 1.0
 
     def __init__(self, label: np.ndarray, classes: int, cost: np.ndarray):
         self.target = (label[:, None] == np.arange(classes)).astype(np.float64)
@@ -236,7 +239,7 @@ class _Newton:
         self.V = np.zeros((len(design.penalty), *outputs))
         self.centre = np.zeros(pieces.shape)
         easy = pieces.own and design.n > 4 * design.d
-        self.h = 0.0 if easy else WIDTH * (1.0 if pieces.own else float(np.mean(np.abs(pieces.target))) or 1.0)
+        self.h = 0.0 if easy else WIDTH * (1.0 if pieces.own else pieces.scale)
         self.steps = 0
         self.F, self.G, self.beta = self.centre, np.zeros_like(self.V), self.centre
         self.certify(self.beta)
@@ -265,7 +268,7 @@ class _Newton:
         losses = self.pieces.value(self.pieces.attain(self.F), self.F)
         self.objective = 0.5 * float(np.vdot(self.V, self.design.penalised(self.V))) + float(losses.sum())
         left = float(np.sum(losses - self.pieces.value(beta, self.F)))
-        self.gap = max(left, 0.0) + self.design.remainder(self.G, self.V)
+        self.gap = max(left, 0.0) + self.design.remainder(self.G, self.V, self.pieces.scale)
         if self.report:
             self.report(f"step {self.steps}: objective {self.objective:.10g}, gap {self.gap:.2e}")
 
@@ -278,9 +281,11 @@ class _Newton:
         inverse = 1 / design.penalty[-1] if design.intercept else 0.0
         own = pieces.own / pieces.cost
         diagonal = np.asarray(X.multiply(X).sum(axis=1)).ravel() + inverse + own
-        diagonal = np.where(diagonal > 0, diagonal, 1.0)  # an empty sample without intercept: f = 0, and β goes to an end
+        diagonal = np.where(
+            diagonal > 0, diagonal, 1.0
+        )  # an empty sample without intercept: f = 0, and β goes to an end
         w = np.zeros(design.d + 1)
-        beta, tol = np.zeros(design.n), 0.1 * float(np.mean(np.abs(pieces.target)))
+        beta, tol = np.zeros(design.n), 0.1 * pieces.scale
         limit = min(PASSES, self.most)
         while self.steps < limit and self.gap > self.aim * self.objective:
             self.steps += descend(
@@ -299,7 +304,7 @@ class _Newton:
         """Newton's method with the present centre, until G adds little to the gap."""
         self.refresh()
         goal = INNER * max(self.gap, self.aim * self.objective) if self.h else INNER * self.aim * self.objective
-        while (left := self.design.remainder(self.G, self.V)) > goal and self.steps < self.most:
+        while (left := self.design.remainder(self.G, self.V, self.pieces.scale)) > goal and self.steps < self.most:
             if not self.step(float(np.clip(0.3 * np.sqrt(goal / left), 1e-4, 0.1))):
                 break
         self.certify(self.beta)

@@ -4,8 +4,8 @@
 
 Each step minimises the quadratic model of the losses plus the penalty itself, over the weights that are not zero or
 should not be (Yuan, Ho, Lin, *An improved GLMNET for L1-regularized logistic regression*, 2012, algorithm 3; Lee, Sun,
-Saunders, *Proximal Newton-type methods for minimizing composite functions*, 2014). The losses are piecewise quadratic, so
-that the last steps are exact.
+Saunders, *Proximal Newton-type methods for minimizing composite functions*, 2014). The losses are piecewise quadratic:
+the last steps are exact.
 
 With β = 2c·max(0, 1 − yf)·y scaled until |Xᵀβ| ≤ 1 and |Σβ| ≤ λ, D = pᵀβ − Σβ²/4c is a lower bound: the gap is P − D.
 """
@@ -24,8 +24,8 @@ __all__ = ["minimise_l1"]
 
 FRESH = 100  # weights that join the working set in a step, at least
 SWEEPS = 100  # of coordinate descent in a step, at most
-WORK = 10**8
-RIDGE = 1e-10
+WORK = 10**8  # operations that a step may spend on a small model beyond that
+RIDGE = 1e-10  # of the diagonal, for features that depend on each other
 ACCURACY = 0.001  # of a step, relative to the violation before it
 
 
@@ -49,9 +49,9 @@ def minimise_l1(
         beta, gap = _bound(design, pieces, beta, g, V, objective)
         if report:
             report(f"step {steps}: objective {objective:.10g}, gap {gap:.2e}, {np.count_nonzero(V)} weights")
-        if gap <= aim * objective or steps >= max_iter:
-            break
         S = _working(V, g, penalty)
+        if gap <= aim * objective or steps >= max_iter or not len(S):
+            break
         v = _model_minimiser(_rows(design, columns, pieces, S, active), g[S], penalty[S], V[S])
         step = np.zeros_like(V)
         step[S] = v - V[S]
@@ -72,14 +72,14 @@ def _bound(design: Design, pieces: Box, beta: Any, g: Any, V: Any, objective: fl
     linear, square = float(pieces.target @ beta), float(np.sum(beta * beta / (4 * pieces.cost)))
     reach = float(np.max(np.abs(g[bounded]) / design.penalty[bounded], initial=0.0))
     s = min(1 / reach if reach > 0 else 1.0, linear / (2 * square) if square > 0 else 1.0)
-    free = 0.0 if bounded.all() else s * abs(float(g[-1] * V[-1]))
+    free = 0.0 if bounded.all() else s * abs(float(g[-1])) * (abs(float(V[-1])) + pieces.scale)
     return s * beta, max(objective - (s * linear - s * s * square), 0.0) + free
 
 
 def _working(V: np.ndarray, g: np.ndarray, penalty: np.ndarray) -> np.ndarray:
     """Weights that are not zero, and the worst of those that should not be."""
     excess = np.where((V != 0) | (penalty == 0), np.inf, np.abs(g) - penalty)
-    most = np.count_nonzero(np.isinf(excess)) + max(FRESH, np.count_nonzero(V))
+    most = int(np.count_nonzero(np.isinf(excess))) + max(FRESH, int(np.count_nonzero(V)))
     candidates = np.flatnonzero(excess > 0)
     if len(candidates) > most:
         candidates = candidates[np.argpartition(-excess[candidates], most)[:most]]
@@ -89,15 +89,15 @@ def _working(V: np.ndarray, g: np.ndarray, penalty: np.ndarray) -> np.ndarray:
 def _rows(design: Design, columns: Any, pieces: Box, S: np.ndarray, active: np.ndarray) -> Any:
     """Y with YᵀY = 2Σ c x xᵀ, the Hessian on the working set: the active samples times √(2c)."""
     root = np.sqrt(2 * pieces.cost[active])[:, None]
-    X = columns[:, S[S < design.d]]
-    ones = [root] * int(S[-1] == design.d)
+    last = int(S[-1] == design.d)
+    X, ones = columns[:, S[: len(S) - last]], [root] * last
     if sparse.issparse(X):
         return sparse.hstack([X.tocsr()[np.flatnonzero(active)].multiply(root), *ones], format="csc")
     return np.concatenate([X[active] * root, *ones], axis=1)
 
 
 def _model_minimiser(Y: Any, g: np.ndarray, penalty: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """The v that minimises ½‖Y(v − start)‖² + gᵀ(v − start) + Σ penalty·|v|, roughly."""
+    """The v that minimises ½‖Y(v − start)‖² + gᵀ(v − start) + Σ penalty·|v|; exactly, if its signs are soon found."""
     from ._coordinates import lasso, lasso_columns
 
     left = np.where(start != 0, np.abs(g + penalty * np.sign(start)), np.maximum(np.abs(g) - penalty, 0.0))
@@ -110,16 +110,32 @@ def _model_minimiser(Y: Any, g: np.ndarray, penalty: np.ndarray, start: np.ndarr
     H = H.toarray() if sparse.issparse(H) else H
     H[np.diag_indices_from(H)] *= 1 + RIDGE
     lasso(H, g.copy(), penalty, v, tol, max(SWEEPS, WORK // len(v) ** 2))
-    # with the signs found, the minimiser is the solution of linear equations
-    T = np.flatnonzero((v != 0) | (penalty == 0))
-    sign = np.where(penalty[T] > 0, np.sign(v[T]), 0.0)
-    exact = np.zeros_like(v)
-    right = (H @ start - g)[T] - penalty[T] * sign
-    try:
-        exact[T] = linalg.cho_solve(linalg.cho_factor(H[np.ix_(T, T)], check_finite=False), right, check_finite=False)
-    except linalg.LinAlgError:  # more weights than samples determine
-        return v
-    return exact if np.all((np.sign(exact[T]) == sign) | (penalty[T] == 0)) else v
+    return _settle(H, H @ start - g, penalty, v)
+
+
+def _settle(H: np.ndarray, linear: np.ndarray, penalty: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Minimise ½vᵀHv − linearᵀv + Σ penalty·|v| exactly over the orthant of v; weights that reach zero stay there.
+
+    Lee, Battle, Raina, Ng, *Efficient sparse coding algorithms* (2007), the step of algorithm 1 (feature-sign search).
+    """
+    T = np.flatnonzero(((v != 0) | (penalty == 0)) & (H.diagonal() > 0))
+    while len(T):
+        sign = np.where(penalty[T] > 0, np.sign(v[T]), 0.0)
+        try:
+            factor = linalg.cho_factor(H[np.ix_(T, T)], check_finite=False)
+        except linalg.LinAlgError:
+            return v
+        aim = linalg.cho_solve(factor, linear[T] - penalty[T] * sign, check_finite=False)
+        across = aim * sign < 0
+        if not across.any():
+            v[T] = aim
+            return v
+        share = np.where(across, v[T] / np.where(across, v[T] - aim, 1.0), np.inf)
+        first = int(share.argmin())
+        v[T] += share[first] * (aim - v[T])
+        v[T[first]] = 0.0
+        T = np.delete(T, first)
+    return v
 
 
 def _backtrack(design: Design, pieces: Box, V: Any, F: Any, step: Any, objective: float, linear: float) -> float:
@@ -131,7 +147,7 @@ def _backtrack(design: Design, pieces: Box, V: Any, F: Any, step: Any, objective
         penalty = float(design.penalty @ np.abs(V + t * step))
         now = penalty + float(pieces.value(pieces.attain(moved), moved).sum())
         promised = t * linear + penalty - before
-        if now <= objective + 0.01 * promised:
+        if now <= objective + 0.01 * promised + 1e-15 * objective:
             return t
         t *= 0.5
     return 0.0

@@ -162,7 +162,12 @@ class _Run:
             state = self.extremes()
             gap = self.gap(*state)
             self.history.append(
-                {"gap": gap, "objective": self.objective(), "working": len(working), "seconds": time.perf_counter() - started}
+                {
+                    "gap": gap,
+                    "objective": self.objective(),
+                    "working": len(working),
+                    "seconds": time.perf_counter() - started,
+                }
             )
             if gap <= self.tol:
                 if self.drift(*state[:2]) <= 0.05 * self.tol:
@@ -191,7 +196,9 @@ class _Run:
             self.rounds += 1
         return self.finish(message)
 
-    def choose(self, working: np.ndarray, born: np.ndarray, gap: float, up: Any, low: Any, top: Any, bottom: Any) -> np.ndarray:
+    def choose(
+        self, working: np.ndarray, born: np.ndarray, gap: float, up: Any, low: Any, top: Any, bottom: Any
+    ) -> np.ndarray:
         """The next working set: most of the last one, and the worst violators outside it."""
         rise, fall = up - bottom[self.group], top[self.group] - low
         outside = np.ones(self.n, dtype=bool)
@@ -206,7 +213,9 @@ class _Run:
             middle = (0.5 * (top + bottom))[self.group[working]]
             b, f = self.beta[working], self.f[working]
             slack = np.where(
-                b <= self.lower[working], middle - f, np.where(b >= self.upper[working], f - middle, -1e9 - born[working])
+                b <= self.lower[working],
+                middle - f,
+                np.where(b >= self.upper[working], f - middle, -1e9 - born[working]),
             )
             leave = np.argpartition(-slack, excess - 1)[:excess]
             working = np.delete(working, leave)
@@ -224,7 +233,10 @@ class _Run:
         from ._smo import CHUNK, gather, gradient, smo, smo_groups, smo_single
 
         cuts = np.searchsorted(working, self.edges)
-        parts = [(np.arange(a, b), working[a:b] - self.edges[s]) for s, (a, b) in enumerate(zip(cuts[:-1], cuts[1:], strict=True))]
+        parts = [
+            (np.arange(a, b), working[a:b] - self.edges[s])
+            for s, (a, b) in enumerate(zip(cuts[:-1], cuts[1:], strict=True))
+        ]
         q = len(working)
         width = -(-q // CHUNK) * CHUNK
         dtype = self.blocks[0][0].K.dtype
@@ -264,7 +276,9 @@ class _Run:
             for t in range(len(self.segments)):
                 g = self.f[self.edges[t] : self.edges[t + 1]]
                 rows, where, by = self.blocks[s][t].K, slots[s, t][moved], change[place][moved]
-                self.workers(lambda a, b, g=g, rows=rows, where=where, by=by: gradient(g, rows, where, by, a, b), len(g), 4096)
+                self.workers(
+                    lambda a, b, g=g, rows=rows, where=where, by=by: gradient(g, rows, where, by, a, b), len(g), 4096
+                )
 
     def objective(self) -> float:
         return float(-0.5 * self.beta @ (self.f + self.problem.linear))
@@ -280,5 +294,14 @@ class _Run:
             # without a free variable any offset between the ends is optimal: the middle
             offsets[g] = self.f[inside].mean() if inside.any() else float(np.mean(ends)) if ends else 0.0
         return BoxSolution(
-            self.beta, self.f, offsets, self.objective(), gap, self.rounds, self.inner, not message, message, self.history
+            self.beta,
+            self.f,
+            offsets,
+            self.objective(),
+            gap,
+            self.rounds,
+            self.inner,
+            not message,
+            message,
+            self.history,
         )
