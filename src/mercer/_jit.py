@@ -17,7 +17,7 @@ FLAGS = {"contract", "nnan", "ninf", "nsz"}  # neither NaN nor infinity occurs i
 
 def njit(function: Callable[..., Any], flags: frozenset[str] = frozenset()) -> Any:
     """Compile without the GIL, with a cache on disk where that can be written."""
-    settings = {"nogil": True, "fastmath": FLAGS | flags, "error_model": "numpy"}
+    settings: dict[str, Any] = {"nogil": True, "fastmath": FLAGS | flags, "error_model": "numpy"}
     try:
         return numba.njit(cache=True, **settings)(function)
     except RuntimeError:  # a read-only install has nowhere to keep the cache

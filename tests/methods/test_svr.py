@@ -28,7 +28,6 @@ EXACT = 1e-8
         ("NuSVR", {"nu": 0.2, "C": 5.0}),
         ("OneClassSVM", {}),
         ("OneClassSVM", {"nu": 0.1}),
-        ("OneClassSVM", {"kernel": "linear", "nu": 0.3}),
     ],
     ids=str,
 )
@@ -41,8 +40,7 @@ def test_equals_scikit_learn(name, settings, weight) -> None:
     values = "decision_function" if name == "OneClassSVM" else "predict"
     assert np.allclose(getattr(ours, values)(X), getattr(theirs, values)(X), rtol=0, atol=2e-5)
     assert np.allclose(ours.intercept_, theirs.intercept_, atol=2e-5)
-    # scikit-learn counts among the samples that have weight; a linear one-class machine has many dual solutions
-    if (weight is None or (weight > 0).all()) and (name, settings.get("kernel")) != ("OneClassSVM", "linear"):
+    if weight is None or (weight > 0).all():  # scikit-learn counts among the samples that have weight
         assert np.array_equal(ours.support_, theirs.support_)
         assert ours.dual_coef_.shape == theirs.dual_coef_.shape
     if name == "OneClassSVM":

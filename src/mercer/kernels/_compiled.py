@@ -25,7 +25,7 @@ def _pass(P: Any, a: Any, b: Any, out: Any) -> None:
             t = v + MAGIC  # adding 1.5·2²³ rounds v to an integer, which sits in the low bits
             r = v - (t - MAGIC)
             e = ONE + r * (E1 + r * (E2 + r * (E3 + r * (E4 + r * (E5 + r * E6)))))
-            target[j] = as_float(as_integer(e) + (as_integer(t) << SHIFT))
+            target[j] = as_float(as_integer(e) + (as_integer(t) << SHIFT))  # type: ignore[call-arg]
 
 
 def gaussian_from_products(P: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:

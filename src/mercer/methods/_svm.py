@@ -64,8 +64,8 @@ class SupportVectorMachine(KernelEstimator):
         for name, (value, default) in given.items():
             if value != default:
                 raise ValueError(
-                    f"{where(self)}: {name} = {value!r} has no meaning for kernel = {str(self.kernel)!r}, which carries "
-                    f"its own parameters; leave {name} at {default!r}."
+                    f"{where(self)}: {name} = {value!r} has no meaning for kernel = {str(self.kernel)!r}, which has "
+                    f"parameters of its own; leave {name} at {default!r}."
                 )
         return from_sklearn(self.kernel, n_features=n_features)
 
@@ -74,8 +74,7 @@ class SupportVectorMachine(KernelEstimator):
         if isinstance(gamma, str):
             variance = 1.0
             if gamma == "scale" and (is_array(X) or is_sparse(X)):
-                A = X if is_sparse(X) else host(X)
-                variance = float(A.multiply(A).mean() - A.mean() ** 2) if is_sparse(X) else float(A.var())
+                variance = float(X.multiply(X).mean() - X.mean() ** 2) if is_sparse(X) else float(host(X).var())
             gamma = 1.0 / (n_features * variance) if variance > 0 else 1.0
         else:
             check_number(self, "gamma", gamma, at_least=0)
@@ -155,8 +154,8 @@ class SupportVectorMachine(KernelEstimator):
         if self.fit_status_:
             worst = max((s for s in solutions if not s.converged), key=lambda s: s.gap)
             warnings.warn(
-                f"{where(self)}: the solver stopped early ({worst.message}) at a gap of {worst.gap:.2g} (tol = {self.tol:g}). "
-                "Scale the data to mean 0 and variance 1, lower C, or raise max_iter.",
+                f"{where(self)}: the solver stopped early ({worst.message}) at a gap of {worst.gap:.2g} "
+                f"(tol = {self.tol:g}). Scale the data to mean 0 and variance 1, lower C, or raise max_iter.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -172,8 +171,7 @@ class SupportVectorMachine(KernelEstimator):
         """The decision function on the support vectors alone, with its offset as free part."""
         domain = self.kernel_.domain
         points = domain.take(domain.centres(X), index)
-        dtype = self.dtype_ if self.dtype_ is not None and isinstance(self.dtype_, np.dtype) else np.float64
-        dtype = dtype if dtype in (np.float32, np.float64) else np.float64
+        dtype = np.float32 if self.dtype_ == np.float32 else np.float64
         a = coefficients.astype(dtype)
         if not self.fit_intercept:
             return Function(self.kernel_, points, a)

@@ -43,7 +43,7 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
         self.classes_, labels = np.unique(np.asarray(y), return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"{where(self)}: the number of classes has to be greater than one; y holds one class, {self.classes_[0]!r}."
+                f"{where(self)}: the number of classes has to be greater than one; y holds {self.classes_[0]!r} only."
             )
         n = self.kernel_.domain.size(X)
         weight = self._check_weight(sample_weight, X)
@@ -53,9 +53,7 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
         members = [np.flatnonzero((labels == c) & (weight > 0)) for c in range(len(self.classes_))]
         if any(len(m) == 0 for m in members):
             c = next(c for c, m in enumerate(members) if len(m) == 0)
-            raise ValueError(
-                f"{where(self)}: class {self.classes_[c]!r} has no sample of positive weight; all samples of it have zero weights."
-            )
+            raise ValueError(f"{where(self)}: class {self.classes_[c]!r} has no sample of positive weight.")
         solutions = self._solve_pairs(X, members, weight)
         self._report(solutions)
         self._collect(X, members, solutions)

@@ -53,6 +53,8 @@ class _OneMachine(SupportVectorMachine):
 
 
 class _Regressor(RegressorMixin, _OneMachine):
+    C: float
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X and targets y; a weight multiplies the sample's C."""
         self._check_parameters()
@@ -67,7 +69,7 @@ class _Regressor(RegressorMixin, _OneMachine):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_number(self, "C", self.C, above=0)  # type: ignore[attr-defined]
+        check_number(self, "C", self.C, above=0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -157,7 +159,8 @@ class SVR(_Regressor):
 class NuSVR(_Regressor):
     r"""Support vector regression in which ν replaces ε.
 
-    .. math:: \min \tfrac12 \|f\|^2 + C \Big( \nu n \varepsilon + \sum_i w_i \big(|y_i - f(x_i) - b| - \varepsilon\big)_+ \Big)
+    .. math:: \min \tfrac12 \|f\|^2
+              + C \Big( \nu n \varepsilon + \sum_i w_i \big(|y_i - f(x_i) - b| - \varepsilon\big)_+ \Big)
 
     Parameters
     ----------

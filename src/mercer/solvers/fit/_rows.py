@@ -74,8 +74,8 @@ class Arena:
 class Block:
     """Rows of the matrix between two segments, at most `capacity` of them; the least recently used make room.
 
-    A block that holds all rows may be shared by threads: each row has its own place for good, and a row that two threads
-    compute at once is written twice with the same values.
+    A block that holds all rows may be shared by threads: each row has its own place for good, and a row that two
+    threads compute at once is written twice with the same values.
     """
 
     def __init__(self, S: Segment, T: Segment, capacity: int, dtype: Any, arena: Arena | None = None):

@@ -8,8 +8,8 @@ set, in array operations; the inner level solves the small dense problem exactly
 precision by default, β and f double; before it stops, f is compared with its value in double precision at the points
 that decide, and computed anew where they differ.
 
-Joachims, *Making large-scale SVM learning practical* (1999); Fan, Chen, Lin (2005) for the pairs; Wen, Shi, Li, He, Chen,
-*ThunderSVM* (2018) for large working sets of which a part is kept.
+Joachims, *Making large-scale SVM learning practical* (1999); Fan, Chen, Lin (2005) for the pairs; Wen, Shi, Li, He,
+Chen, *ThunderSVM* (2018) for large working sets of which a part is kept.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -233,10 +235,7 @@ class _Run:
         from ._smo import CHUNK, gather, gradient, smo, smo_groups, smo_single
 
         cuts = np.searchsorted(working, self.edges)
-        parts = [
-            (np.arange(a, b), working[a:b] - self.edges[s])
-            for s, (a, b) in enumerate(zip(cuts[:-1], cuts[1:], strict=True))
-        ]
+        parts = [(np.arange(a, b), working[a:b] - self.edges[s]) for s, (a, b) in enumerate(pairwise(cuts))]
         q = len(working)
         width = -(-q // CHUNK) * CHUNK
         dtype = self.blocks[0][0].K.dtype
@@ -275,17 +274,15 @@ class _Run:
                 continue
             for t in range(len(self.segments)):
                 g = self.f[self.edges[t] : self.edges[t + 1]]
-                rows, where, by = self.blocks[s][t].K, slots[s, t][moved], change[place][moved]
-                self.workers(
-                    lambda a, b, g=g, rows=rows, where=where, by=by: gradient(g, rows, where, by, a, b), len(g), 4096
-                )
+                update = partial(gradient, g, self.blocks[s][t].K, slots[s, t][moved], change[place][moved])
+                self.workers(update, len(g), 4096)
 
     def objective(self) -> float:
         return float(-0.5 * self.beta @ (self.f + self.problem.linear))
 
     def finish(self, message: str) -> BoxSolution:
-        up, low, top, bottom = state = self.extremes()
-        gap = self.gap(*state)
+        state = self.extremes()
+        gap, (_, _, top, bottom) = self.gap(*state), state
         free = (self.beta > self.lower) & (self.beta < self.upper)
         offsets = np.zeros(self.groups)
         for g in range(self.groups):
