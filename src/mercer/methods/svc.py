@@ -43,7 +43,8 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
         self.classes_, labels = np.unique(np.asarray(y), return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"{where(self)}: the number of classes has to be greater than one; y holds {self.classes_[0]!r} only."
+                f"{where(self)}: the number of classes has to be greater than one; y holds one class, "
+                f"{self.classes_[0]!r}."
             )
         n = self.kernel_.domain.size(X)
         weight = self._check_weight(sample_weight, X)
