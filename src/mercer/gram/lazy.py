@@ -15,13 +15,15 @@ from ._base import Gram, Representation
 class LazyGram(Gram):
     """K evaluated again for each product, in bounded memory, on threads."""
 
-    def __init__(self, kernel: Kernel, X: Any, memory: int, n_jobs: int | None):
+    def __init__(self, kernel: Kernel, X: Any, memory: int | None, n_jobs: int | None):
         super().__init__(kernel, X)
         self.memory, self.n_jobs = memory, n_jobs
 
     def __matmul__(self, V: Any) -> Any:
-        # about six arrays of the size of a tile live in each thread while it is evaluated
-        entries = self.memory // (6 * 8 * _tiles.n_threads(self.n_jobs))
+        # about six arrays of the size of a tile live at once: in each thread of the host, or on the device
+        host = _tiles.on_host(self.X)
+        memory = self.memory or (128 * 2**20 if host else 2 * 2**30)
+        entries = memory // (6 * 8 * (_tiles.n_threads(self.n_jobs) if host else 1))
         return _tiles.product(self.kernel, self.X, None, V, self.n_jobs, entries)
 
 
@@ -30,8 +32,9 @@ class Lazy(Representation):
 
     Parameters
     ----------
-    memory : int
-        Bytes that the tiles under way may take together; more is slightly faster.
+    memory : int, optional
+        Bytes that the tiles under way may take together; None is 128 MiB on the host and 2 GiB on another device, where
+        larger blocks are much faster.
     n_jobs : int, optional
         Threads; None uses all cores.
 
@@ -43,11 +46,12 @@ class Lazy(Representation):
     array([3., 6.])
     """
 
-    def __init__(self, memory: int = 128 * 2**20, n_jobs: int | None = None):
+    def __init__(self, memory: int | None = None, n_jobs: int | None = None):
         self.memory, self.n_jobs = memory, n_jobs
 
     def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> LazyGram:
-        check_number(self, "memory", self.memory, at_least=2**16)
+        if self.memory is not None:
+            check_number(self, "memory", self.memory, at_least=2**16)
         if self.n_jobs is not None:
             check_number(self, "n_jobs", self.n_jobs, integer=True)
             if self.n_jobs == 0:

@@ -4,8 +4,8 @@
 
 The squared losses have γ = 1/2c: P is piecewise quadratic with a continuous gradient, so that Newton's method with an
 exact search along each step ends after finitely many (Mangasarian, *A finite Newton method for classification*, 2002;
-Chapelle, *Training a support vector machine in the primal*, 2007, section 4). Products with the Hessian are enough where
-it is too large to form (Lin, Weng, Keerthi, *Trust region Newton method for logistic regression*, 2008, section 2).
+Chapelle, *Training a support vector machine in the primal*, 2007, section 4). Where the Hessian is too large to form,
+products with it are enough (Lin, Weng, Keerthi, *Trust region Newton method for logistic regression*, 2008, section 2).
 
 The losses with a kink have γ = 0. The method of multipliers adds (h/2cᵢ)(β − β₀)², which makes the problem one of the
 first kind, and moves β₀ to the β found (Rockafellar, *Augmented Lagrangians and applications of the proximal point
@@ -35,8 +35,10 @@ CHUNK = 1 << 21  # numbers in a block of rows while the Hessian is summed
 WIDTH = 10.0  # the first h, in units of the targets; larger costs a round or two, smaller many steps in hard cases
 NARROWING = 0.4  # of h, from round to round
 INNER = 0.01  # of the gap: how far a round is solved
-PATIENCE = 8  # rounds without halving the gap
-FLOOR = 1e-13  # of the objective: double precision resolves no gap below
+PATIENCE = 25  # rounds without halving the gap
+FLOOR = 1e-13  # of the objective: no smaller gap is aimed at
+ROUNDING = 1e-10  # of the objective: a gap that is good enough where rounding allows no better
+NOTHING = 1e-16  # of the objective: a decrease that is none
 BIG = 1e300  # no bound; compiled code knows no infinity
 PASSES = 300  # of coordinate descent before Newton's method takes over
 
@@ -45,8 +47,8 @@ PASSES = 300  # of coordinate descent before Newton's method takes over
 class PrimalSolution:
     """A linear machine, its dual β, and how good they are.
 
-    `gap` is the duality gap: the objective exceeds its minimum by no more. Where the intercept is not penalised, this is
-    among intercepts that exceed the one found by no more than the mean absolute target.
+    `gap` is the duality gap: the objective exceeds its minimum by no more. What rounding leaves of Σβ, where the intercept
+    is not penalised, counts with intercepts that exceed the one found by at most the mean absolute target.
     """
 
     weights: np.ndarray  # w, or a column for each class
@@ -146,6 +148,12 @@ class Box:
         """The samples that vary."""
         return active
 
+    def balance(self, beta: np.ndarray) -> np.ndarray:
+        """β with sum 0, by less of the sign that has more."""
+        plus, minus = float(beta[beta > 0].sum()), -float(beta[beta < 0].sum())
+        least = min(plus, minus)
+        return beta * np.where(beta > 0, least / (plus or 1.0), least / (minus or 1.0))
+
 
 class Simplices:
     """A row of β for each sample, with sum 0, β ≤ c in its own class and ≤ 0 in the others.
@@ -192,6 +200,10 @@ class Simplices:
     def moving(self, active: np.ndarray) -> np.ndarray:
         """The samples that vary."""
         return np.count_nonzero(active, axis=1) > 1
+
+    def balance(self, beta: np.ndarray) -> np.ndarray:
+        """β as it is: its columns have sum 0 but for rounding, and there is no simple way to mend that."""
+        return beta
 
 
 def minimise(
@@ -241,8 +253,8 @@ class _Newton:
         easy = pieces.own and design.n > 4 * design.d
         self.h = 0.0 if easy else WIDTH * (1.0 if pieces.own else pieces.scale)
         self.steps = 0
-        self.F, self.G, self.beta = self.centre, np.zeros_like(self.V), self.centre
-        self.certify(self.beta)
+        self.F, self.G = self.centre, np.zeros_like(self.V)
+        self.certify(self.centre)
 
     def run(self, seed: int) -> PrimalSolution:
         if isinstance(self.equations, _Iterated) and _has_rows(self.design, self.pieces):
@@ -254,7 +266,7 @@ class _Newton:
             best = min(best, self.gap)
             self.centre, self.h = self.beta, NARROWING * self.h
         d, b = self.design.d, self.V[-1] if self.design.intercept else np.zeros(self.V.shape[1:])
-        good = self.gap <= self.aim * self.objective
+        good = self.gap <= max(self.aim, ROUNDING) * self.objective
         return PrimalSolution(self.V[:d], b, self.beta, self.objective, self.gap, self.steps, bool(good))
 
     def refresh(self) -> None:
@@ -265,6 +277,10 @@ class _Newton:
 
     def certify(self, beta: np.ndarray) -> None:
         """Objective and gap at V and β."""
+        if self.design.intercept and self.design.penalty[-1] == 0:
+            beta = self.pieces.balance(beta)
+            self.G = self.design.penalised(self.V) - self.design.moment(beta)
+        self.beta = beta
         losses = self.pieces.value(self.pieces.attain(self.F), self.F)
         self.objective = 0.5 * float(np.vdot(self.V, self.design.penalised(self.V))) + float(losses.sum())
         left = float(np.sum(losses - self.pieces.value(beta, self.F)))
@@ -297,7 +313,7 @@ class _Newton:
             self.G = design.penalised(self.V) - design.moment(beta)
             self.certify(beta)
             tol *= 0.1
-        self.beta = self.centre = beta
+        self.centre = beta
         self.h *= float(np.clip(np.sqrt(self.gap / self.objective), 1e-3, 1.0))
 
     def solve_round(self) -> None:
@@ -314,7 +330,7 @@ class _Newton:
         design, pieces, h = self.design, self.pieces, self.h + self.pieces.own
         S = self.equations(self.G, self.active, h, accuracy)
         start = float(np.vdot(self.G, S))
-        if not start < 0:
+        if not start < -NOTHING * self.objective:
             return False
         D = design.values(S)
         PS = design.penalised(S)

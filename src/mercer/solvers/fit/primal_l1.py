@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-from .primal import FLOOR, Box, Design, PrimalSolution
+from .primal import FLOOR, NOTHING, ROUNDING, Box, Design, PrimalSolution
 
 __all__ = ["minimise_l1"]
 
@@ -56,14 +56,15 @@ def minimise_l1(
         step = np.zeros_like(V)
         step[S] = v - V[S]
         t = _backtrack(design, pieces, V, F, step, objective, float(g @ step))
-        if t == 0:
+        promised = float(g @ step) + float(penalty @ (np.abs(V + step) - np.abs(V)))
+        if t == 0 or promised > -NOTHING * objective:
             break
         V = V + t * step
         V[S] = v if t == 1 else V[S]  # so that zeros are exact
         F = design.values(V)
         steps += 1
     b = V[-1] if design.intercept else np.zeros(())
-    return PrimalSolution(V[: design.d], b, beta, objective, gap, steps, bool(gap <= aim * objective))
+    return PrimalSolution(V[: design.d], b, beta, objective, gap, steps, bool(gap <= max(aim, ROUNDING) * objective))
 
 
 def _bound(design: Design, pieces: Box, beta: Any, g: Any, V: Any, objective: float) -> tuple[np.ndarray, float]:
