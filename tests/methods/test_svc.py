@@ -1,5 +1,8 @@
 """SVC and NuSVC against LIBSVM: scikit-learn's, e1071's and kernlab's numbers, and the optimality conditions."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -295,3 +298,45 @@ def test_infeasible_nu_and_missing_classes() -> None:
         SVC().fit(X, np.zeros(len(X)))
     with pytest.raises(ValueError, match="no sample of positive weight"):
         SVC().fit(X, y, (y != 1).astype(float))
+
+
+def test_hard_margin() -> None:
+    two = y < 2
+    hard, soft = SVC(kernel="linear", C=np.inf, tol=EXACT), SVC(kernel="linear", C=1e5, tol=EXACT)
+    hard.fit(X[two], y[two])
+    soft.fit(X[two], y[two])
+    sign = 2.0 * y[two] - 1
+    assert (sign * hard.decision_function(X[two])).min() == pytest.approx(1.0, abs=1e-6)
+    assert hard.function_.norm() == pytest.approx(soft.function_.norm(), rel=1e-6)
+    with pytest.raises(ValueError, match="classes 1 and 2 are not separable"):
+        SVC(kernel="linear", C=np.inf).fit(NOISY, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_time_budget_ends_with_a_usable_machine() -> None:
+    A, b = make_classification(4000, 10, n_informative=8, n_redundant=0, flip_y=0.2, random_state=2)
+    model = SVC(C=1e3, gamma=0.1, time_budget=0.05).fit(A, b)
+    assert model.fit_status_ == 1 and "time budget" in model.solutions_[0].message
+    assert model.predict(A).shape == (4000,)
+    with pytest.warns(Warning, match="time budget of 0.05 s is spent"):
+        SVC(C=1e3, gamma=0.1, time_budget=0.05).fit(A, b)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_interrupt_ends_with_a_usable_machine(classes) -> None:
+    code = f"""
+import os, signal, threading, warnings
+import numpy as np
+from sklearn.datasets import make_classification
+from mercer import SVC
+A, b = make_classification(6000, 10, n_informative=8, n_redundant=0, n_classes={classes}, flip_y=0.3, random_state=2)
+SVC().fit(A[:50], b[:50])  # compiles, so that the signal comes in the middle of the work
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    model = SVC(C=1e6, gamma=0.1).fit(A, b)
+assert any("interrupted" in str(w.message) for w in caught), [str(w.message) for w in caught]
+print(model.predict(A[:5]).shape, model.fit_status_)
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert result.stdout.split() == ["(5,)", "1"], result.stderr

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from .. import _tiles
 from .._array import host, is_array, is_sparse
 from .._errors import check_choice, check_number, where
+from .._progress import Deadline, run
 from ..basis import Polynomials
 from ..domains import Rows
 from ..gram import as_representation
@@ -41,6 +42,7 @@ class SupportVectorMachine(KernelEstimator):
     cache_size: float
     max_iter: int
     n_jobs: int | None
+    time_budget: float | None
     fit_intercept: bool
 
     # ---- the kernel, with scikit-learn's meaning of gamma
@@ -117,17 +119,21 @@ class SupportVectorMachine(KernelEstimator):
     def _threads(self) -> Any:
         """A pool with one BLAS thread in each of its threads."""
         count = _tiles.n_threads(self.n_jobs)
-        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(count) as pool:
+        # one thread more than works at a time: it waits while those that it gave work to compute
+        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(count + 1) as pool:
             yield Workers(pool, count)
 
-    def _minimise(self, X: Any, index: np.ndarray, problem: BoxProblem, copies: int = 1) -> BoxSolution:
+    def _minimise(
+        self, X: Any, index: np.ndarray, problem: BoxProblem, deadline: Deadline, copies: int = 1
+    ) -> BoxSolution:
         """One problem on some samples (each `copies` times), threads inside; in double precision if single fails."""
         with self._threads() as workers:
             for dtype in (np.float32, np.float64) if self.tol >= SINGLE else (np.float64,):
                 segment = self._segment(X, dtype).take(index)
                 block = Block(segment, segment, self._capacity(segment.n, dtype), dtype)
                 grid = [[block] * copies for _ in range(copies)]
-                solution = minimise([segment] * copies, grid, problem, self.tol, workers, self.max_iter)
+                call = partial(minimise, [segment] * copies, grid, problem, self.tol, workers, self.max_iter, deadline)
+                solution = run(call, workers.pool, deadline)
                 if solution.message != COARSE:
                     break
                 problem = replace(problem, start=solution.beta)
@@ -164,6 +170,8 @@ class SupportVectorMachine(KernelEstimator):
         check_number(self, "tol", self.tol, above=0)
         check_number(self, "cache_size", self.cache_size, above=0)
         check_number(self, "max_iter", self.max_iter, at_least=-1, integer=True)
+        if self.time_budget is not None:
+            check_number(self, "time_budget", self.time_budget, above=0)
 
     # ---- from coefficients to functions
 
@@ -184,14 +192,3 @@ def _cast(X: Any, dtype: Any) -> Any:
     if isinstance(X, np.ndarray) and X.dtype.kind == "f":
         return X.astype(dtype, copy=False)
     return X.astype(dtype) if is_sparse(X) else X
-
-
-def run_pairs(pairs: list[Any], work: Callable[[Any], BoxSolution], workers: Workers) -> list[BoxSolution]:
-    """Independent problems on the threads of a pool, the first exception ending them all."""
-    assert workers.pool is not None
-    futures = [workers.pool.submit(work, pair) for pair in pairs]
-    try:
-        return [future.result() for future in futures]
-    except BaseException:
-        workers.pool.shutdown(wait=True, cancel_futures=True)
-        raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from threading import local
 from typing import Any, Self
@@ -11,11 +12,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 
-from .._array import is_sparse
+from .._array import host, is_sparse
 from .._errors import check_choice, check_number, where
+from .._progress import Deadline
 from ..solvers.fit._rows import Arena, Block, Segment, Workers
 from ..solvers.fit.working_set import COARSE, BoxProblem, BoxSolution, minimise
-from ._svm import SINGLE, SupportVectorMachine, run_pairs
+from ._svm import SINGLE, SupportVectorMachine
+
+HARD = (1e2, 1e4, 1e6)  # boxes, in units of 1/k(x, x), in which a hard margin is looked for
 
 
 class _Classifier(ClassifierMixin, SupportVectorMachine):
@@ -65,9 +69,13 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
             y = np.concatenate([np.ones(len(members[a])), -np.ones(len(members[b]))])
             return self._pair_problem(y, weight[np.concatenate([members[a], members[b]])])
 
+        def alone(a: int, b: int) -> BoxSolution:
+            return self._minimise(X, np.concatenate([members[a], members[b]]), problem(a, b), deadline)
+
+        deadline = Deadline(self.time_budget)
         pairs = list(combinations(range(len(members)), 2))
         if len(pairs) == 1 or self.tol < SINGLE:
-            return [self._minimise(X, np.concatenate([members[a], members[b]]), problem(a, b)) for a, b in pairs]
+            return [alone(a, b) for a, b in pairs]
         whole = self._segment(X, np.float32)
         segments = [whole.take(m) for m in members]
         with self._threads() as workers:
@@ -88,13 +96,11 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
                     [own[a] if shared else rows("aa", S, S), rows("ab", S, T)],
                     [rows("ba", T, S), own[b] if shared else rows("bb", T, T)],
                 ]
-                return minimise([S, T], grid, problem(a, b), self.tol, Workers(), self.max_iter)
+                return minimise([S, T], grid, problem(a, b), self.tol, Workers(), self.max_iter, deadline)
 
-            solutions = run_pairs(pairs, work, workers)
-        return [
-            self._minimise(X, np.concatenate([members[a], members[b]]), problem(a, b)) if s.message == COARSE else s
-            for (a, b), s in zip(pairs, solutions, strict=True)
-        ]
+            with ThreadPoolExecutor(workers.parts) as pool:
+                solutions = deadline.wait([pool.submit(work, pair) for pair in pairs])
+        return [alone(*pair) if s.message == COARSE else s for pair, s in zip(pairs, solutions, strict=True)]
 
     def _collect(self, X: Any, members: list[np.ndarray], solutions: list[BoxSolution]) -> None:
         """scikit-learn's attributes: support vectors class by class, coefficients by the other class."""
@@ -175,8 +181,9 @@ class SVC(_Classifier):
 
     Parameters
     ----------
-    C : float > 0
-        Weight of the errors; larger fits the training data more closely.
+    C : float > 0, or inf
+        Weight of the errors; larger fits the training data more closely. Infinity asks for a hard margin, and raises
+        where the classes are not separable.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, Kernel, expression or callable
         A callable maps two matrices to the matrix of kernel values, as in scikit-learn.
     degree, gamma, coef0
@@ -205,6 +212,8 @@ class SVC(_Classifier):
         "auto" takes rows of the exact matrix; ``Nystrom(…)`` and the like approximate it.
     n_jobs : int, optional
         Threads; None uses all cores.
+    time_budget : float, optional
+        Seconds after which the best machine so far is returned, with a warning. Ctrl-C does the same at once.
 
     Attributes
     ----------
@@ -253,6 +262,7 @@ class SVC(_Classifier):
         fit_intercept: bool = True,
         gram: Any = "auto",
         n_jobs: int | None = None,
+        time_budget: float | None = None,
     ):
         self.C = C
         self.kernel = kernel
@@ -271,13 +281,33 @@ class SVC(_Classifier):
         self.fit_intercept = fit_intercept
         self.gram = gram
         self.n_jobs = n_jobs
+        self.time_budget = time_budget
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_number(self, "C", self.C, above=0)
+        if np.inf != self.C:
+            check_number(self, "C", self.C, above=0)
+
+    def _solve_pairs(self, X: Any, members: list[np.ndarray], weight: np.ndarray) -> list[BoxSolution]:
+        self._box = self.C
+        if np.inf != self.C:
+            return super()._solve_pairs(X, members, weight)
+        # a box that no variable reaches changes nothing; of separable classes with margin γ, Σ|β| = 4/γ²
+        scale = 1.0 / float(np.mean(np.abs(host(self.kernel_.evaluate_diag(X))))) if len(members) else 1.0
+        for factor in HARD:
+            self._box = factor * scale
+            solutions = super()._solve_pairs(X, members, np.ones_like(weight))
+            if all(np.abs(s.beta).max() < 0.999 * self._box for s in solutions):
+                return solutions
+        pairs = combinations(self.classes_.tolist(), 2)
+        touching = [p for p, s in zip(pairs, solutions, strict=True) if np.abs(s.beta).max() >= 0.999 * self._box]
+        raise ValueError(
+            f"{where(self)}: C = inf asks for a hard margin, but classes {touching[0][0]!r} and {touching[0][1]!r} are "
+            f"not separable by this kernel with a margin above {2 / np.sqrt(self._box):.1g}; give a finite C."
+        )
 
     def _pair_problem(self, y: np.ndarray, weight: np.ndarray) -> BoxProblem:
-        bound = self.C * weight
+        bound = self._box * weight
         group = np.zeros(len(y), dtype=np.int64) if self.fit_intercept else None
         return BoxProblem(y, np.where(y > 0, 0.0, -bound), np.where(y > 0, bound, 0.0), group)
 
@@ -297,7 +327,7 @@ class NuSVC(_Classifier):
     nu : float in (0, 1]
         At most this fraction of the samples are margin errors, and at least this fraction support vectors.
     kernel, degree, gamma, coef0, shrinking, tol, cache_size, class_weight, verbose, max_iter, decision_function_shape,
-    break_ties, random_state, gram, n_jobs
+    break_ties, random_state, gram, n_jobs, time_budget
         As in `SVC`.
 
     Attributes
@@ -337,6 +367,7 @@ class NuSVC(_Classifier):
         random_state: Any = None,
         gram: Any = "auto",
         n_jobs: int | None = None,
+        time_budget: float | None = None,
     ):
         self.nu = nu
         self.kernel = kernel
@@ -354,6 +385,7 @@ class NuSVC(_Classifier):
         self.random_state = random_state
         self.gram = gram
         self.n_jobs = n_jobs
+        self.time_budget = time_budget
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

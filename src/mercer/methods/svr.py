@@ -10,6 +10,7 @@ from sklearn.base import OutlierMixin, RegressorMixin
 
 from .._array import is_sparse
 from .._errors import check_number
+from .._progress import Deadline
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ._svm import SupportVectorMachine
 from .svc import filled
@@ -25,7 +26,7 @@ class _OneMachine(SupportVectorMachine):
         weight = np.ones(n) if weight is None else weight.astype(np.float64)
         kept = np.flatnonzero(weight > 0)
         problem, copies = self._problem(None if y is None else y[kept].astype(np.float64), weight[kept])
-        solution = self._minimise(X, kept, problem, copies)
+        solution = self._minimise(X, kept, problem, Deadline(self.time_budget), copies)
         self._report([solution])
         beta = solution.beta.reshape(copies, -1).sum(axis=0)
         moving = np.flatnonzero(beta)
@@ -84,7 +85,8 @@ class SVR(_Regressor):
 
     Parameters
     ----------
-    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, fit_intercept, gram, n_jobs
+    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, fit_intercept, gram, n_jobs,
+    time_budget
         As in `SVC`.
     C : float > 0
         Weight of the errors; larger fits the training data more closely.
@@ -127,6 +129,7 @@ class SVR(_Regressor):
         fit_intercept: bool = True,
         gram: Any = "auto",
         n_jobs: int | None = None,
+        time_budget: float | None = None,
     ):
         self.kernel = kernel
         self.degree = degree
@@ -142,6 +145,7 @@ class SVR(_Regressor):
         self.fit_intercept = fit_intercept
         self.gram = gram
         self.n_jobs = n_jobs
+        self.time_budget = time_budget
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -167,7 +171,7 @@ class NuSVR(_Regressor):
     nu : float in (0, 1]
         At most this fraction of the samples lie outside the tube, and at least this fraction are support vectors.
     C : float > 0
-    kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, gram, n_jobs
+    kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, gram, n_jobs, time_budget
         As in `SVC`.
 
     Attributes
@@ -207,6 +211,7 @@ class NuSVR(_Regressor):
         max_iter: int = -1,
         gram: Any = "auto",
         n_jobs: int | None = None,
+        time_budget: float | None = None,
     ):
         self.nu = nu
         self.C = C
@@ -221,6 +226,7 @@ class NuSVR(_Regressor):
         self.max_iter = max_iter
         self.gram = gram
         self.n_jobs = n_jobs
+        self.time_budget = time_budget
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -251,7 +257,7 @@ class OneClassSVM(OutlierMixin, _OneMachine):
 
     Parameters
     ----------
-    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, gram, n_jobs
+    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, gram, n_jobs, time_budget
         As in `SVC`.
     nu : float in (0, 1]
         At most this fraction of the samples are outliers, and at least this fraction support vectors.
@@ -292,6 +298,7 @@ class OneClassSVM(OutlierMixin, _OneMachine):
         max_iter: int = -1,
         gram: Any = "auto",
         n_jobs: int | None = None,
+        time_budget: float | None = None,
     ):
         self.kernel = kernel
         self.degree = degree
@@ -305,6 +312,7 @@ class OneClassSVM(OutlierMixin, _OneMachine):
         self.max_iter = max_iter
         self.gram = gram
         self.n_jobs = n_jobs
+        self.time_budget = time_budget
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to samples X; y is ignored."""

@@ -72,12 +72,12 @@ def minimise(
     tol: float = 1e-3,
     workers: Workers | None = None,
     max_iter: int = -1,
-    monitor: Callable[[dict[str, Any]], bool] | None = None,
+    monitor: Callable[[dict[str, Any]], str | None] | None = None,
 ) -> BoxSolution:
     """Solve; `blocks[s][t]` holds the rows of segment s over the columns of segment t.
 
-    `monitor` is called every round with the state (gap, objective, beta) and ends the run by returning True; so does
-    ``max_iter`` inner steps (−1: no limit).
+    `monitor` is called every round with the state (gap, round, beta) and ends the run by returning a reason; so do
+    ``max_iter`` inner steps (−1: no limit). β is then the best so far: the objective falls with every step.
     """
     return _Run(segments, blocks, problem, tol, workers or Workers(), max_iter, monitor).solve()
 
@@ -183,8 +183,9 @@ class _Run:
             if self.idle >= 3:  # in the rows' precision there is no gap where in double precision there is one
                 message = COARSE
                 break
-            if self.monitor is not None and self.monitor({"gap": gap, "round": self.rounds, "beta": self.beta}):
-                message = "stopped on request"
+            request = self.monitor({"gap": gap, "round": self.rounds, "beta": self.beta}) if self.monitor else None
+            if request:
+                message = request
                 break
             if 0 <= self.most <= self.inner:
                 message = f"max_iter = {self.most} steps were taken"
