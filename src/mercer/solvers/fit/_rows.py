@@ -74,8 +74,9 @@ class Arena:
 class Block:
     """Rows of the matrix between two segments, at most `capacity` of them; the least recently used make room.
 
-    A block that holds all rows may be shared by threads: each row has its own place for good, and a row that two
-    threads compute at once is written twice with the same values.
+    A block that has room for all rows may be shared by threads: each row has its own place for good, and a row that two
+    threads compute at once is written twice with the same values. Places are given out in turn, so that memory is
+    touched only as far as it is used.
     """
 
     def __init__(self, S: Segment, T: Segment, capacity: int, dtype: Any, arena: Arena | None = None):
@@ -98,13 +99,20 @@ class Block:
         slot = self.slot[rows]
         missing = np.unique(rows[slot < 0])
         if len(missing):
-            places = missing if self.whole else self._make_room(missing, slot[slot >= 0], clock)
+            places = self._place(missing) if self.whole else self._make_room(missing, slot[slot >= 0], clock)
             self._compute(missing, places, workers)
             self.slot[missing] = places
             slot = self.slot[rows]
         if not self.whole:
             self.stamp[slot] = clock
         return slot
+
+    def _place(self, missing: np.ndarray) -> np.ndarray:
+        with self.lock:
+            first = missing[self.owner[missing] < 0]  # of a whole block, `owner` is the place that a row was given
+            self.owner[first] = np.arange(self.used, self.used + len(first))
+            self.used += len(first)
+        return self.owner[missing]
 
     def _make_room(self, missing: np.ndarray, in_use: np.ndarray, clock: int) -> np.ndarray:
         self.stamp[in_use] = clock

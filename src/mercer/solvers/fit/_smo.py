@@ -174,6 +174,16 @@ def gradient(f: Any, rows: Any, slots: Any, change: Any, start: int, stop: int) 
 
 
 @njit
+def mirror(Q: Any, rows: Any, width: int) -> None:
+    """Q[c, rows] = Q[rows, c] for the leading `width` columns, by blocks of rows: the block is symmetric."""
+    for start in range(0, len(rows), 16):
+        stop = min(len(rows), start + 16)
+        for c in range(width):
+            for r in range(start, stop):
+                Q[c, rows[r]] = Q[rows[r], c]
+
+
+@njit
 def gather(Q: Any, rows: Any, slots: Any, to: Any, columns: Any, at: Any) -> None:
     """Q[to[k], at[l]] = rows[slots[k], columns[l]]."""
     for k in range(len(slots)):

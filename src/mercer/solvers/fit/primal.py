@@ -35,6 +35,7 @@ CHUNK = 1 << 21  # numbers in a block of rows while the Hessian is summed
 WIDTH = 10.0  # the first h, in units of the targets; larger costs a round or two, smaller many steps in hard cases
 NARROWING = 0.4  # of h, from round to round
 INNER = 0.01  # of the gap: how far a round is solved
+ROUND = 200  # steps in a round, at most
 PATIENCE = 25  # rounds without halving the gap
 FLOOR = 1e-13  # of the objective: no smaller gap is aimed at
 ROUNDING = 1e-10  # of the objective: a gap that is good enough where rounding allows no better
@@ -47,8 +48,8 @@ PASSES = 300  # of coordinate descent before Newton's method takes over
 class PrimalSolution:
     """A linear machine, its dual β, and how good they are.
 
-    `gap` is the duality gap: the objective exceeds its minimum by no more. What rounding leaves of Σβ, where the intercept
-    is not penalised, counts with intercepts that exceed the one found by at most the mean absolute target.
+    `gap` is the duality gap: the objective exceeds its minimum by no more. Where the intercept is not penalised, what
+    rounding leaves of Σβ counts for intercepts that exceed the one found by at most the mean absolute target.
     """
 
     weights: np.ndarray  # w, or a column for each class
@@ -259,15 +260,19 @@ class _Newton:
     def run(self, seed: int) -> PrimalSolution:
         if isinstance(self.equations, _Iterated) and _has_rows(self.design, self.pieces):
             self.descend(seed)
-        best, waited = np.inf, 0
+        best, waited = (self.V, self.beta, self.objective, self.gap), 0
         while self.gap > self.aim * self.objective and self.steps < self.most and waited < PATIENCE:
-            self.solve_round()
-            waited = waited + 1 if self.gap > 0.5 * best else 0
-            best = min(best, self.gap)
-            self.centre, self.h = self.beta, NARROWING * self.h
-        d, b = self.design.d, self.V[-1] if self.design.intercept else np.zeros(self.V.shape[1:])
-        good = self.gap <= max(self.aim, ROUNDING) * self.objective
-        return PrimalSolution(self.V[:d], b, self.beta, self.objective, self.gap, self.steps, bool(good))
+            solved = self.solve_round()
+            waited = waited + 1 if self.gap > 0.5 * best[-1] else 0
+            if self.gap < best[-1]:
+                best = (self.V, self.beta, self.objective, self.gap)
+            # rounding hurts most where h is small, and the rounds end for any h
+            self.h *= NARROWING if solved else 1 / NARROWING
+            self.V, self.centre = (self.V, self.beta) if solved else best[:2]
+        V, beta, objective, gap = best
+        b = V[-1] if self.design.intercept else np.zeros(V.shape[1:])
+        good = gap <= max(self.aim, ROUNDING) * objective
+        return PrimalSolution(V[: self.design.d], b, beta, objective, gap, self.steps, bool(good))
 
     def refresh(self) -> None:
         """f, β and G at V."""
@@ -316,19 +321,24 @@ class _Newton:
         self.centre = beta
         self.h *= float(np.clip(np.sqrt(self.gap / self.objective), 1e-3, 1.0))
 
-    def solve_round(self) -> None:
-        """Newton's method with the present centre, until G adds little to the gap."""
+    def solve_round(self) -> bool:
+        """Newton's method with the present centre, until G adds little to the gap; whether it came so far."""
         self.refresh()
-        goal = INNER * max(self.gap, self.aim * self.objective) if self.h else INNER * self.aim * self.objective
-        while (left := self.design.remainder(self.G, self.V, self.pieces.scale)) > goal and self.steps < self.most:
-            if not self.step(float(np.clip(0.3 * np.sqrt(goal / left), 1e-4, 0.1))):
+        goal = INNER * (self.gap if self.h else self.aim * self.objective)
+        for _ in range(min(ROUND, self.most - self.steps)):
+            left = self.design.remainder(self.G, self.V, self.pieces.scale)
+            if left <= goal or not self.step(float(np.clip(0.3 * np.sqrt(goal / left), 1e-4, 0.1))):
                 break
         self.certify(self.beta)
+        return self.design.remainder(self.G, self.V, self.pieces.scale) <= goal
 
     def step(self, accuracy: float) -> bool:
         """One step; False where rounding leaves no descent."""
         design, pieces, h = self.design, self.pieces, self.h + self.pieces.own
-        S = self.equations(self.G, self.active, h, accuracy)
+        try:
+            S = self.equations(self.G, self.active, h, accuracy)
+        except linalg.LinAlgError:
+            return False
         start = float(np.vdot(self.G, S))
         if not start < -NOTHING * self.objective:
             return False

@@ -110,6 +110,8 @@ class _Run:
         self.largest = min(LARGEST, self.n, *(b.capacity for row in blocks for b in row if not b.whole))
         self.size = min(self.largest, SMALLEST)
         self.inner = self.rounds = self.idle = 0
+        self.Q: Any = None  # the matrix of the working set, kept from round to round
+        self.seats = np.empty(0, dtype=np.int64)  # which variable has which row of Q; −1 is a hole
         self.history: list[dict[str, float]] = []
 
     # ---- how far from the optimum
@@ -231,31 +233,45 @@ class _Run:
             candidates = candidates[np.argpartition(-violation[candidates], most)[:most]] if most else candidates[:0]
         return candidates
 
+    def seat(self, working: np.ndarray) -> np.ndarray:
+        """Which variables are new; those that stay keep their row and column of Q, and the others fill the holes."""
+        seated = self.seats[self.seats >= 0]
+        self.seats[np.isin(self.seats, np.setdiff1d(seated, working, assume_unique=True))] = -1
+        new = np.setdiff1d(working, seated, assume_unique=True)
+        self.seats[np.flatnonzero(self.seats < 0)[: len(new)]] = new
+        return new
+
     def step(self, working: np.ndarray, gap: float) -> None:
         """Solve the inner problem on the working set and move f along."""
-        from ._smo import CHUNK, gather, gradient, smo, smo_groups, smo_single
+        from ._smo import CHUNK, gather, gradient, mirror, smo, smo_groups, smo_single
 
+        if self.Q is None:
+            width = -(-self.largest // CHUNK) * CHUNK
+            self.Q, self.seats = np.zeros((width, width), self.blocks[0][0].K.dtype), np.full(width, -1)
+        Q, dtype = self.Q, self.Q.dtype
+        new = self.seat(working)
+        at = np.flatnonzero(self.seats >= 0)
+        at = at[np.argsort(self.seats[at])]  # the seats of `working`, which is sorted
+        width = -(-(int(at.max()) + 1) // CHUNK) * CHUNK
+        fresh = np.isin(working, new, assume_unique=True)
         cuts = np.searchsorted(working, self.edges)
-        parts = [(np.arange(a, b), working[a:b] - self.edges[s]) for s, (a, b) in enumerate(pairwise(cuts))]
-        q = len(working)
-        width = -(-q // CHUNK) * CHUNK
-        dtype = self.blocks[0][0].K.dtype
-        Q = np.zeros((q if q == width else width, width), dtype)
+        parts = [(slice(a, b), working[a:b] - self.edges[s]) for s, (a, b) in enumerate(pairwise(cuts))]
         slots = {}
-        for s, (place, rows) in enumerate(parts):
+        for s, (mine, rows) in enumerate(parts):
+            enter = fresh[mine]
             for t, (other, columns) in enumerate(parts):
                 block = self.blocks[s][t]
                 slots[s, t] = block.require(rows, self.rounds, self.workers)
-                gather(Q, block.K, slots[s, t], place, columns, other)
+                gather(Q, block.K, slots[s, t][enter], at[mine][enter], columns, at[other])
+        mirror(Q, at[fresh], width)
 
         def padded(values: np.ndarray, dtype: Any = np.float64) -> np.ndarray:
-            out = np.zeros(width, dtype)
-            out[:q] = values[working]
+            out = np.zeros(width, dtype)  # a hole has lower = upper = 0 and cannot move
+            out[at] = values[working]
             return out
 
         f, beta, lower, upper = (padded(v) for v in (self.f, self.beta, self.lower, self.upper))
         diagonal = padded(self.diagonal, dtype)
-        diagonal[q:] = 1
         inner_tol = max(0.5 * self.tol, INNER * gap)
         most = 200 * width if self.most < 0 else min(200 * width, self.most - self.inner)
         if self.groups == 0:
@@ -267,15 +283,15 @@ class _Run:
             count = smo_groups(Q, f, beta, lower, upper, diagonal, group, self.groups, inner_tol, most)
         self.inner += int(count)
         self.idle = 0 if count else self.idle + 1
-        change = beta[:q] - self.beta[working]
-        self.beta[working] = beta[:q]
-        for s, (place, _) in enumerate(parts):
-            moved = np.flatnonzero(change[place])
+        change = beta[at] - self.beta[working]
+        self.beta[working] = beta[at]
+        for s, (mine, _) in enumerate(parts):
+            moved = np.flatnonzero(change[mine])
             if not len(moved):
                 continue
             for t in range(len(self.segments)):
                 g = self.f[self.edges[t] : self.edges[t + 1]]
-                update = partial(gradient, g, self.blocks[s][t].K, slots[s, t][moved], change[place][moved])
+                update = partial(gradient, g, self.blocks[s][t].K, slots[s, t][moved], change[mine][moved])
                 self.workers(update, len(g), 4096)
 
     def objective(self) -> float:

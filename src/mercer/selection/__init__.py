@@ -1,0 +1,5 @@
+"""Choosing parameters by cross-validation that shares its work."""
+
+from .search import KernelSearchCV
+
+__all__ = ["KernelSearchCV"]
