@@ -235,6 +235,12 @@ def test_low_rank_equals_exact_at_full_rank() -> None:
     exact = SVC(kernel=Gaussian(1.0), tol=EXACT).fit(NOISY, y)
     model = SVC(kernel=Gaussian(1.0), tol=EXACT, gram=Nystrom(rank=150)).fit(NOISY, y)
     assert np.allclose(model.decision_function(X), exact.decision_function(X), atol=1e-4)
+    # of lower rank it is the machine of the approximate matrix
+    gram = Nystrom(rank=10).build(Gaussian(1.0), NOISY, 3)
+    rough = SVC(kernel=Gaussian(1.0), tol=EXACT, gram=Nystrom(landmarks=gram.pivots)).fit(NOISY, y)
+    matrix = SVC(kernel="precomputed", tol=EXACT).fit(gram.dense(), y)
+    assert len(rough.function_) == 10
+    assert np.allclose(rough.decision_function(NOISY), matrix.decision_function(gram.dense()), atol=1e-4)
 
 
 def test_the_function_has_the_margin() -> None:

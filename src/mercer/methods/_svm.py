@@ -20,7 +20,7 @@ from .._errors import check_choice, check_number, where
 from .._progress import Deadline, run
 from ..basis import Polynomials
 from ..domains import Rows
-from ..gram import as_representation
+from ..gram import Gram
 from ..kernels import Callable as CallableKernel
 from ..kernels import Kernel
 from ..kernels.expression import from_sklearn
@@ -44,6 +44,7 @@ class SupportVectorMachine(KernelEstimator):
     n_jobs: int | None
     time_budget: float | None
     fit_intercept: bool
+    _gram: Gram | None
 
     # ---- the kernel, with scikit-learn's meaning of gamma
 
@@ -83,23 +84,29 @@ class SupportVectorMachine(KernelEstimator):
         self._gamma = gamma
         return self._kernel_with(gamma, n_features).resolve(X)
 
-    def _require_definite(self, X: Any) -> None:
-        """Warn of indefinite kernels as the drop-in rule says; conditionally definite ones need the offset."""
+    def _prepare(self, X: Any) -> None:
+        """Check the kernel, and build the representation if one is asked for.
+
+        Indefinite kernels are warned of, as the drop-in rule says; conditionally definite ones need the offset.
+        """
+        if is_array(X) and not isinstance(X, np.ndarray):
+            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
         if claim.is_cpd and claim.order > int(self.fit_intercept):
             remedy = "set fit_intercept=True" if claim.order == 1 else "use KernelMachine with free polynomials"
             raise ValueError(f"{where(self)}: the kernel {self.kernel_} is {claim}; {remedy}.")
         if claim.kind == "INDEFINITE":
             self._warn_indefinite(f"{claim}, so that a stationary point is found, which need not be the best")
+        automatic = isinstance(self.gram, str) and self.gram == "auto"
+        self._gram = None if automatic else self._build(X)
 
     # ---- from data to rows
 
     def _segment(self, X: Any, dtype: Any) -> Segment:
         """All samples, ready to give rows in the given precision, and exact values in double."""
         kernel, domain = self.kernel_, self.kernel_.domain
-        if not (isinstance(self.gram, str) and self.gram == "auto"):
-            gram = as_representation(self.gram).build(kernel, X, np.random.default_rng(0))
-            return Segment(*gram.points(), host(gram.diagonal()).astype(np.float64), gram.block)
+        if self._gram is not None:
+            return Segment(*self._gram.points(), host(self._gram.diagonal()).astype(np.float64), self._gram.block)
         centres = domain.centres(X)
 
         def exact(rows: np.ndarray, columns: np.ndarray) -> Any:
@@ -178,13 +185,18 @@ class SupportVectorMachine(KernelEstimator):
     def _machine(self, X: Any, index: np.ndarray, coefficients: np.ndarray, intercept: Any) -> Function:
         """The decision function on the support vectors alone, with its offset as free part."""
         domain = self.kernel_.domain
-        points = domain.take(domain.centres(X), index)
-        dtype = np.float32 if self.dtype_ == np.float32 else np.float64
-        a = coefficients.astype(dtype)
+        a = coefficients.astype(np.float32 if self.dtype_ == np.float32 else np.float64)
+        if self._gram is None:
+            parts = self.kernel_, domain.take(domain.centres(X), index), a
+        else:  # under an approximation the machine lies in the space of the approximate kernel
+            everywhere = np.zeros((domain.size(X), *a.shape[1:]), dtype=a.dtype)
+            everywhere[index] = a
+            parts = self._gram.expansion(everywhere)
+        self._gram = None  # only the function is kept
         if not self.fit_intercept:
-            return Function(self.kernel_, points, a)
-        free = np.asarray(intercept, dtype=dtype)
-        return Function(self.kernel_, points, a, Polynomials(0), free.reshape(1) if a.ndim == 1 else free[None, :])
+            return Function(*parts)
+        free = np.asarray(intercept, dtype=a.dtype)
+        return Function(*parts, Polynomials(0), free.reshape(1) if a.ndim == 1 else free[None, :])
 
 
 def _cast(X: Any, dtype: Any) -> Any:

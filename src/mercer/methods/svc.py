@@ -43,7 +43,7 @@ class _Classifier(ClassifierMixin, SupportVectorMachine):
         check_choice(self, "decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
         X, y = self._check_fit(X, y)
         check_classification_targets(y)
-        self._require_definite(X)
+        self._prepare(X)
         self.classes_, labels = np.unique(np.asarray(y), return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
@@ -204,8 +204,8 @@ class SVC(_Classifier):
         Shape of `decision_function` with more than two classes.
     break_ties : bool
         Whether votes that tie are decided by confidence ("ovr" only).
-    random_state
-        Accepted; nothing is drawn.
+    random_state : int, RandomState, Generator or None
+        For representations that draw; the solver draws nothing.
     fit_intercept : bool
         Whether there is an offset b. Without it the machine lies in the kernel's space, and single variables move.
     gram : str or Representation

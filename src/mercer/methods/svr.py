@@ -20,7 +20,7 @@ class _OneMachine(SupportVectorMachine):
     """One function on all samples of positive weight."""
 
     def _fit_one(self, X: Any, y: np.ndarray | None, sample_weight: Any) -> None:
-        self._require_definite(X)
+        self._prepare(X)
         n = self.kernel_.domain.size(X)
         weight = self._check_weight(sample_weight, X)
         weight = np.ones(n) if weight is None else weight.astype(np.float64)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from inspect import signature
 from time import perf_counter
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import effective_n_jobs, parallel_config
@@ -27,18 +27,19 @@ from .. import _tiles
 from .._array import host, namespace
 from .._errors import check_number, where
 from ..domains import Rows
-from ..kernels import Kernel, Precomputed
+from ..kernels import Definiteness, Kernel, Precomputed
 from ..kernels._base import _same
 from ..kernels._radial import Radial
 from ..methods._base import KernelEstimator
 
 __all__ = ["KernelSearchCV"]
 
+INTERRUPTED = "interrupted"  # the message of `mercer._progress.Deadline` after Ctrl-C
 OF_THE_KERNEL = ("kernel", "gamma", "degree", "coef0", "kernel_params")
 # what is known to leave the kernel as it is; a parameter in neither list may change it
 NOT_OF_THE_KERNEL = {
     *("C", "alpha", "break_ties", "cache_size", "class_weight", "decision_function_shape", "epsilon", "fit_intercept"),
-    *("max_iter", "n_jobs", "nu", "random_state", "shrinking", "solver", "tol", "verbose"),
+    *("max_iter", "n_jobs", "nu", "random_state", "shrinking", "solver", "time_budget", "tol", "verbose"),
 }
 
 
@@ -115,6 +116,7 @@ class KernelSearchCV(GridSearchCV):
     True
     """
 
+    n_splits_: int
     verbose = 0
     pre_dispatch = "2*n_jobs"
 
@@ -145,6 +147,11 @@ class KernelSearchCV(GridSearchCV):
         self.return_train_score = return_train_score
         self.memory = memory
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags = get_tags(self.estimator).target_tags
+        return tags
+
     def _candidates(self) -> list[dict[str, Any]]:
         if self.n_iter is None:
             return list(ParameterGrid(self.param_grid))
@@ -166,9 +173,11 @@ class KernelSearchCV(GridSearchCV):
         """
         self._validate_params()
         check_number(self, "memory", self.memory, above=0)
+        if y is None and get_tags(self.estimator).target_tags.required:
+            raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
         if get_config()["enable_metadata_routing"]:
             super().fit(X, y, **params)
-            fits = len(self.cv_results_["params"]) * self.n_splits_
+            fits = len(self.cv_results_["params"]) * int(self.n_splits_)
             self.sharing_ = _report(plain={"metadata routing is enabled": fits})
             return self
         scorers, metric = self._get_scorers()
@@ -176,14 +185,14 @@ class KernelSearchCV(GridSearchCV):
         groups = params.pop("groups", None)
         splits = list(check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(X, y, groups))
         candidates = self._candidates()
-        every = getattr(scorers, "_scorers", {"score": scorers})  # several scorers come in one object
-        sample = _Sample(X, self.memory, effective_n_jobs(self.n_jobs), all(map(_reads_answers_only, every.values())))
-        order = sample.by_kernel(self.estimator, candidates)
-        wrapped = {name: _Scorer(scorer) for name, scorer in every.items()}
+        several = getattr(scorers, "_scorers", None)  # by name, where they come in one object
+        made = [hasattr(scorer, "_score_func") for scorer in (several or {"score": scorers}).values()]
+        sample = _Sample(X, self.memory, effective_n_jobs(self.n_jobs), self.scoring is None or all(made))
+        order = _by_kernel(candidates)
         inner = GridSearchCV(
             _Cell(self.estimator, sample),
             [{name: [value] for name, value in candidates[i].items()} for i in order],
-            scoring=wrapped if every is not None and hasattr(scorers, "_scorers") else wrapped["score"],
+            scoring=_Scorer(scorers) if several is None else {name: _Scorer(s) for name, s in several.items()},
             n_jobs=self.n_jobs,
             refit=False,
             cv=splits,
@@ -202,9 +211,8 @@ class KernelSearchCV(GridSearchCV):
             metric = self.refit
         best = self._select_best_index(self.refit, metric, results) if self.refit or not inner.multimetric_ else None
         self._keep(X, y, params, results, metric, best)
-        self.multimetric_, self.n_splits_, self.scorer_ = inner.multimetric_, inner.n_splits_, every
-        if not hasattr(scorers, "_scorers"):
-            self.scorer_ = scorers
+        self.multimetric_, self.n_splits_ = inner.multimetric_, inner.n_splits_
+        self.scorer_ = scorers if several is None else several
         self.sharing_ = sample.report()
         return self
 
@@ -233,9 +241,11 @@ def _reordered(results: dict[str, Any], place: np.ndarray) -> dict[str, Any]:
     return {key: [v[i] for i in place] if isinstance(v, list) else v[place] for key, v in results.items()}
 
 
-def _reads_answers_only(scorer: Any) -> bool:
-    """Whether a score depends on what the estimator answers alone: scikit-learn's scorers, and the estimator's own."""
-    return hasattr(scorer, "_score_func") or not hasattr(scorer, "__code__") and hasattr(scorer, "_estimator")
+def _by_kernel(candidates: list[dict[str, Any]]) -> np.ndarray:
+    """The order in which settings with the same kernel follow each other."""
+    seen: list[dict[str, Any]] = []
+    own = [{name: v for name, v in params.items() if name not in NOT_OF_THE_KERNEL} for params in candidates]
+    return np.argsort([_position(seen, values) for values in own], kind="stable")
 
 
 class _SquaredDistance(Radial):
@@ -245,6 +255,13 @@ class _SquaredDistance(Radial):
         return s
 
 
+class _Matrix(NamedTuple):
+    """k(X), and what is proven of k in the dimension of X."""
+
+    K: Any
+    claim: Definiteness
+
+
 class _Sample:
     """All samples, and what was computed of them: squared distances, and the kernel matrices used last."""
 
@@ -252,23 +269,15 @@ class _Sample:
         self.X, self.memory, self.workers, self.answers_only = X, memory, workers, answers_only
         self.everything = np.arange(len(X) if not hasattr(X, "shape") else X.shape[0])
         self.lock = threading.Lock()
-        self.settings: list[tuple[dict[str, Any], dict[bytes, Kernel]]] = []
-        self.held: list[tuple[Kernel, Any]] = []  # kernels with their matrix, or why there is none
+        self.settings: list[dict[str, Any]] = []
+        self.kernels: dict[tuple[int, bytes], Kernel] = {}  # of a setting on a training part
+        self.held: list[tuple[Kernel, _Matrix | str]] = []  # of each kernel the matrix, or why there is none
         self.distances: Any = None
         self.shared = self.matrices = 0
         self.plain: Counter[str] = Counter()
 
     def report(self) -> dict[str, Any]:
         return _report(self.shared, self.matrices, int(self.distances is not None), self.plain)
-
-    def by_kernel(self, estimator: Any, candidates: list[dict[str, Any]]) -> np.ndarray:
-        """The order in which settings with the same kernel follow each other."""
-        seen: list[dict[str, Any]] = []
-        number = []
-        for params in candidates:
-            own = {name: value for name, value in params.items() if name not in NOT_OF_THE_KERNEL}
-            number.append(_position(seen, own))
-        return np.argsort(number, kind="stable")
 
     def machine(self, estimator: Any, train: np.ndarray) -> tuple[Any, Any]:
         """The estimator for a training part, and the data that its samples are taken from."""
@@ -277,11 +286,12 @@ class _Sample:
             if not reason:
                 try:
                     kernel = self._kernel(estimator, train)
-                    K = self._matrix(estimator, kernel)
-                    if not isinstance(K, str):
+                    found = self._matrix(estimator, kernel)
+                    if isinstance(found, _Matrix):
+                        form = _precomputed(estimator, found.claim)
                         self.shared += 1
-                        return _precomputed(estimator, kernel, kernel.domain.dimension(self.X)), K
-                    reason = K
+                        return form, found.K
+                    reason = found
                 except Exception as error:  # whatever it is, the plain fit will meet it or not, as it should
                     reason = _first_line(error)
             self.plain[reason] += 1
@@ -310,37 +320,34 @@ class _Sample:
     def _kernel(self, estimator: KernelEstimator, train: np.ndarray) -> Kernel:
         """The kernel as a fit on the training part would resolve it."""
         own = {name: v for name, v in estimator.get_params(deep=False).items() if name not in NOT_OF_THE_KERNEL}
-        seen = [s[0] for s in self.settings]
-        place = _position(seen, own)
-        if place == len(self.settings):
-            self.settings.append((own, {}))
-        known = self.settings[place][1]
-        if train.tobytes() not in known:
+        key = _position(self.settings, own), train.tobytes()
+        if key not in self.kernels:
             probe = clone(estimator)
             if isinstance(probe._kernel(1).domain, Rows):
                 raise ValueError("the kernel matrix is given")
             probe._check_sample(_safe_split(probe, self.X, None, train)[0])
-            known[train.tobytes()] = probe.kernel_
-        return known[train.tobytes()]
+            self.kernels[key] = probe.kernel_
+        return self.kernels[key]
 
-    def _matrix(self, estimator: KernelEstimator, kernel: Kernel) -> Any:
+    def _matrix(self, estimator: KernelEstimator, kernel: Kernel) -> _Matrix | str:
         """The matrix of all samples, or the reason why there is none; the last used ones are kept."""
         place = next((i for i, (k, _) in enumerate(self.held) if k == kernel), None)
         if place is not None:
             self.held.append(self.held.pop(place))
             return self.held[-1][1]
         del self.held[: max(0, len(self.held) + 1 - self._capacity())]
-        K: Any
+        found: _Matrix | str
         try:
-            K = self._compute(estimator, kernel)
+            X, _ = clone(estimator)._check_data(kernel, self.X, None, reset=True)
+            claim = kernel.definiteness_in(kernel.domain.dimension(X))
+            found = _Matrix(self._compute(kernel, X), claim)
             self.matrices += 1
         except Exception as error:
-            K = _first_line(error)
-        self.held.append((kernel, K))
-        return K
+            found = _first_line(error)
+        self.held.append((kernel, found))
+        return found
 
-    def _compute(self, estimator: KernelEstimator, kernel: Kernel) -> Any:
-        X, _ = clone(estimator)._check_data(kernel, self.X, None, reset=True)
+    def _compute(self, kernel: Kernel, X: Any) -> Any:
         if not _of_distances(kernel):
             return kernel(X)
         if self.distances is None:
@@ -375,16 +382,21 @@ def _of_distances(kernel: Kernel) -> bool:
     )
 
 
-def _precomputed(estimator: KernelEstimator, kernel: Kernel, dimension: int | None) -> KernelEstimator:
-    """The estimator with the kernel's values in place of the kernel, and what is proven of it."""
+def _precomputed(estimator: KernelEstimator, claim: Definiteness) -> KernelEstimator:
+    """The estimator with the kernel's values, and what is proven of it, in place of the kernel."""
     defaults = signature(type(estimator)).parameters
     names = [name for name in OF_THE_KERNEL[1:] if name in estimator.get_params(deep=False)]
-    form = clone(estimator).set_params(
-        **{name: defaults[name].default for name in names}, kernel=Precomputed(kernel.definiteness_in(dimension))
-    )
+    form = clone(estimator).set_params(**{name: defaults[name].default for name in names}, kernel=Precomputed(claim))
     if not isinstance(form._kernel(1).domain, Rows):
         raise ValueError(f"{where(estimator)} has no precomputed form")
     return form
+
+
+def _was_interrupted(machine: Any) -> bool:
+    """Whether Ctrl-C ended a fit that, on its own, is content with what it has then."""
+    parts = [machine, *(machine.get_params().values() if hasattr(machine, "get_params") else ())]
+    solutions = [s for part in parts for s in getattr(part, "solutions_", ())]
+    return any(solution.message == INTERRUPTED for solution in solutions)
 
 
 class _Cell:
@@ -416,6 +428,8 @@ class _Cell:
         self.machine, self.data = self.sample.machine(self.estimator, index)
         self.train = index
         self.machine.fit(self.samples(index), *(() if y is None else (y,)), **params)
+        if _was_interrupted(self.machine):
+            raise KeyboardInterrupt
         return self
 
     def samples(self, index: np.ndarray) -> Any:

@@ -38,8 +38,8 @@ INNER = 0.01  # of the gap: how far a round is solved
 ROUND = 200  # steps in a round, at most
 PATIENCE = 25  # rounds without halving the gap
 FLOOR = 1e-13  # of the objective: no smaller gap is aimed at
-ROUNDING = 1e-10  # of the objective: a gap that is good enough where rounding allows no better
-NOTHING = 1e-16  # of the objective: a decrease that is none
+ROUNDING = 1e-6  # of the objective: a gap that is good enough where rounding allows no better
+NOTHING = 1e-15  # of the objective: a decrease that is none
 BIG = 1e300  # no bound; compiled code knows no infinity
 PASSES = 300  # of coordinate descent before Newton's method takes over
 
@@ -271,7 +271,7 @@ class _Newton:
             self.V, self.centre = (self.V, self.beta) if solved else best[:2]
         V, beta, objective, gap = best
         b = V[-1] if self.design.intercept else np.zeros(V.shape[1:])
-        good = gap <= max(self.aim, ROUNDING) * objective
+        good = gap <= (self.aim if self.steps >= self.most else ROUNDING) * objective
         return PrimalSolution(V[: self.design.d], b, beta, objective, gap, self.steps, bool(good))
 
     def refresh(self) -> None:
@@ -325,23 +325,29 @@ class _Newton:
         """Newton's method with the present centre, until G adds little to the gap; whether it came so far."""
         self.refresh()
         goal = INNER * (self.gap if self.h else self.aim * self.objective)
+        least, idle = np.inf, 0
         for _ in range(min(ROUND, self.most - self.steps)):
             left = self.design.remainder(self.G, self.V, self.pieces.scale)
-            if left <= goal or not self.step(float(np.clip(0.3 * np.sqrt(goal / left), 1e-4, 0.1))):
+            idle = 0 if left < 0.5 * least else idle + 1
+            least = min(least, left)
+            if left <= goal:
+                break
+            decrease = self.step(float(np.clip(0.3 * np.sqrt(goal / left), 1e-4, 0.1)))
+            if decrease <= 0 or (idle > 3 and decrease < NOTHING * self.objective):
                 break
         self.certify(self.beta)
         return self.design.remainder(self.G, self.V, self.pieces.scale) <= goal
 
-    def step(self, accuracy: float) -> bool:
-        """One step; False where rounding leaves no descent."""
+    def step(self, accuracy: float) -> float:
+        """One step. Returns the decrease that it promised, 0 where rounding leaves none."""
         design, pieces, h = self.design, self.pieces, self.h + self.pieces.own
         try:
             S = self.equations(self.G, self.active, h, accuracy)
         except linalg.LinAlgError:
-            return False
+            return 0.0
         start = float(np.vdot(self.G, S))
-        if not start < -NOTHING * self.objective:
-            return False
+        if not start < 0:
+            return 0.0
         D = design.values(S)
         PS = design.penalised(S)
         linear, square = float(np.vdot(self.V, PS)), float(np.vdot(S, PS))
@@ -354,7 +360,7 @@ class _Newton:
         self.V = self.V + search(slope, start) * S
         self.steps += 1
         self.refresh()
-        return True
+        return -start
 
 
 def search(slope: Callable[[float], tuple[float, float]], start: float) -> float:

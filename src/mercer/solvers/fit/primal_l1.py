@@ -24,7 +24,7 @@ __all__ = ["minimise_l1"]
 
 FRESH = 100  # weights that join the working set in a step, at least
 SWEEPS = 100  # of coordinate descent in a step, at most
-WORK = 10**8  # operations that a step may spend on a small model beyond that
+WORK = 10**7  # operations that a step may spend on a small model beyond that
 RIDGE = 1e-10  # of the diagonal, for features that depend on each other
 ACCURACY = 0.001  # of a step, relative to the violation before it
 
@@ -64,7 +64,9 @@ def minimise_l1(
         F = design.values(V)
         steps += 1
     b = V[-1] if design.intercept else np.zeros(())
-    return PrimalSolution(V[: design.d], b, beta, objective, gap, steps, bool(gap <= max(aim, ROUNDING) * objective))
+    return PrimalSolution(
+        V[: design.d], b, beta, objective, gap, steps, bool(gap <= (aim if steps >= max_iter else ROUNDING) * objective)
+    )
 
 
 def _bound(design: Design, pieces: Box, beta: Any, g: Any, V: Any, objective: float) -> tuple[np.ndarray, float]:

@@ -1,0 +1,377 @@
+"""The search against scikit-learn's, which fits every cell on its own."""
+
+import threading
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_matrix
+from scipy.stats import loguniform
+from sklearn.exceptions import FitFailedWarning
+from sklearn.metrics import make_scorer, mean_absolute_error
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    PredefinedSplit,
+    RandomizedSearchCV,
+    ShuffleSplit,
+    TimeSeriesSplit,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mercer import SVC, SVR, KernelRidge, NuSVC, NuSVR, OneClassSVM
+from mercer.gram import Nystrom
+from mercer.kernels import Callable, Gaussian, Linear, Log, Matern
+from mercer.selection import KernelSearchCV, search
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(75, 5))
+LABELS = (X[:, 0] * X[:, 1] > 0).astype(int) + (X[:, 2] > 0.5)
+Y = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 0.05 * rng.normal(size=75)
+TIGHT = 1e-9  # so that two solutions of one problem agree far beyond the tolerance of the tests
+TIMES = ("mean_fit_time", "std_fit_time", "mean_score_time", "std_score_time")
+
+
+def assert_same(ours, theirs, exact=False, rtol=1e-6):
+    """All of cv_results_ but the times; scores of classes exactly, others up to rounding."""
+    assert list(ours.cv_results_) == list(theirs.cv_results_)
+    for key, expected in theirs.cv_results_.items():
+        found = ours.cv_results_[key]
+        if key in TIMES:
+            assert found.shape == expected.shape
+        elif key == "params":
+            assert found == expected
+        elif key.startswith("param_"):
+            assert found.dtype == expected.dtype
+            assert_array_equal(np.ma.getmaskarray(found), np.ma.getmaskarray(expected))
+            assert found.tolist() == expected.tolist()
+        elif key.startswith("rank_") or exact:
+            assert_array_equal(found, expected)
+        else:
+            assert_allclose(found, expected, rtol=rtol, atol=1e-8)
+    assert ours.n_splits_ == theirs.n_splits_
+    assert ours.multimetric_ == theirs.multimetric_
+    for name in ("best_index_", "best_params_"):
+        assert hasattr(ours, name) == hasattr(theirs, name)
+        assert getattr(ours, name, None) == getattr(theirs, name, None)
+    assert hasattr(ours, "best_score_") == hasattr(theirs, "best_score_")
+    assert hasattr(ours, "best_estimator_") == hasattr(theirs, "best_estimator_")
+
+
+def both(estimator, grid, X, y=None, fit=None, **options):
+    fit = fit or {}
+    return (
+        KernelSearchCV(estimator, grid, **options).fit(X, y, **fit),
+        GridSearchCV(estimator, grid, **options).fit(X, y, **fit),
+    )
+
+
+CLASSIFIERS = {
+    "rbf": (SVC(), {"C": [0.5, 8.0], "gamma": [0.01, 0.2, 1.0]}, 3),
+    "scale": (SVC(), {"C": [0.5, 8.0], "gamma": ["scale", "auto", 0.2]}, 6),  # "auto" is 1/5 in every fold
+    "poly": (SVC(kernel="poly", gamma=0.3), {"C": [1.0, 4.0], "degree": [2, 3], "coef0": [0.0, 1.0]}, 4),
+    "kinds": (SVC(), [{"kernel": ["linear"], "C": [1, 2]}, {"kernel": ["rbf"], "gamma": [0.1, 0.5]}], 3),
+    "weights": (SVC(gamma=0.2), {"class_weight": [None, "balanced", {0: 2.0}], "decision_function_shape": ["ovo"]}, 1),
+    "nested": (SVC(kernel=Gaussian()), {"C": [1.0, 3.0], "kernel__lengthscale": [0.8, 2.0]}, 2),
+    "text": (SVC(), {"C": [1.0, 3.0], "kernel": ["0.5*gaussian(lengthscale=2) + linear", "matern(nu=1.5)"]}, 2),
+    "cpd": (SVC(kernel=Log()), {"C": [1.0, 3.0], "kernel__degree": [1.0, 2.0]}, 2),
+    "nu": (NuSVC(gamma=0.2), {"nu": [0.1, 0.3]}, 1),
+}
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_classification_equals_grid_search(name):
+    estimator, grid, matrices = CLASSIFIERS[name]
+    ours, theirs = both(estimator, grid, X, LABELS, return_train_score=True)
+    assert_same(ours, theirs, exact=True)
+    assert ours.sharing_["plain"] == {}
+    assert ours.sharing_["matrices"] == matrices
+    assert ours.sharing_["fits"] == 5 * len(ours.cv_results_["params"])
+    assert_array_equal(ours.predict(X), theirs.predict(X))
+    assert_allclose(ours.decision_function(X), theirs.decision_function(X))
+    assert ours.score(X, LABELS) == theirs.score(X, LABELS)
+    assert_array_equal(ours.classes_, theirs.classes_)
+    assert ours.n_features_in_ == 5
+
+
+REGRESSORS = {
+    "ridge": (KernelRidge(kernel="rbf"), {"alpha": [0.01, 0.1, 1.0], "gamma": [0.05, 0.3]}, 2),
+    "ridge linear": (KernelRidge(), {"alpha": [0.1, 1.0], "fit_intercept": [False, True]}, 1),
+    "ridge median": (KernelRidge(kernel=Gaussian("median")), {"alpha": [0.1, 1.0]}, 5),
+    "ridge expression": (
+        KernelRidge(kernel=0.5 * Gaussian() + Linear()),
+        {"alpha": [0.1, 1.0], "kernel__kernels": [[Gaussian(2.0), Linear()], [Matern(), Linear()]]},
+        2,
+    ),
+    "ridge anisotropic": (
+        KernelRidge(kernel=Gaussian()),
+        {"alpha": [0.1, 1.0], "kernel__lengthscale": [np.full(5, 1.5), 1.5]},
+        2,
+    ),
+    "ridge offset": (KernelRidge(kernel=Matern(), free=0), {"alpha": [0.1, 1.0], "kernel__nu": [0.5, 2.5]}, 2),
+    "svr": (SVR(tol=TIGHT), {"C": [0.5, 5.0], "epsilon": [0.01, 0.2], "gamma": [0.05, 0.3]}, 2),
+    "svr scale": (SVR(tol=TIGHT), {"C": [0.5, 5.0]}, 5),
+    "nu svr": (NuSVR(tol=TIGHT, gamma=0.1), {"C": [0.5, 5.0], "nu": [0.3, 0.7]}, 1),
+}
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_regression_equals_grid_search(name):
+    estimator, grid, matrices = REGRESSORS[name]
+    if name == "ridge anisotropic":  # lists of arrays do not compare
+        ours, theirs = both(estimator, grid, X, Y)
+        assert_allclose(ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"], rtol=1e-9)
+    else:
+        ours, theirs = both(estimator, grid, X, Y, cv=KFold(5, shuffle=True, random_state=1), return_train_score=True)
+        assert_same(ours, theirs)
+    assert ours.sharing_["plain"] == {}
+    assert ours.sharing_["matrices"] == matrices
+    assert_allclose(ours.predict(X), theirs.predict(X), rtol=0, atol=1e-6)
+
+
+def test_csr_and_float32():
+    sparse = csr_matrix(np.where(np.abs(X) > 0.7, X, 0))
+    ours, theirs = both(SVC(), {"C": [1.0, 4.0], "gamma": [0.1, "scale"]}, sparse, LABELS)
+    assert_same(ours, theirs, exact=True)
+    assert ours.sharing_["plain"] == {}
+    ours, theirs = both(KernelRidge(kernel="rbf"), {"alpha": [0.1, 1.0], "gamma": [0.1]}, X.astype(np.float32), Y)
+    assert_same(ours, theirs, rtol=1e-4)
+    assert ours.best_estimator_.dual_coef_.dtype == np.float32
+
+
+def test_precomputed_input_is_sliced():
+    K = Gaussian(1.5)(X)
+    ours, theirs = both(SVC(kernel="precomputed"), {"C": [1.0, 4.0]}, K, LABELS)
+    assert_same(ours, theirs, exact=True)
+    assert ours.sharing_["plain"] == {"the kernel matrix is given": 10}
+    assert_array_equal(ours.predict(K[:7]), theirs.predict(K[:7]))
+
+
+@pytest.mark.parametrize(
+    "cv",
+    [
+        GroupKFold(4),
+        TimeSeriesSplit(3),
+        ShuffleSplit(3, random_state=2),
+        PredefinedSplit(np.arange(75) % 3),
+        3,
+        [(np.arange(40), np.arange(40, 75)), (np.arange(30, 75), np.arange(30))],
+    ],
+    ids=lambda cv: type(cv).__name__,
+)
+def test_splitters_and_groups(cv):
+    fit = {"groups": np.arange(75) // 6} if isinstance(cv, GroupKFold) else {}
+    ours, theirs = both(SVC(), {"C": [1.0, 4.0], "gamma": [0.1, "scale"]}, X, LABELS, fit, cv=cv)
+    assert_same(ours, theirs, exact=True)
+
+
+def test_splits_of_a_generator_are_used_once():
+    splits = ((np.arange(40), np.arange(40, 75)) for _ in range(2))
+    assert KernelSearchCV(SVC(), {"C": [1, 2]}, cv=splits).fit(X, LABELS).n_splits_ == 2
+
+
+def test_sample_weights_go_to_fit_and_score():
+    weight = np.linspace(0.1, 3, 75)
+    ours, theirs = both(KernelRidge(kernel="rbf"), {"alpha": [0.1, 1.0]}, X, Y, {"sample_weight": weight})
+    assert_same(ours, theirs)
+    unweighted = KernelSearchCV(KernelRidge(kernel="rbf"), {"alpha": [0.1, 1.0]}).fit(X, Y)
+    assert not np.allclose(ours.cv_results_["mean_test_score"], unweighted.cv_results_["mean_test_score"])
+    scoring = {"r2": "r2", "error": make_scorer(mean_absolute_error, greater_is_better=False)}
+    options = {"scoring": scoring, "refit": "error"}
+    ours, theirs = both(KernelRidge(kernel="rbf"), {"alpha": [0.1, 1.0]}, X, Y, {"sample_weight": weight}, **options)
+    assert_same(ours, theirs)
+
+
+def broken(y_true, y_pred):
+    raise ArithmeticError("no score")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"scoring": "balanced_accuracy"},
+        {"scoring": ["accuracy", "f1_macro"], "refit": "f1_macro"},
+        {"scoring": {"a": "accuracy", "b": make_scorer(broken)}, "refit": False, "error_score": 0.0},
+        {"scoring": {"a": "accuracy", "b": "f1_macro"}, "refit": lambda results: int(results["mean_test_b"].argmin())},
+        {"refit": False},
+        {"refit": lambda results: 2},
+    ],
+    ids=["name", "list", "failing scorer", "callable refit", "no refit", "constant refit"],
+)
+@pytest.mark.filterwarnings("ignore:Scoring failed")
+def test_scorers_and_refit(options):
+    ours, theirs = both(SVC(), {"C": [0.1, 1.0, 9.0], "gamma": [0.1]}, X, LABELS, **options)
+    assert_same(ours, theirs, exact=True)
+    assert ours.sharing_["plain"] == {}
+    assert set(np.atleast_1d(list(vars(theirs)))) - set(vars(ours)) <= {"verbose", "pre_dispatch", "_checked_cv_orig"}
+    if theirs.refit and not callable(theirs.refit):
+        assert ours.best_score_ == theirs.best_score_
+        assert ours.score(X, LABELS) == theirs.score(X, LABELS)
+
+
+def test_scoring_functions_see_the_samples():
+    def close(estimator, X, y):
+        assert X.shape[1] == 5 and estimator.kernel == "rbf"
+        return {"hits": np.mean(estimator.predict(X) == y), "sv": -len(estimator.support_)}
+
+    ours, theirs = both(SVC(), {"C": [1.0, 5.0]}, X, LABELS, scoring=close, refit="hits")
+    assert_same(ours, theirs, exact=True)
+    assert ours.sharing_["plain"] == {"scoring is a function, which may look at the samples": 10}
+
+
+@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+def test_failing_settings_get_the_error_score():
+    grid = {"C": [1.0, -1.0], "gamma": [0.1, -3.0]}
+    with pytest.warns(FitFailedWarning, match="15 fits failed"):
+        ours = KernelSearchCV(SVC(), grid).fit(X, LABELS)
+    with pytest.warns(FitFailedWarning, match="15 fits failed"):
+        theirs = GridSearchCV(SVC(), grid).fit(X, LABELS)
+    assert_same(ours, theirs, exact=True)
+    assert np.isnan(ours.cv_results_["mean_test_score"]).sum() == 3
+    assert ours.sharing_["fits"] == 10
+    assert list(ours.sharing_["plain"].values()) == [10]
+    with pytest.raises(ValueError, match="must be > 0"):
+        KernelSearchCV(SVC(), grid, error_score="raise").fit(X, LABELS)
+    with pytest.raises(ValueError, match="All the 5 fits failed"):
+        KernelSearchCV(SVC(), {"gamma": [-1.0]}).fit(X, LABELS)
+
+
+def test_a_sample_that_is_refused_fails_in_its_folds_only():
+    broken = X.copy()
+    broken[3, 2] = np.nan
+    cv = [(np.arange(10, 60), np.arange(60, 75)), (np.arange(0, 60), np.arange(60, 75))]
+    options = {"cv": cv, "error_score": -1.0, "refit": False}
+    with pytest.warns(FitFailedWarning, match="1 fits failed"):
+        ours = KernelSearchCV(SVC(gamma=0.1), {"C": [1.0]}, **options).fit(broken, LABELS)
+    with pytest.warns(FitFailedWarning, match="1 fits failed"):
+        theirs = GridSearchCV(SVC(gamma=0.1), {"C": [1.0]}, **options).fit(broken, LABELS)
+    assert_same(ours, theirs, exact=True)
+    assert sum(ours.sharing_["plain"].values()) == 2
+
+
+def test_refusals_are_those_of_the_kernel():
+    grid = {"fit_intercept": [True, False]}  # Log is conditionally definite and needs the offset
+    options = {"error_score": -1.0}
+    with pytest.warns(FitFailedWarning, match="5 fits failed"):
+        ours = KernelSearchCV(SVC(kernel=Log()), grid, **options).fit(X, LABELS)
+    assert_array_equal(ours.cv_results_["split0_test_score"] == -1, [False, True])
+
+
+def test_random_search_equals_scikit_learns():
+    distributions = {"C": loguniform(0.1, 100), "gamma": [0.05, 0.2, 0.5]}
+    ours = KernelSearchCV(SVC(), distributions, n_iter=8, random_state=3).fit(X, LABELS)
+    theirs = RandomizedSearchCV(SVC(), distributions, n_iter=8, random_state=3).fit(X, LABELS)
+    assert_same(ours, theirs, exact=True)
+    assert ours.sharing_["matrices"] == len(set(ours.cv_results_["param_gamma"]))
+    with pytest.raises(ValueError, match="n_iter = 0 must be >= 1"):
+        KernelSearchCV(SVC(), distributions, n_iter=0).fit(X, LABELS)
+
+
+def common_letters(x, y):
+    return float(len(set(x) & set(y)))
+
+
+def test_lists_of_strings():
+    words = ["".join(rng.choice(list("abcdefgh"), 5)) for _ in range(40)]
+    y = np.array(["a" in w for w in words])
+    ours, theirs = both(SVC(kernel=Callable(common_letters)), {"C": [0.1, 1.0, 10.0]}, words, y)
+    assert_same(ours, theirs, exact=True)
+    assert ours.sharing_ == {"fits": 15, "matrices": 1, "distances": 0, "plain": {}}
+
+
+def test_one_class_without_targets():
+    def mean_score(y_true, y_pred):
+        return float(np.mean(y_pred))
+
+    grid = {"nu": [0.2, 0.5], "gamma": [0.1, 0.5]}
+    ours, theirs = both(OneClassSVM(), grid, X, np.ones(75), scoring=make_scorer(mean_score))
+    assert_same(ours, theirs, exact=True)
+    assert ours.sharing_["plain"] == {}
+    assert_allclose(ours.score_samples(X), theirs.score_samples(X))
+    plain = KernelSearchCV(OneClassSVM(), grid, scoring=lambda model, X: model.predict(X).mean()).fit(X)
+    expected = GridSearchCV(OneClassSVM(), grid, scoring=lambda model, X: model.predict(X).mean()).fit(X)
+    assert_same(plain, expected, exact=True)
+
+
+PLAIN = {
+    "Pipeline has no precomputed form": (make_pipeline(StandardScaler(), SVC()), {"svc__C": [1.0, 5.0]}),
+    "gram is neither 'auto' nor 'dense'": (SVC(gram=Nystrom(rank=20)), {"C": [1.0, 5.0]}),
+    "the free part is a function of the samples": (KernelRidge(kernel="rbf", free=1), {"alpha": [0.1, 1.0]}),
+}
+
+
+@pytest.mark.parametrize("reason", PLAIN)
+def test_where_nothing_can_be_shared(reason):
+    estimator, grid = PLAIN[reason]
+    ours, theirs = both(estimator, grid, X, LABELS)
+    assert_same(ours, theirs)
+    assert ours.sharing_ == {"fits": 0, "matrices": 0, "distances": 0, "plain": {reason: 10}}
+
+
+def test_memory_bounds_what_is_held():
+    one = 8 * 75**2
+    grid = {"C": [1.0, 5.0], "gamma": [0.05, 0.1, "scale"]}
+    theirs = GridSearchCV(SVC(), grid).fit(X, LABELS)
+    tight = KernelSearchCV(SVC(), grid, memory=2 * one).fit(X, LABELS)
+    assert_same(tight, theirs, exact=True)
+    assert tight.sharing_["fits"] == 0
+    single = KernelSearchCV(SVC(), {"C": [1.0, 5.0], "gamma": [0.05, 0.1]}, memory=3 * one).fit(X, LABELS)
+    assert single.sharing_ == {"fits": 20, "matrices": 2, "distances": 1, "plain": {}}
+    with pytest.raises(ValueError, match="memory = 0 must be > 0"):
+        KernelSearchCV(SVC(), grid, memory=0).fit(X, LABELS)
+
+
+class Counting(Gaussian):
+    """Counts the entries whose exponential is taken, and those of matrices evaluated as a whole."""
+
+    entries: list[int] = []
+
+    def profile(self, s, xp):
+        self.entries.append(s.size)
+        return super().profile(s, xp)
+
+
+def test_each_matrix_and_the_distances_are_computed_once(monkeypatch):
+    distances = []
+    monkeypatch.setattr(
+        search._SquaredDistance, "profile", lambda self, s, xp: distances.append(s.shape) or s, raising=True
+    )
+    monkeypatch.setattr(Counting, "entries", [])
+    grid = {"C": [0.1, 1.0, 10.0, 100.0], "kernel__lengthscale": [0.5, 1.0, 2.0]}
+    found = KernelSearchCV(SVC(kernel=Counting()), grid, refit=False).fit(X, LABELS)
+    assert distances == [(75, 75)]
+    assert Counting.entries == 3 * [75 * 75]
+    assert found.sharing_ == {"fits": 60, "matrices": 3, "distances": 1, "plain": {}}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_threads_change_nothing(n_jobs):
+    grid = {"C": [0.5, 1.0, 8.0], "gamma": [0.01, 0.2, "scale"]}
+    ours = KernelSearchCV(SVC(n_jobs=1), grid, n_jobs=n_jobs).fit(X, LABELS)
+    assert_same(ours, GridSearchCV(SVC(n_jobs=1), grid).fit(X, LABELS), exact=True)
+    assert ours.sharing_ == {"fits": 45, "matrices": 7, "distances": 1, "plain": {}}
+
+
+def test_interruption_leaves_the_search_unfitted():
+    calls = []
+
+    def interrupted(x, y):
+        calls.append(threading.get_ident())
+        if len(calls) == 100:
+            raise KeyboardInterrupt
+        return float(x @ y)
+
+    found = KernelSearchCV(SVC(kernel=Callable(interrupted)), {"C": [1.0, 2.0]})
+    before = set(vars(found))
+    with pytest.raises(KeyboardInterrupt):
+        found.fit(X, LABELS)
+    assert set(vars(found)) == before
+
+
+@pytest.mark.filterwarnings("ignore:.*SCIPY_ARRAY_API:sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks([KernelSearchCV(KernelRidge(), {"alpha": [0.1, 1]}, error_score="raise")])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
