@@ -69,7 +69,7 @@ def test_bound_holds_for_leaving_one_out(gamma):
     A, b = X[:60], Y[:60]
     path = svm_path(A, b, STRENGTHS[::2], gamma=gamma, tol=1e-7)
     stable = np.flatnonzero(path.n_support > path.n_bound)  # the condition of the theorem
-    assert len(stable) >= 4
+    assert len(stable) >= 3
     for k, C in zip(stable, path.C[stable], strict=True):
         errors = 1 - cross_val_score(Reference(C=C, gamma=gamma, tol=1e-7), A, b, cv=LeaveOneOut()).mean()
         assert path.training_error[k] <= path.loo_bound[k] + 1e-12

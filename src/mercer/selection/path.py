@@ -109,7 +109,7 @@ def svm_path(X: Any, y: Any, C: Any, *, sample_weight: Any = None, **params: Any
         raise ValueError("svm_path: fit_intercept = False is not among the machines of the path; leave it at True.")
     X, y = model._check_fit(X, y)
     check_classification_targets(y)
-    model._require_definite(X)
+    model._prepare(X)
     classes, labels = np.unique(np.asarray(y), return_inverse=True)
     if len(classes) != 2:
         raise ValueError(f"svm_path: y holds {len(classes)} classes; the path is of two.")
@@ -128,7 +128,10 @@ def svm_path(X: Any, y: Any, C: Any, *, sample_weight: Any = None, **params: Any
     margin = signs * (signs - np.array([s.f for s in solutions]) + intercept[:, None])
     bound = np.abs(beta) >= strengths[:, None] * weight
     doubtful = 2 * np.abs(beta) * spread + np.maximum(0.0, 1.0 - margin) >= 1
-    supports = [np.flatnonzero(b) for b in beta]
+    gram, functions = model._gram, []
+    for b, c in zip(beta, intercept, strict=True):
+        model._gram = gram  # which each machine gives up
+        functions.append(model._machine(X, np.flatnonzero(b), b[b != 0], c))
     return SVMPath(
         C=strengths,
         classes=classes,
@@ -141,7 +144,7 @@ def svm_path(X: Any, y: Any, C: Any, *, sample_weight: Any = None, **params: Any
         training_error=np.mean(np.where(signs > 0, margin < 0, margin <= 0), axis=1),
         loo_bound=doubtful.mean(axis=1),
         n_rows=n_rows,
-        functions=[model._machine(X, i, b[i], c) for i, b, c in zip(supports, beta, intercept, strict=True)],
+        functions=functions,
     )
 
 

@@ -30,6 +30,7 @@ from ..domains import Rows
 from ..kernels import Definiteness, Kernel, Precomputed
 from ..kernels._base import _same
 from ..kernels._radial import Radial
+from ..methods import SVC
 from ..methods._base import KernelEstimator
 
 __all__ = ["KernelSearchCV"]
@@ -96,8 +97,9 @@ class KernelSearchCV(GridSearchCV):
     *Equality.* A kernel is a function of two samples, so blocks of the matrix of all samples are the matrices of the
     folds, up to rounding; solutions are the same up to rounding or, of iterative methods, up to their ``tol``.
 
-    *Cost.* One matrix a kernel, O(n²d) or O(n²) after the distances, beside the fits. Ctrl-C leaves the search as it
-    was before `fit`.
+    *Cost.* One matrix a kernel, O(n²d) or O(n²) after the distances, beside the fits. `SVC` with up to 2,048 training
+    samples is solved in compiled code on the matrix itself, in double precision. Ctrl-C leaves the search as it was
+    before `fit`.
 
     References
     ----------
@@ -200,10 +202,10 @@ class KernelSearchCV(GridSearchCV):
             return_train_score=self.return_train_score,
         )
         with ExitStack() as stack:
-            if sample.workers > 1:
-                # fits that limit BLAS and restore it at the same time would leave it limited
+            if sample.workers > 1 or isinstance(self.estimator, SVC):
+                # fits that limit BLAS and restore it at the same time would leave it limited; blocks of SVC are small
                 stack.enter_context(threadpool_limits(1, user_api="blas"))
-                stack.enter_context(parallel_config(backend="threading"))
+            stack.enter_context(parallel_config(backend="threading"))
             inner.fit(sample.everything, y, **params)
         results = _reordered(inner.cv_results_, np.argsort(order))
         if callable(self.scoring) and inner.multimetric_:
@@ -288,14 +290,22 @@ class _Sample:
                     kernel = self._kernel(estimator, train)
                     found = self._matrix(estimator, kernel)
                     if isinstance(found, _Matrix):
-                        form = _precomputed(estimator, found.claim)
+                        machine, data = self._on(estimator, train, found)
                         self.shared += 1
-                        return form, found.K
+                        return machine, data
                     reason = found
                 except Exception as error:  # whatever it is, the plain fit will meet it or not, as it should
                     reason = _first_line(error)
             self.plain[reason] += 1
         return clone(estimator), self.X
+
+    def _on(self, estimator: KernelEstimator, train: np.ndarray, found: _Matrix) -> tuple[Any, Any]:
+        if isinstance(estimator, SVC):
+            from ._pairs import SVCOnMatrix
+
+            if SVCOnMatrix.suits(estimator, len(train)):
+                return SVCOnMatrix.of(estimator, found.claim, found.K), self.everything
+        return _precomputed(estimator, found.claim), found.K
 
     def _obstacle(self, estimator: Any) -> str:
         """Why a fit cannot use a shared matrix; empty if it can."""
@@ -433,7 +443,9 @@ class _Cell:
         return self
 
     def samples(self, index: np.ndarray) -> Any:
-        """The samples themselves, or their rows of the matrix."""
+        """The samples themselves, their rows of the matrix, or, for machines on the matrix, their indices."""
+        if self.data is self.sample.everything:
+            return index
         return _safe_split(self.machine, self.data, None, index, self.train)[0]
 
 
