@@ -1,7 +1,8 @@
-"""How fast are the linear machines against scikit-learn's (LIBLINEAR), and whose objective is lower? Default tolerances.
+"""How fast are the linear machines against scikit-learn's (LIBLINEAR), and whose objective is lower?
 
-Same process, alternating runs. The last columns are the relative duality gap of ours and how far scikit-learn's objective
-lies above ours; * marks a run that reached max_iter = 1000. a9a is added where MERCER_DATA names a folder with libsvm/a9a.gz.
+Default tolerances, same process, alternating runs. The last columns are the relative duality gap of ours and how far
+scikit-learn's objective lies above ours; * marks a run that reached max_iter = 1000. Where MERCER_DATA names a folder
+with libsvm/a9a.gz, a9a is added.
 Run: python benchmarks/linear_svm.py [--runs 3] [--C 1.0]
 """
 
@@ -30,13 +31,19 @@ def dense(n, d, rng):
     return X, np.where(z > 0, 1, -1), z
 
 
+def short(X):
+    """X with the 32-bit indices that scikit-learn's machines insist on."""
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X
+
+
 def text(n, d, words, rng):
     """Documents of words with frequencies ~ 1/rank, weighted by rarity and normalised."""
     rows, columns = np.repeat(np.arange(n), words), (d ** rng.random(n * words)).astype(int) - 1
     X = csr_array((np.ones(n * words), (rows, columns)), shape=(n, d))
     rarity = np.log(n / (1 + np.bincount(X.indices, minlength=d))).clip(0) + 1
     X = normalize(X @ diags_array(rarity)).tocsr()
-    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    X = short(X)
     z = X @ (rng.normal(size=d) * (rng.random(d) < 0.2))
     z = z / z.std() + 0.3 * rng.normal(size=n)
     return X, np.where(z > 0, 1, -1), z
@@ -50,7 +57,7 @@ def problems(rng):
     a9a = Path(os.environ.get("MERCER_DATA", "")) / "libsvm" / "a9a.gz"
     if a9a.is_file():
         X, y = load_svmlight_file(str(a9a))
-        yield "a9a 32561 x 123", X, y, y
+        yield "a9a 32561 x 123", short(X), y, y
 
 
 def objective(loss, w, b, X, y, C, epsilon):

@@ -12,7 +12,18 @@ from . import closed_forms, gram, kernels, losses
 from ._errors import IndefiniteKernelWarning, JitterWarning
 from .expansion import MercerExpansion, mercer_expansion
 from .measures import GaussianMeasure, UniformMeasure
-from .methods import SVC, SVR, KernelInterpolator, KernelMeanClassifier, KernelRidge, NuSVC, NuSVR, OneClassSVM
+from .methods import (
+    SVC,
+    SVR,
+    KernelInterpolator,
+    KernelMeanClassifier,
+    KernelRidge,
+    LinearSVC,
+    LinearSVR,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+)
 from .space import RKHS, Function
 
 __all__ = [
@@ -26,6 +37,8 @@ __all__ = [
     "KernelInterpolator",
     "KernelMeanClassifier",
     "KernelRidge",
+    "LinearSVC",
+    "LinearSVR",
     "MercerExpansion",
     "NuSVC",
     "NuSVR",

@@ -1,9 +1,21 @@
 """The kernel methods, one a file."""
 
 from .interpolator import KernelInterpolator
+from .linear_svm import LinearSVC, LinearSVR
 from .mean_classifier import KernelMeanClassifier
 from .ridge import KernelRidge
 from .svc import SVC, NuSVC
 from .svr import SVR, NuSVR, OneClassSVM
 
-__all__ = ["SVC", "SVR", "KernelInterpolator", "KernelMeanClassifier", "KernelRidge", "NuSVC", "NuSVR", "OneClassSVM"]
+__all__ = [
+    "SVC",
+    "SVR",
+    "KernelInterpolator",
+    "KernelMeanClassifier",
+    "KernelRidge",
+    "LinearSVC",
+    "LinearSVR",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+]

@@ -111,7 +111,8 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         Accepted for scikit-learn's sake. The minimiser is the same, whichever problem is solved.
     tol : float > 0
         The fit stops at a duality gap of tol² times the objective; then ‖w − w*‖ ≤ tol·√(2·objective) for "l2". (In
-        scikit-learn tol bounds a gradient, and the objective is left less exact.)
+        scikit-learn tol bounds a gradient, and the objective is left less exact.) Where rounding allows no better, 1e-6
+        times the objective passes without a warning; `solution_` tells.
     C : float > 0
         Weight of the losses; larger fits the samples more closely.
     multi_class : {"ovr", "crammer_singer"}
@@ -352,6 +353,9 @@ class LinearSVR(RegressorMixin, LinearMachine):
         X, y = self._check_fit(X, y, y_numeric=True)
         weight = self._check_weight(sample_weight, X)
         target = np.asarray(host(y), dtype=np.float64)
+        # a free intercept takes up any shift of y; without it rounding is that of the spread, not of the size
+        shift = float(np.median(target)) if self.fit_intercept and self.intercept_scaling == np.inf else 0.0
+        target = target - shift
         cost = self.C * (np.ones(len(target)) if weight is None else weight)
         squared = self.loss == "squared_epsilon_insensitive"
 
@@ -359,6 +363,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
             return Box.regression(target[rows], cost[rows], float(self.epsilon), squared)
 
         solution = self._machine(_double(X), cost, pieces)
+        solution = replace(solution, intercept=solution.intercept + shift)
         self._store(X, solution, solution.weights[None, :], np.atleast_1d(solution.intercept))
         self.coef_ = self.coef_[0, :]
         return self

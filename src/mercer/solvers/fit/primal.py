@@ -261,7 +261,7 @@ class _Newton:
         if isinstance(self.equations, _Iterated) and _has_rows(self.design, self.pieces):
             self.descend(seed)
         best, waited = (self.V, self.beta, self.objective, self.gap), 0
-        while self.gap > self.aim * self.objective and self.steps < self.most and waited < PATIENCE:
+        while not self.done() and self.steps < self.most and waited < PATIENCE:
             solved = self.solve_round()
             waited = waited + 1 if self.gap > 0.5 * best[-1] else 0
             if self.gap < best[-1]:
@@ -273,6 +273,9 @@ class _Newton:
         b = V[-1] if self.design.intercept else np.zeros(V.shape[1:])
         good = gap <= (self.aim if self.steps >= self.most else ROUNDING) * objective
         return PrimalSolution(V[: self.design.d], b, beta, objective, gap, self.steps, bool(good))
+
+    def done(self) -> bool:
+        return self.gap <= self.aim * self.objective
 
     def refresh(self) -> None:
         """f, β and G at V."""
@@ -301,14 +304,12 @@ class _Newton:
         X = design.X
         inverse = 1 / design.penalty[-1] if design.intercept else 0.0
         own = pieces.own / pieces.cost
-        diagonal = np.asarray(X.multiply(X).sum(axis=1)).ravel() + inverse + own
-        diagonal = np.where(
-            diagonal > 0, diagonal, 1.0
-        )  # an empty sample without intercept: f = 0, and β goes to an end
+        squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+        diagonal = np.maximum(squares + inverse + own, 1e-12)  # the β of an empty sample goes to an end at once
         w = np.zeros(design.d + 1)
         beta, tol = np.zeros(design.n), 0.1 * pieces.scale
         limit = min(PASSES, self.most)
-        while self.steps < limit and self.gap > self.aim * self.objective:
+        while self.steps < limit and not self.done():
             self.steps += descend(
                 X.indptr, X.indices, X.data, pieces.target, pieces.epsilon, pieces.lower, pieces.upper, own, inverse,
                 diagonal, beta, w, seed, tol, limit - self.steps,
@@ -319,24 +320,21 @@ class _Newton:
             self.certify(beta)
             tol *= 0.1
         self.centre = beta
-        self.h *= float(np.clip(np.sqrt(self.gap / self.objective), 1e-3, 1.0))
+        self.h *= float(np.clip(np.sqrt(self.gap / max(self.objective, 1e-300)), 1e-3, 1.0))
 
     def solve_round(self) -> bool:
         """Newton's method with the present centre, until G adds little to the gap; whether it came so far."""
         self.refresh()
         goal = INNER * (self.gap if self.h else self.aim * self.objective)
-        least, idle = np.inf, 0
+        left, idle = self.design.remainder(self.G, self.V, self.pieces.scale), 0
         for _ in range(min(ROUND, self.most - self.steps)):
-            left = self.design.remainder(self.G, self.V, self.pieces.scale)
-            idle = 0 if left < 0.5 * least else idle + 1
-            least = min(least, left)
-            if left <= goal:
-                break
-            decrease = self.step(float(np.clip(0.3 * np.sqrt(goal / left), 1e-4, 0.1)))
-            if decrease <= 0 or (idle > 3 and decrease < NOTHING * self.objective):
+            decrease = self.step(float(np.clip(0.3 * np.sqrt(goal / max(left, goal)), 1e-4, 0.1)))
+            before, left = left, self.design.remainder(self.G, self.V, self.pieces.scale)
+            idle = 0 if left < 0.5 * before else idle + 1
+            if left <= goal or decrease <= 0 or (idle > 3 and decrease < NOTHING * self.objective):
                 break
         self.certify(self.beta)
-        return self.design.remainder(self.G, self.V, self.pieces.scale) <= goal
+        return left <= goal
 
     def step(self, accuracy: float) -> float:
         """One step. Returns the decrease that it promised, 0 where rounding leaves none."""
@@ -381,9 +379,12 @@ def _has_rows(design: Design, pieces: Any) -> bool:
     return sparse.issparse(design.X) and len(pieces.shape) == 1 and not (design.intercept and design.penalty[-1] == 0)
 
 
-def _lent(pieces: Any, moving: np.ndarray, h: float) -> float:
-    """Curvature lent to the intercept, which has none of its own where no sample moves."""
-    return float(pieces.cost.sum()) / h * (1e-12 if moving.any() else 1.0)
+def _curvature(design: Design, pieces: Any, moving: np.ndarray, h: float) -> np.ndarray:
+    """The penalties, and curvature lent to a free intercept, which has none of its own where no sample moves."""
+    penalty = design.penalty.copy()
+    if design.intercept and penalty[-1] == 0:
+        penalty[-1] = float(pieces.cost.sum()) / h * (1e-12 if moving.any() else 1.0)
+    return penalty
 
 
 class _Factored:
@@ -397,9 +398,7 @@ class _Factored:
 
     def __call__(self, G: np.ndarray, active: np.ndarray, h: float, accuracy: float) -> np.ndarray:
         """−H⁻¹G."""
-        penalty = self.design.penalty.copy()
-        if self.design.intercept:
-            penalty[-1] += _lent(self.pieces, self.pieces.moving(active), h)
+        penalty = _curvature(self.design, self.pieces, self.pieces.moving(active), h)
         H = (self.follow(active) if G.ndim == 1 else self.blocks(active)) / h
         H[np.diag_indices_from(H)] += np.tile(penalty, G[0].size)
         factor = linalg.cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
@@ -454,8 +453,8 @@ class _Iterated:
         """−H⁻¹G, to an accuracy relative to ‖G‖."""
         moving = self.pieces.moving(active)
         rows = np.flatnonzero(moving)
-        tau = self.design.penalty[-1] + _lent(self.pieces, moving, h) if self.design.intercept else 0.0
-        part = Design(self.design.X[rows], self.design.intercept, tau)
+        part = Design(self.design.X[rows], self.design.intercept, 0.0)
+        part.penalty = _curvature(self.design, self.pieces, moving, h)
         stiffness, active = self.pieces.cost[rows] / h, active[rows]
 
         def hessian(V: np.ndarray) -> np.ndarray:

@@ -41,12 +41,14 @@ def minimise_l1(
     penalty, aim = design.penalty, max(tol * tol, FLOOR)
     columns = design.X.tocsc() if sparse.issparse(design.X) else design.X
     V, F = np.zeros(len(penalty)), np.zeros(design.n)
-    steps = 0
+    steps, idle, least = 0, 0, np.inf
     while True:
         beta, active = pieces.respond(F, 0.0, np.zeros(1))
         g = -design.moment(beta)
         objective = float(penalty @ np.abs(V)) + float(pieces.value(beta, F).sum())
         beta, gap = _bound(design, pieces, beta, g, V, objective)
+        idle = 0 if gap < 0.5 * least else idle + 1
+        least = min(least, gap)
         if report:
             report(f"step {steps}: objective {objective:.10g}, gap {gap:.2e}, {np.count_nonzero(V)} weights")
         S = _working(V, g, penalty)
@@ -56,8 +58,8 @@ def minimise_l1(
         step = np.zeros_like(V)
         step[S] = v - V[S]
         t = _backtrack(design, pieces, V, F, step, objective, float(g @ step))
-        promised = float(g @ step) + float(penalty @ (np.abs(V + step) - np.abs(V)))
-        if t == 0 or promised > -NOTHING * objective:
+        promised = -float(g @ step) - float(penalty @ (np.abs(V + step) - np.abs(V)))
+        if t == 0 or (idle > 10 and promised < NOTHING * objective):
             break
         V = V + t * step
         V[S] = v if t == 1 else V[S]  # so that zeros are exact
@@ -70,13 +72,17 @@ def minimise_l1(
 
 
 def _bound(design: Design, pieces: Box, beta: Any, g: Any, V: Any, objective: float) -> tuple[np.ndarray, float]:
-    """The scaled β, and the gap that it leaves."""
-    bounded = design.penalty > 0
-    linear, square = float(pieces.target @ beta), float(np.sum(beta * beta / (4 * pieces.cost)))
-    reach = float(np.max(np.abs(g[bounded]) / design.penalty[bounded], initial=0.0))
-    s = min(1 / reach if reach > 0 else 1.0, linear / (2 * square) if square > 0 else 1.0)
-    free = 0.0 if bounded.all() else s * abs(float(g[-1])) * (abs(float(V[-1])) + pieces.scale)
-    return s * beta, max(objective - (s * linear - s * s * square), 0.0) + free
+    """The scaled β and the gap that it leaves, or those of the β with Σβ = 0, better where |b| costs little."""
+    bounded, found = design.penalty > 0, []
+    for b in (beta, pieces.balance(beta)) if design.intercept else (beta,):
+        M = np.abs(g if b is beta else design.moment(b))
+        linear, square = float(pieces.target @ b), float(np.sum(b * b / (4 * pieces.cost)))
+        reach = float(np.max(M[bounded] / design.penalty[bounded], initial=0.0))
+        s = min(1 / reach if reach > 0 else 1.0, linear / (2 * square) if square > 0 else 1.0)
+        free = 0.0 if bounded.all() else s * float(M[-1]) * (abs(float(V[-1])) + pieces.scale)
+        found.append((max(objective - (s * linear - s * s * square), 0.0) + free, s * b))
+    gap, beta = min(found, key=lambda pair: pair[0])
+    return beta, gap
 
 
 def _working(V: np.ndarray, g: np.ndarray, penalty: np.ndarray) -> np.ndarray:
@@ -150,7 +156,7 @@ def _backtrack(design: Design, pieces: Box, V: Any, F: Any, step: Any, objective
         penalty = float(design.penalty @ np.abs(V + t * step))
         now = penalty + float(pieces.value(pieces.attain(moved), moved).sum())
         promised = t * linear + penalty - before
-        if now <= objective + 0.01 * promised + 1e-15 * objective:
+        if now <= objective + 0.01 * promised + 1e-14 * objective:
             return t
         t *= 0.5
     return 0.0
