@@ -26,6 +26,7 @@ extensions = [
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 nitpicky = False
+suppress_warnings = ["ref.term"]  # docstrings inherited from scikit-learn refer to its own glossary
 default_role = "py:obj"  # `Dense` in a docstring links to its page
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]
