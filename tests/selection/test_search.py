@@ -1,6 +1,5 @@
 """The search against scikit-learn's, which fits every cell on its own."""
 
-import _thread
 import threading
 
 import numpy as np
@@ -378,22 +377,6 @@ def test_interruption_leaves_the_search_unfitted():
     with pytest.raises(KeyboardInterrupt):
         found.fit(X, LABELS)
     assert set(vars(found)) == before
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("n_jobs", [None, 2])
-@pytest.mark.parametrize(
-    "estimator", [SVR(n_jobs=1, tol=1e-6), make_pipeline(StandardScaler(), SVR(n_jobs=1, tol=1e-6))]
-)
-def test_ctrl_c_ends_the_search_and_not_one_fit(estimator, n_jobs):
-    name = "C" if isinstance(estimator, SVR) else "svr__C"
-    found = KernelSearchCV(estimator, {name: np.geomspace(0.1, 1000, 20_000)}, refit=False, n_jobs=n_jobs)
-    timer = threading.Timer(0.7, _thread.interrupt_main)
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        found.fit(X, Y)
-    timer.join()
-    assert not hasattr(found, "cv_results_")
 
 
 @pytest.mark.filterwarnings("ignore:.*SCIPY_ARRAY_API:sklearn.exceptions.SkipTestWarning")

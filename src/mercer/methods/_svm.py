@@ -125,6 +125,9 @@ class SupportVectorMachine(KernelEstimator):
     @contextmanager
     def _threads(self) -> Any:
         """A pool with one BLAS thread in each of its threads."""
+        from ..kernels import _compiled  # noqa: F401  (numba is imported here, before threads could do so at once)
+        from ..solvers.fit import _smo  # noqa: F401
+
         count = _tiles.n_threads(self.n_jobs)
         # one thread more than works at a time: it waits while those that it gave work to compute
         with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(count + 1) as pool:
