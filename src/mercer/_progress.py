@@ -1,4 +1,7 @@
-"""Long work that ends when it is asked to: a time budget and Ctrl-C, with the best result so far."""
+"""Long work that can be watched and ended: a time budget, Ctrl-C, scikit-learn's callbacks, and a file to resume from.
+
+This is all that the library knows of `sklearn.callback`, whose interface is young.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
+
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+from ._checkpoint import Checkpoint
+
+__all__ = ["CallbackSupportMixin", "Deadline", "Watch", "run", "with_callbacks"]
 
 
 class Deadline:
@@ -37,6 +46,62 @@ class Deadline:
             for future in futures:
                 future.cancel()
             raise
+
+
+class Watch(Deadline):
+    """The deadline of a fit of several tasks that also tells callbacks of every round, and keeps a checkpoint."""
+
+    def __init__(
+        self,
+        estimator: Any,
+        tasks: int,
+        seconds: float | None = None,
+        checkpoint: Checkpoint | None = None,
+        **data: Any,
+    ):
+        super().__init__(seconds)
+        self.estimator, self.checkpoint, self.context = estimator, checkpoint, None
+        self.stopped, self.lock, self.tasks = False, threading.Lock(), dict[str, Any]()
+        if getattr(estimator, "_skl_callbacks", None):
+            self.context = estimator._init_callback_context(max_subtasks=tasks, sequential_subtasks=False)
+            self.context.call_on_fit_task_begin(estimator=estimator, **data)
+        self.data = data
+
+    def __call__(self, state: Any = None) -> str | None:
+        return "a callback asked to stop" if self.stopped else super().__call__(state)
+
+    def monitor(self, task: str) -> Callable[[dict[str, Any]], str | None]:
+        """What a solver calls every round of the task, which may be done in several runs."""
+        if self.context is not None and task not in self.tasks:
+            with self.lock:  # callbacks are written for one thread
+                self.tasks[task] = self.context.subcontext(task_name=task, task_id=task, max_subtasks=None)
+                self.tasks[task].call_on_fit_task_begin(estimator=self.estimator)
+        context = self.tasks.get(task)
+
+        def round(state: dict[str, Any]) -> str | None:
+            if self.checkpoint is not None:
+                self.checkpoint.put(task, {"beta": state["beta"], "values": state["values"]})
+            if context is not None:
+                with self.lock:
+                    step = context.subcontext(task_name="round")
+                    step.call_on_fit_task_begin(estimator=self.estimator)
+                    self.stopped |= step.call_on_fit_task_end(estimator=self.estimator)
+            return self(state)
+
+        return round
+
+    def done(self, task: str, state: dict[str, Any]) -> None:
+        """The task has ended in this state."""
+        if self.checkpoint is not None:
+            self.checkpoint.put(task, state, now=True)
+        if task in self.tasks:
+            with self.lock:
+                self.stopped |= self.tasks[task].call_on_fit_task_end(estimator=self.estimator)
+
+    def close(self) -> None:
+        """All tasks have ended."""
+        if self.context is not None:
+            self.context.call_on_fit_task_end(estimator=self.estimator, **self.data)
 
 
 def _result(future: Future[Any]) -> Any:

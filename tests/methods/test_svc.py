@@ -314,7 +314,7 @@ def test_hard_margin() -> None:
     sign = 2.0 * y[two] - 1
     assert (sign * hard.decision_function(X[two])).min() == pytest.approx(1.0, abs=1e-6)
     assert hard.function_.norm() == pytest.approx(soft.function_.norm(), rel=1e-6)
-    with pytest.raises(ValueError, match="classes 1 and 2 are not separable"):
+    with pytest.raises(ValueError, match="1 against 2 is not separable"):
         SVC(kernel="linear", C=np.inf).fit(NOISY, y)
 
 

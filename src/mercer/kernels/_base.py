@@ -20,6 +20,7 @@ from .._errors import where
 from ..domains import Domain, Vectors
 from ._definiteness import UNKNOWN, Definiteness
 
+TILE = 2048  # columns of one block: with a few hundred rows it stays in the last-level cache
 ABILITIES = ("gradient_x", "mixed_xy", "gradient_theta", "feature_map", "spectral_sample")
 registry: dict[str, type[Kernel]] = {}
 _K = TypeVar("_K", bound="Kernel")
@@ -74,8 +75,11 @@ class Kernel(BaseEstimator):
         self.require("feature_map")
         return int(self.feature_map(self.domain.take(X, slice(0, 1))).shape[1])
 
-    def prepare(self, X: Any) -> Prepared:
-        """A checked collection in the form from which rows of the matrix are computed fastest, again and again."""
+    def prepare(self, X: Any, beside: Any = None) -> Prepared:
+        """A checked collection in the form from which rows of the matrix are computed fastest, again and again.
+
+        Collections that are to be compared are prepared one `beside` the other.
+        """
         return Prepared(self, X)
 
     @classmethod
@@ -271,6 +275,12 @@ class Prepared:
     def matrix(self, other: Prepared) -> Any:
         """k(xᵢ, yⱼ) for the members of both."""
         return self.kernel.evaluate(self.X, other.X)
+
+    def fill(self, out: np.ndarray, places: np.ndarray, other: Prepared, start: int, stop: int) -> None:
+        """out[places[i], j] = k(xᵢ, yⱼ) for the members j from `start` (a multiple of 64) to `stop`, in tiles."""
+        for left in range(start, stop, TILE):
+            columns = slice(left, min(stop, left + TILE))
+            out[places, columns] = self.matrix(other.take(columns))
 
 
 class Report:

@@ -84,14 +84,14 @@ class PreparedRadial(Prepared):
     Distances of close pairs keep fewer digits than those of `squared_distances`.
     """
 
-    def __init__(self, kernel: Radial, A: Any, lengths: Any):
-        self.kernel, self.A, self.lengths = kernel, A, lengths
+    def __init__(self, kernel: Radial, A: Any, lengths: Any, centre: Any):
+        self.kernel, self.A, self.lengths, self.centre = kernel, A, lengths, centre
 
     def __len__(self) -> int:
         return int(self.A.shape[0])
 
     def take(self, index: Any) -> PreparedRadial:
-        return PreparedRadial(self.kernel, take(self.A, index), take(self.lengths, index))
+        return PreparedRadial(self.kernel, take(self.A, index), take(self.lengths, index), self.centre)
 
     def matrix(self, other: PreparedRadial) -> Any:  # type: ignore[override]
         return self.kernel.from_products(product_transposed(self.A, other.A), self.lengths, other.lengths)
@@ -175,10 +175,10 @@ class Radial(Kernel):
         s = squared_distances(self.scaled(X), None if Y is None else self.scaled(Y))
         return self.profile(s, namespace(s))
 
-    def prepare(self, X: Any) -> Prepared:
-        A = X if is_sparse(X) else X - namespace(X).mean(X, axis=0)
-        A = self.scaled(A)
-        return PreparedRadial(self, A, row_products(A, A))
+    def prepare(self, X: Any, beside: Any = None) -> Prepared:
+        centre = 0.0 if is_sparse(X) else namespace(X).mean(X, axis=0) if beside is None else beside.centre
+        A = self.scaled(X if is_sparse(X) else X - centre)
+        return PreparedRadial(self, A, row_products(A, A), centre)
 
     def from_products(self, P: Any, a: Any, b: Any) -> Any:
         """φ(aᵢ + bⱼ − 2Pᵢⱼ), overwriting P."""

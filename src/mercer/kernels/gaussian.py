@@ -67,8 +67,16 @@ class Gaussian(Radial):
     def profile(self, s: Any, xp: Any) -> Any:
         return xp.exp(-0.5 * s)
 
+    def prepare(self, X: Any, beside: Any = None) -> Any:
+        points = super().prepare(X, beside)
+        if not (isinstance(X, np.ndarray) and X.dtype == np.float32):
+            return points
+        from ._compiled import PreparedGaussian
+
+        return PreparedGaussian.of(points)  # type: ignore[arg-type]
+
     def from_products(self, P: Any, a: Any, b: Any) -> Any:
-        if not (isinstance(P, np.ndarray) and P.dtype == np.float32):
+        if not isinstance(P, np.ndarray):
             return super().from_products(P, a, b)
         from ._compiled import gaussian_from_products
 

@@ -91,8 +91,8 @@ class Laplace(Radial):
         distances = _manhattan(self.scaled(X), self.scaled(Y))
         return namespace(distances).exp(-distances)
 
-    def prepare(self, X: Any) -> Prepared:
-        return super().prepare(X) if self.norm == 2 else Prepared(self, X)
+    def prepare(self, X: Any, beside: Any = None) -> Prepared:
+        return super().prepare(X, beside) if self.norm == 2 else Prepared(self, X)
 
     def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
         """∂k/∂lengthscale: (n, m) for one, (n, m, d) for one per feature, (n, m, d, d) for a matrix."""

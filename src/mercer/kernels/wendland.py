@@ -111,8 +111,8 @@ class Wendland(Radial):
     def evaluate(self, X: Any, Y: Any = None) -> Any:
         return super(Wendland, self._in_dimension_of(X)).evaluate(X, Y)
 
-    def prepare(self, X: Any) -> Prepared:
-        return super(Wendland, self._in_dimension_of(X)).prepare(X)
+    def prepare(self, X: Any, beside: Any = None) -> Prepared:
+        return super(Wendland, self._in_dimension_of(X)).prepare(X, beside)
 
     def evaluate_diag(self, X: Any) -> Any:
         return super(Wendland, self._in_dimension_of(X)).evaluate_diag(X)

@@ -6,7 +6,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,9 @@ from threadpoolctl import threadpool_limits
 
 from .. import _tiles
 from .._array import host, is_array, is_sparse
+from .._checkpoint import Checkpoint
 from .._errors import check_choice, check_number, where
-from .._progress import Deadline, run
+from .._progress import CallbackSupportMixin, Watch
 from ..basis import Polynomials
 from ..domains import Rows
 from ..gram import Gram
@@ -25,14 +26,20 @@ from ..kernels import Callable as CallableKernel
 from ..kernels import Kernel
 from ..kernels.expression import from_sklearn
 from ..solvers.fit._rows import Block, Segment, Workers
+from ..solvers.fit.multiclass import minimise_multiclass
 from ..solvers.fit.working_set import COARSE, BoxProblem, BoxSolution, minimise
 from ..space import Function
 from ._base import KernelEstimator
 
+FAR = 1e300  # a bound that is never met: compiled code knows no infinity
 SINGLE = 1e-5  # tolerances below this need kernel rows in double precision
 
 
-class SupportVectorMachine(KernelEstimator):
+# parameters that change how a machine is found, and not which
+MANNER = {"cache_size", "checkpoint", "max_iter", "n_jobs", "shrinking", "time_budget", "tol", "verbose"}
+
+
+class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
     """Base: from parameters to segments, from segments to solutions."""
 
     degree: Any
@@ -43,6 +50,7 @@ class SupportVectorMachine(KernelEstimator):
     max_iter: int
     n_jobs: int | None
     time_budget: float | None
+    checkpoint: Any
     fit_intercept: bool
     _gram: Gram | None
 
@@ -110,9 +118,8 @@ class SupportVectorMachine(KernelEstimator):
         centres = domain.centres(X)
 
         def exact(rows: np.ndarray, columns: np.ndarray) -> Any:
-            return kernel.evaluate(
-                _cast(domain.take(X, rows), np.float64), _cast(domain.take(centres, columns), np.float64)
-            )
+            right = kernel.prepare(_cast(domain.take(centres, columns), np.float64))
+            return kernel.prepare(_cast(domain.take(X, rows), np.float64), right).matrix(right)
 
         left = kernel.prepare(_cast(X, dtype))
         right = left if centres is X else kernel.prepare(_cast(centres, dtype))
@@ -133,21 +140,13 @@ class SupportVectorMachine(KernelEstimator):
         with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(count + 1) as pool:
             yield Workers(pool, count)
 
-    def _minimise(
-        self, X: Any, index: np.ndarray, problem: BoxProblem, deadline: Deadline, copies: int = 1
-    ) -> BoxSolution:
-        """One problem on some samples (each `copies` times), threads inside; in double precision if single fails."""
-        with self._threads() as workers:
-            for dtype in (np.float32, np.float64) if self.tol >= SINGLE else (np.float64,):
-                segment = self._segment(X, dtype).take(index)
-                block = Block(segment, segment, self._capacity(segment.n, dtype), dtype)
-                grid = [[block] * copies for _ in range(copies)]
-                call = partial(minimise, [segment] * copies, grid, problem, self.tol, workers, self.max_iter, deadline)
-                solution = run(call, workers.pool, deadline)
-                if solution.message != COARSE:
-                    break
-                problem = replace(problem, start=solution.beta)
-        return solution
+    def _watch(self, tasks: int, X: Any, y: Any, weight: Any) -> Watch:
+        """The deadline, the callbacks and the checkpoint of a fit."""
+        saved = None
+        if self.checkpoint is not None:
+            params = {k: v for k, v in self.get_params(deep=False).items() if k not in MANNER}
+            saved = Checkpoint(self.checkpoint, where(self), [sorted(params.items()), X, y, weight])
+        return Watch(self, tasks, self.time_budget, saved, X=X, y=y)
 
     def _support_vectors(self, X: Any) -> Any:
         """The support vectors themselves, where the data are vectors (none of a precomputed matrix)."""
@@ -182,8 +181,26 @@ class SupportVectorMachine(KernelEstimator):
         check_number(self, "max_iter", self.max_iter, at_least=-1, integer=True)
         if self.time_budget is not None:
             check_number(self, "time_budget", self.time_budget, above=0)
+        if self.checkpoint is not None and not isinstance(self.checkpoint, (str, PathLike)):
+            raise TypeError(f"{where(self)}: checkpoint = {self.checkpoint!r} must be the path of a file.")
 
     # ---- from coefficients to functions
+
+    def _values(self, X: Any) -> np.ndarray:
+        """The machine at checked points."""
+        f = self.function_
+        if not (isinstance(X, np.ndarray) and X.dtype == np.float32) or f.kernel is not self.kernel_:
+            return f(X)
+        right = f.kernel.prepare(f.points)
+        left, V = f.kernel.prepare(X, right), np.ascontiguousarray(f.coefficients.reshape(len(right), -1))
+        out = np.empty((len(X), V.shape[1]), np.float32)
+
+        def work(rows: slice) -> None:
+            out[rows] = left.take(rows).matrix(right) @ V
+
+        _tiles.run(_tiles.slices(len(X), 192), work, self.n_jobs)
+        values = out.reshape(len(X), *f.coefficients.shape[1:])
+        return values if f.basis is None else values + f.basis(X) @ f.free
 
     def _machine(self, X: Any, index: np.ndarray, coefficients: np.ndarray, intercept: Any) -> Function:
         """The decision function on the support vectors alone, with its offset as free part."""
@@ -196,10 +213,82 @@ class SupportVectorMachine(KernelEstimator):
             everywhere[index] = a
             parts = self._gram.expansion(everywhere)
         self._gram = None  # only the function is kept
-        if not self.fit_intercept:
+        if not self.fit_intercept and not np.any(intercept):
             return Function(*parts)
         free = np.asarray(intercept, dtype=a.dtype)
         return Function(*parts, Polynomials(0), free.reshape(1) if a.ndim == 1 else free[None, :])
+
+
+class KernelRows:
+    """Kernel rows of some samples, on which problems are solved one after another; in double once single fails.
+
+    Each sample stands for `copies` variables. `segments` and `grid` are given where rows are shared with others.
+    """
+
+    def __init__(
+        self,
+        model: SupportVectorMachine,
+        X: Any,
+        index: np.ndarray,
+        workers: Workers,
+        watch: Watch,
+        copies: int = 1,
+        segments: list[Segment] | None = None,
+        grid: list[list[Block]] | None = None,
+    ):
+        self.model, self.X, self.index, self.copies = model, X, index, copies
+        self.workers, self.watch = workers, watch
+        if segments is not None and grid is not None:
+            self.segments, self.grid = segments, grid
+        else:
+            self._build(np.float32 if model.tol >= SINGLE else np.float64)
+
+    def _build(self, dtype: Any) -> None:
+        segment = self.model._segment(self.X, dtype).take(self.index)
+        block = Block(segment, segment, self.model._capacity(segment.n, dtype), dtype)
+        self.segments = [segment] * self.copies
+        self.grid = [[block] * self.copies for _ in range(self.copies)]
+
+    @property
+    def computed(self) -> int:
+        """Rows that were computed so far."""
+        return sum(block.computed for block in {id(b): b for row in self.grid for b in row}.values())
+
+    def minimise(self, problem: Any, task: str) -> Any:
+        """Solve a `BoxProblem` or a `MulticlassProblem`, from where the checkpoint left the task if there is one."""
+        saved = self.watch.checkpoint.get(task) if self.watch.checkpoint else None
+        if saved is not None:
+            problem = _from(problem, saved["beta"], saved["values"])
+        model, monitor = self.model, self.watch.monitor(task)
+        solution: Any
+        while True:
+            rest = (problem, model.tol, self.workers, model.max_iter, monitor)
+            if isinstance(problem, BoxProblem):
+                solution = minimise(self.segments, self.grid, *rest)
+            else:
+                solution = minimise_multiclass(self.segments[0], self.grid[0][0], *rest)
+            if solution.message != COARSE or self.grid[0][0].K.dtype == np.float64:
+                break
+            self._build(np.float64)
+            problem = _from(problem, solution.beta, solution.values)
+        self.watch.done(task, {"beta": solution.beta, "values": solution.values})
+        return solution
+
+
+def _from(problem: Any, beta: np.ndarray, values: np.ndarray) -> Any:
+    """The problem, to be solved from β, of which Kβ is known."""
+    known = {"near": (beta, values)} if isinstance(problem, BoxProblem) else {}
+    return replace(problem, start=beta, **known)
+
+
+def rescaled(last: BoxSolution, problem: BoxProblem, ratio: float) -> np.ndarray:
+    """The best multiple of a solution that is feasible in bounds that are `ratio` times its own."""
+    squared_norm, ridge = float(last.beta @ last.values), 0.0 if problem.ridge is None else problem.ridge
+    best = float(problem.linear @ last.beta) / (squared_norm + float(np.sum(ridge * last.beta**2)) or 1.0)
+    start = np.clip(last.beta * (min(ratio, best) if problem.ridge is None else best), problem.lower, problem.upper)
+    ends = np.where(last.beta > 0, problem.upper, problem.lower)
+    # multiplied, bounds may miss the new ones by a rounding, and would count as free
+    return np.where(np.isclose(start, ends, rtol=1e-14, atol=0), ends, start)
 
 
 def _cast(X: Any, dtype: Any) -> Any:

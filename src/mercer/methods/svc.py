@@ -1,189 +1,47 @@
-"""Support vector classification, C and ν forms, one against one."""
+"""Support vector classification, C and ν forms."""
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from itertools import combinations
-from threading import local
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils import compute_class_weight
-from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
+from scipy.optimize import brentq
 
-from .._array import host, is_sparse
+from .._array import host
 from .._errors import check_choice, check_number, where
-from .._progress import Deadline
-from ..solvers.fit._rows import Arena, Block, Segment, Workers
-from ..solvers.fit.working_set import COARSE, BoxProblem, BoxSolution, minimise
-from ._svm import SINGLE, SupportVectorMachine
+from .._progress import run
+from ..solvers.fit.multiclass import MulticlassProblem
+from ..solvers.fit.working_set import BoxProblem, BoxSolution
+from ._classifier import Classifier, Solved, Task
+from ._svm import FAR, KernelRows, rescaled
 
 HARD = (1e2, 1e4, 1e6)  # boxes, in units of 1/k(x, x), in which a hard margin is looked for
+JOINT = ("crammer_singer", "kbb")
 
 
-class _Classifier(ClassifierMixin, SupportVectorMachine):
-    """One machine for each pair of classes; subclasses write the dual problem of a pair."""
-
-    class_weight: Any
-    decision_function_shape: str
-    break_ties: bool
-
-    def _pair_problem(self, y: np.ndarray, weight: np.ndarray) -> BoxProblem:
-        """The dual for labels ±1, with the weight of each sample."""
-        raise NotImplementedError
-
-    def _pair_machine(self, solution: BoxSolution, y: np.ndarray) -> tuple[np.ndarray, float]:
-        """Coefficients and offset of a pair from its solution."""
-        raise NotImplementedError
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to samples X with labels y; a weight multiplies the sample's C (or its share of ν)."""
-        self._check_parameters()
-        check_choice(self, "decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
-        X, y = self._check_fit(X, y)
-        check_classification_targets(y)
-        self._prepare(X)
-        self.classes_, labels = np.unique(np.asarray(y), return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{where(self)}: the number of classes has to be greater than one; y holds one class, "
-                f"{self.classes_[0]!r}."
-            )
-        n = self.kernel_.domain.size(X)
-        weight = self._check_weight(sample_weight, X)
-        weight = np.ones(n) if weight is None else weight.astype(np.float64)
-        self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=np.asarray(y))
-        weight = weight * self.class_weight_[labels]
-        members = [np.flatnonzero((labels == c) & (weight > 0)) for c in range(len(self.classes_))]
-        if any(len(m) == 0 for m in members):
-            c = next(c for c, m in enumerate(members) if len(m) == 0)
-            raise ValueError(f"{where(self)}: class {self.classes_[c]!r} has no sample of positive weight.")
-        solutions = self._solve_pairs(X, members, weight)
-        self._report(solutions)
-        self._collect(X, members, solutions)
-        return self
-
-    def _solve_pairs(self, X: Any, members: list[np.ndarray], weight: np.ndarray) -> list[BoxSolution]:
-        def problem(a: int, b: int) -> BoxProblem:
-            y = np.concatenate([np.ones(len(members[a])), -np.ones(len(members[b]))])
-            return self._pair_problem(y, weight[np.concatenate([members[a], members[b]])])
-
-        def alone(a: int, b: int) -> BoxSolution:
-            return self._minimise(X, np.concatenate([members[a], members[b]]), problem(a, b), deadline)
-
-        deadline = Deadline(self.time_budget)
-        pairs = list(combinations(range(len(members)), 2))
-        if len(pairs) == 1 or self.tol < SINGLE:
-            return [alone(a, b) for a, b in pairs]
-        whole = self._segment(X, np.float32)
-        segments = [whole.take(m) for m in members]
-        with self._threads() as workers:
-            # rows of a class over itself serve all its pairs: keep them all where they fit into half of the cache
-            shared = 4 * sum(s.n**2 for s in segments) <= 0.5 * self.cache_size * 2**20
-            own = [Block(s, s, s.n, np.float32) for s in segments] if shared else []
-            share = (0.5 if shared else 1.0) / (workers.parts * (2 if shared else 4))
-            arenas = local()
-
-            def rows(name: str, P: Segment, Q: Segment) -> Block:
-                arena = vars(arenas).setdefault(name, Arena())
-                return Block(P, Q, self._capacity(Q.n, np.float32, share), np.float32, arena)
-
-            def work(pair: tuple[int, int]) -> BoxSolution:
-                a, b = pair
-                S, T = segments[a], segments[b]
-                grid = [
-                    [own[a] if shared else rows("aa", S, S), rows("ab", S, T)],
-                    [rows("ba", T, S), own[b] if shared else rows("bb", T, T)],
-                ]
-                return minimise([S, T], grid, problem(a, b), self.tol, Workers(), self.max_iter, deadline)
-
-            with ThreadPoolExecutor(workers.parts) as pool:
-                solutions = deadline.wait([pool.submit(work, pair) for pair in pairs])
-        return [alone(*pair) if s.message == COARSE else s for pair, s in zip(pairs, solutions, strict=True)]
-
-    def _collect(self, X: Any, members: list[np.ndarray], solutions: list[BoxSolution]) -> None:
-        """scikit-learn's attributes: support vectors class by class, coefficients by the other class."""
-        pairs = list(combinations(range(len(members)), 2))
-        order = np.concatenate(members)
-        edges = np.cumsum([0] + [len(m) for m in members])
-        everything = np.zeros((len(order), len(pairs)))
-        intercept = np.zeros(len(pairs))
-        for k, ((a, b), solution) in enumerate(zip(pairs, solutions, strict=True)):
-            y = np.concatenate([np.ones(len(members[a])), -np.ones(len(members[b]))])
-            beta, intercept[k] = self._pair_machine(solution, y)
-            everything[edges[a] : edges[a + 1], k] = beta[: len(members[a])]
-            everything[edges[b] : edges[b + 1], k] = beta[len(members[a]) :]
-        kept = np.flatnonzero(everything.any(axis=1))
-        self.support_ = order[kept].astype(np.int32)
-        groups = [np.flatnonzero((kept >= edges[c]) & (kept < edges[c + 1])) for c in range(len(members))]
-        self._n_support = np.array([len(g) for g in groups], dtype=np.int32)
-        coefficients = everything[kept]
-        dual = np.zeros((len(members) - 1, len(kept)))
-        for k, (a, b) in enumerate(pairs):
-            dual[b - 1, groups[a]] = coefficients[groups[a], k]
-            dual[a, groups[b]] = coefficients[groups[b], k]
-        if len(pairs) == 1:  # positive means the second class, as everywhere in scikit-learn
-            dual, coefficients, intercept = -dual, -coefficients, -intercept
-        self.intercept_ = intercept
-        self.n_iter_ = np.array([s.inner_iter for s in solutions], dtype=np.int32)
-        self.dual_coef_ = dual
-        self.shape_fit_ = (len(order), getattr(self, "n_features_in_", 0))
-        self.support_vectors_ = self._support_vectors(X)
-        if is_sparse(X):
-            from scipy.sparse import csr_matrix
-
-            self.dual_coef_ = csr_matrix(dual)
-        flat = coefficients[:, 0] if len(pairs) == 1 else coefficients
-        self.function_ = self._machine(X, self.support_, flat, intercept[0] if len(pairs) == 1 else intercept)
-
-    @property
-    def n_support_(self) -> np.ndarray:
-        """Support vectors of each class."""
-        return self._n_support
-
-    def _decisions(self, X: Any) -> np.ndarray:
-        """One column per pair; positive for its first class (for two classes, the second)."""
-        X = self._check_new(X)
-        return self.function_(X)
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """One value for two classes; else one per class ("ovr", votes refined by confidence) or per pair ("ovo")."""
-        values = self._decisions(X)
-        if values.ndim == 1 or self.decision_function_shape == "ovo":
-            return values
-        return _ovr_decision_function(values < 0, -values, len(self.classes_))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class with most votes of the pairs, the first among ties (or the most confident with ``break_ties``)."""
-        if self.break_ties and self.decision_function_shape == "ovo":
-            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
-        values = self._decisions(X)
-        if values.ndim == 1:
-            return self.classes_[(values >= 0).astype(int)]
-        if self.break_ties:
-            return self.classes_[_ovr_decision_function(values < 0, -values, len(self.classes_)).argmax(axis=1)]
-        votes = np.zeros((len(values), len(self.classes_)), dtype=np.int64)
-        for k, (a, b) in enumerate(combinations(range(len(self.classes_)), 2)):
-            first = values[:, k] > 0
-            votes[:, a] += first
-            votes[:, b] += ~first
-        return self.classes_[votes.argmax(axis=1)]
-
-
-class SVC(_Classifier):
+class SVC(Classifier):
     r"""Support vector classification.
 
     .. math:: \min_{f \in H,\, b}\; \tfrac12 \|f\|_H^2 + C \sum_i w_i \big(1 - y_i (f(x_i) + b)\big)_+
 
     for each pair of classes, solved in its dual: :math:`\min \tfrac12 \beta^\top K \beta - y^\top \beta` with
     :math:`0 \le y_i \beta_i \le C w_i` and :math:`\sum \beta_i = 0`; then :math:`f = \sum_i \beta_i k(\cdot, x_i)`.
+    The squared hinge has no upper bound, and :math:`K + \mathrm{diag}(1 / 2 C w_i)` for K.
 
     Parameters
     ----------
     C : float > 0, or inf
         Weight of the errors; larger fits the training data more closely. Infinity asks for a hard margin, and raises
         where the classes are not separable.
+    loss : {"hinge", "squared_hinge"}
+        The squared hinge punishes large errors more, and leaves more support vectors.
+    budget : float >= 0, optional
+        Instead of C: the sum of the weighted losses is at most this, for each machine, and ‖f‖ the least; 0 is the hard
+        margin. `C_` tells which C does it.
+    multi_class : {"ovo", "ovr", "crammer_singer", "kbb"}
+        With more than two classes: a machine for each pair; for each class against the rest; or all classes at once,
+        with the loss of the worst rival (Crammer and Singer), or the sum over rivals (Weston and Watkins). All at once,
+        the offsets are penalised, as if the kernel were k + 1.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, Kernel, expression or callable
         A callable maps two matrices to the matrix of kernel values, as in scikit-learn.
     degree, gamma, coef0
@@ -205,7 +63,12 @@ class SVC(_Classifier):
     break_ties : bool
         Whether votes that tie are decided by confidence ("ovr" only).
     random_state : int, RandomState, Generator or None
-        For representations that draw; the solver draws nothing.
+        For representations that draw, and for the folds of the calibration; the solver draws nothing.
+    calibration : {None, "cv"}
+        Whether there are probabilities, from values that five-fold cross-validation holds out; the folds start from the
+        fitted machine, on its kernel rows. `predict` is then the most probable class.
+    probability : bool
+        scikit-learn's name for ``calibration="cv"``.
     fit_intercept : bool
         Whether there is an offset b. Without it the machine lies in the kernel's space, and single variables move.
     gram : str or Representation
@@ -214,6 +77,9 @@ class SVC(_Classifier):
         Threads; None uses all cores.
     time_budget : float, optional
         Seconds after which the best machine so far is returned, with a warning. Ctrl-C does the same at once.
+    checkpoint : path, optional
+        A file to which the state is written every few seconds. A fit that finds it there, with the same data and
+        parameters, goes on from it.
 
     Attributes
     ----------
@@ -222,17 +88,22 @@ class SVC(_Classifier):
     function_ : Function
         The machine, or with more classes all pairs as one vector-valued function: values, norm, margin 2/‖f‖.
     solutions_ : list of BoxSolution
-        For each pair: gap, objective, iterations and their history.
+        For each machine: gap, objective, iterations and their history.
+    calibration_ : Calibration
+        Slopes from decision values to log-odds, and the held-out Brier score and log-loss.
+    C_ : array of shape (n_machines,)
+        C of each machine, which `budget` led to.
     kernel_ : Kernel
 
     Notes
     -----
     Exact: the same optimum as LIBSVM's. A conditionally positive definite kernel of order 1 (Log, Power, Multiquadric)
-    is valid with the offset.
+    is valid with the offset. Callbacks (``set_callbacks``) are told of every machine and of its rounds.
 
     References
     ----------
-    Cortes, Vapnik, *Support-vector networks* (1995); Chang, Lin, *LIBSVM* (2011), equation 2.
+    Cortes, Vapnik, *Support-vector networks* (1995); Chang, Lin, *LIBSVM* (2011), equation 2; Wu, Lin, Weng,
+    *Probability estimates for multi-class classification by pairwise coupling* (2004).
 
     Examples
     --------
@@ -259,10 +130,16 @@ class SVC(_Classifier):
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
         random_state: Any = None,
+        probability: bool = False,
+        loss: str = "hinge",
+        budget: float | None = None,
+        multi_class: str = "ovo",
         fit_intercept: bool = True,
+        calibration: str | None = None,
         gram: Any = "auto",
         n_jobs: int | None = None,
         time_budget: float | None = None,
+        checkpoint: Any = None,
     ):
         self.C = C
         self.kernel = kernel
@@ -278,44 +155,152 @@ class SVC(_Classifier):
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.random_state = random_state
+        self.probability = probability
+        self.loss = loss
+        self.budget = budget
+        self.multi_class = multi_class
         self.fit_intercept = fit_intercept
+        self.calibration = calibration
         self.gram = gram
         self.n_jobs = n_jobs
         self.time_budget = time_budget
+        self.checkpoint = checkpoint
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_choice(self, "loss", self.loss, ("hinge", "squared_hinge"))
+        check_choice(self, "multi_class", self.multi_class, ("ovo", "ovr", *JOINT))
         if np.inf != self.C:
             check_number(self, "C", self.C, above=0)
+        elif self.loss != "hinge":
+            raise ValueError(f"{where(self)}: C = inf, a hard margin, has no loss; leave loss at 'hinge'.")
+        if self.budget is not None:
+            check_number(self, "budget", self.budget, at_least=0)
+            for name, value, default in (("C", self.C, 1.0), ("checkpoint", self.checkpoint, None)):
+                if value != default:
+                    raise ValueError(f"{where(self)}: {name} = {value!r} has no meaning beside budget; leave it out.")
+        if self.multi_class in JOINT:
+            without: dict[str, tuple[Any, Any]] = {
+                "loss": ("hinge", self.loss),
+                "budget": (None, self.budget),
+                "calibration": (False, self._calibrated),
+            }
+            for name, (default, value) in without.items():
+                if value != default:
+                    raise ValueError(
+                        f"{where(self)}: multi_class = {self.multi_class!r} goes without {name}; use 'ovo' or 'ovr'."
+                    )
+            if np.inf == self.C:
+                raise ValueError(f"{where(self)}: C = inf needs multi_class='ovo' or 'ovr'.")
 
-    def _solve_pairs(self, X: Any, members: list[np.ndarray], weight: np.ndarray) -> list[BoxSolution]:
+    def _solve(self, X: Any, y: Any, members: list[np.ndarray], weight: np.ndarray) -> list[Solved]:
+        if self.multi_class in JOINT:
+            return [self._solve_jointly(X, y, members, weight)]
         self._box = self.C
-        if np.inf != self.C:
-            return super()._solve_pairs(X, members, weight)
+        hard = np.inf == self.C or self.budget == 0
+        if not hard:
+            solved = super()._solve(X, y, members, weight)
+            if self.budget is not None:
+                self.C_ = np.array([s.strength for s in solved])
+            return solved
         # a box that no variable reaches changes nothing; of separable classes with margin γ, Σ|β| = 4/γ²
-        scale = 1.0 / float(np.mean(np.abs(host(self.kernel_.evaluate_diag(X))))) if len(members) else 1.0
+        scale = 1.0 / float(np.mean(np.abs(host(self.kernel_.evaluate_diag(X)))))
         for factor in HARD:
             self._box = factor * scale
-            solutions = super()._solve_pairs(X, members, np.ones_like(weight))
-            if all(np.abs(s.beta).max() < 0.999 * self._box for s in solutions):
-                return solutions
-        pairs = combinations(self.classes_.tolist(), 2)
-        touching = [p for p, s in zip(pairs, solutions, strict=True) if np.abs(s.beta).max() >= 0.999 * self._box]
+            solved = super()._solve(X, y, members, np.ones_like(weight))
+            touching = [s.task.name for s in solved if np.abs(s.solution.beta).max() >= 0.999 * self._box]
+            if not touching:
+                self.C_ = np.full(len(solved), np.inf)
+                return solved
+        asked = "C = inf asks" if np.inf == self.C else "budget = 0 asks"
         raise ValueError(
-            f"{where(self)}: C = inf asks for a hard margin, but classes {touching[0][0]!r} and {touching[0][1]!r} are "
-            f"not separable by this kernel with a margin above {2 / np.sqrt(self._box):.1g}; give a finite C."
+            f"{where(self)}: {asked} for a hard margin, but {touching[0]} is not separable by this kernel with a "
+            f"margin above {2 / np.sqrt(self._box):.1g}; give a finite C."
         )
 
-    def _pair_problem(self, y: np.ndarray, weight: np.ndarray) -> BoxProblem:
-        bound = self._box * weight
+    def _solve_jointly(self, X: Any, y: Any, members: list[np.ndarray], weight: np.ndarray) -> Solved:
+        order, sizes = np.concatenate(members), [len(m) for m in members]
+        labels = np.repeat(np.arange(len(members)), sizes)
+        problem = MulticlassProblem(labels, self.C * weight[order], len(members), self.multi_class, self.fit_intercept)
+        with self._threads() as workers:
+            watch = self._watch(1, X, y, weight)
+            rows = KernelRows(self, X, order, workers, watch)
+            solution = run(lambda: rows.minimise(problem, "machine"), workers.pool, watch)
+            watch.close()
+        return Solved(Task("machine", labels, weight, labels), solution)
+
+    def _coefficients(self, edges: np.ndarray, solved: list[Solved]) -> tuple[np.ndarray, np.ndarray]:
+        if self.multi_class not in JOINT:
+            return super()._coefficients(edges, solved)
+        solution: Any = solved[0].solution
+        if len(self.classes_) > 2:
+            return solution.beta, solution.intercept
+        return solution.beta[:, :1] - solution.beta[:, 1:], solution.intercept[:1] - solution.intercept[1:]
+
+    def _task_problem(self, y: np.ndarray, weight: np.ndarray, C: float | None = None) -> BoxProblem:
+        bound, ridge = (self._box if C is None else C) * weight, None
+        if self.loss == "squared_hinge":
+            moving = bound > 0
+            ridge, bound = np.divide(0.5, bound, out=np.zeros_like(bound), where=moving), np.where(moving, FAR, 0.0)
         group = np.zeros(len(y), dtype=np.int64) if self.fit_intercept else None
-        return BoxProblem(y, np.where(y > 0, 0.0, -bound), np.where(y > 0, bound, 0.0), group)
+        return BoxProblem(y, np.where(y > 0, 0.0, -bound), np.where(y > 0, bound, 0.0), group, ridge=ridge)
 
-    def _pair_machine(self, solution: BoxSolution, y: np.ndarray) -> tuple[np.ndarray, float]:
-        return solution.beta, float(solution.offsets[0]) if self.fit_intercept else 0.0
+    def _scale_and_offset(self, solution: BoxSolution) -> tuple[float, float]:
+        return 1.0, float(solution.offsets[0]) if self.fit_intercept else 0.0
+
+    def _solve_task(self, rows: KernelRows, task: Task) -> Solved:
+        if not self.budget:
+            return super()._solve_task(rows, task)
+        C, solution = self._meet_budget(rows, task)
+        return Solved(task, solution, self._held_out(rows, task, solution, C) if self._calibrated else None, C)
+
+    def _meet_budget(self, rows: KernelRows, task: Task) -> tuple[float, BoxSolution]:
+        """The least C, to four digits, with which the losses sum to no more than the budget, and its solution.
+
+        f is unique for each C, and so is the sum of losses, which falls continuously as C grows.
+        """
+        budget: float = self.budget  # type: ignore[assignment]
+        plus, minus = task.weight[task.y > 0].sum(), task.weight[task.y < 0].sum()
+        constant = 2 * min(plus, minus) if self.loss == "hinge" else 4 * plus * minus / (plus + minus)
+        constant = constant if self.fit_intercept else plus + minus
+        if budget >= constant:
+            raise ValueError(
+                f"{where(self)}: budget = {budget:g} leaves {task.name} to a constant, of which the losses sum to "
+                f"{constant:g}; lower it."
+            )
+        found: dict[float, tuple[BoxSolution, float]] = {}
+
+        def excess(exponent: float) -> float:
+            C = float(np.exp(exponent))
+            problem = self._task_problem(task.y, task.weight, C)
+            if found:
+                near = min(found, key=lambda c: abs(np.log(c / C)))
+                last = found[near][0]
+                problem.start, problem.near = rescaled(last, problem, C / near), (last.beta, last.values)
+            solution = rows.minimise(problem, task.name)
+            margin = task.y * (solution.values + self._scale_and_offset(solution)[1])
+            loss = np.maximum(0.0, 1.0 - margin) ** (1 if self.loss == "hinge" else 2)
+            found[C] = solution, float(task.weight @ loss) - budget
+            return found[C][1]
+
+        low = high = -float(np.log(np.mean(np.abs(rows.segments[0].diagonal))))
+        largest = high + np.log(HARD[-1])
+        while excess(high) > 0:
+            low, high = high, high + np.log(10)
+            if high > largest:
+                least = budget + min(e for _, e in found.values())
+                raise ValueError(
+                    f"{where(self)}: budget = {budget:g} cannot be met for {task.name}: at C = {np.exp(low):.2g} "
+                    f"the losses still sum to {least:.4g}; raise it."
+                )
+        while low == high or excess(low) <= 0:
+            low, high = low - np.log(10), low
+        brentq(excess, low, high, xtol=1e-4)
+        C = min(c for c, (_, e) in found.items() if e <= 0)
+        return C, found[C][0]
 
 
-class NuSVC(_Classifier):
+class NuSVC(Classifier):
     r"""Support vector classification with ν, which bounds the fraction of margin errors.
 
     .. math:: \min \tfrac12 \|f\|^2 - \nu\rho + \tfrac1n \sum_i w_i \big(\rho - y_i (f(x_i) + b)\big)_+
@@ -327,7 +312,7 @@ class NuSVC(_Classifier):
     nu : float in (0, 1]
         At most this fraction of the samples are margin errors, and at least this fraction support vectors.
     kernel, degree, gamma, coef0, shrinking, tol, cache_size, class_weight, verbose, max_iter, decision_function_shape,
-    break_ties, random_state, gram, n_jobs, time_budget
+    break_ties, random_state, probability, calibration, gram, n_jobs, time_budget, checkpoint
         As in `SVC`.
 
     Attributes
@@ -365,9 +350,12 @@ class NuSVC(_Classifier):
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
         random_state: Any = None,
+        probability: bool = False,
+        calibration: str | None = None,
         gram: Any = "auto",
         n_jobs: int | None = None,
         time_budget: float | None = None,
+        checkpoint: Any = None,
     ):
         self.nu = nu
         self.kernel = kernel
@@ -383,15 +371,18 @@ class NuSVC(_Classifier):
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.random_state = random_state
+        self.probability = probability
+        self.calibration = calibration
         self.gram = gram
         self.n_jobs = n_jobs
         self.time_budget = time_budget
+        self.checkpoint = checkpoint
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_number(self, "nu", self.nu, above=0, at_most=1)
 
-    def _pair_problem(self, y: np.ndarray, weight: np.ndarray) -> BoxProblem:
+    def _task_problem(self, y: np.ndarray, weight: np.ndarray, C: float | None = None) -> BoxProblem:
         total = self.nu * weight.sum() / 2
         start = np.zeros(len(y))
         for sign in (1.0, -1.0):
@@ -402,10 +393,10 @@ class NuSVC(_Classifier):
         lower, upper = np.where(y > 0, 0.0, -weight), np.where(y > 0, weight, 0.0)
         return BoxProblem(np.zeros(len(y)), lower, upper, (y < 0).astype(np.int64), start)
 
-    def _pair_machine(self, solution: BoxSolution, y: np.ndarray) -> tuple[np.ndarray, float]:
+    def _scale_and_offset(self, solution: BoxSolution) -> tuple[float, float]:
         plus, minus = solution.offsets  # b − ρ and b + ρ
         rho = (minus - plus) / 2
-        return solution.beta / rho, float((plus + minus) / 2 / rho)
+        return float(1 / rho), float((plus + minus) / 2 / rho)
 
 
 def filled(bounds: np.ndarray, total: float) -> np.ndarray:

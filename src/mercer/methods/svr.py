@@ -9,10 +9,11 @@ from scipy.sparse import csr_matrix
 from sklearn.base import OutlierMixin, RegressorMixin
 
 from .._array import is_sparse
-from .._errors import check_number
-from .._progress import Deadline
+from .._errors import check_choice, check_number, where
+from .._progress import run, with_callbacks
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
-from ._svm import SupportVectorMachine
+from ._calibration import folds
+from ._svm import FAR, KernelRows, SupportVectorMachine
 from .svc import filled
 
 
@@ -26,7 +27,11 @@ class _OneMachine(SupportVectorMachine):
         weight = np.ones(n) if weight is None else weight.astype(np.float64)
         kept = np.flatnonzero(weight > 0)
         problem, copies = self._problem(None if y is None else y[kept].astype(np.float64), weight[kept])
-        solution = self._minimise(X, kept, problem, Deadline(self.time_budget), copies)
+        with self._threads() as workers:
+            watch = self._watch(1, X, y, weight)
+            rows = KernelRows(self, X, kept, workers, watch, copies)
+            solution = run(lambda: self._solve(rows, problem, weight[kept]), workers.pool, watch)
+            watch.close()
         self._report([solution])
         beta = solution.beta.reshape(copies, -1).sum(axis=0)
         moving = np.flatnonzero(beta)
@@ -44,6 +49,9 @@ class _OneMachine(SupportVectorMachine):
         """The dual, and how often each sample stands in it."""
         raise NotImplementedError
 
+    def _solve(self, rows: KernelRows, problem: BoxProblem, weight: np.ndarray) -> BoxSolution:
+        return rows.minimise(problem, "machine")
+
     def _offset(self, solution: BoxSolution) -> float:
         return float(solution.offsets.mean()) if len(solution.offsets) else 0.0
 
@@ -56,6 +64,7 @@ class _OneMachine(SupportVectorMachine):
 class _Regressor(RegressorMixin, _OneMachine):
     C: float
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X and targets y; a weight multiplies the sample's C."""
         self._check_parameters()
@@ -65,8 +74,7 @@ class _Regressor(RegressorMixin, _OneMachine):
 
     def predict(self, X: Any) -> np.ndarray:
         """The values of the machine."""
-        X = self._check_new(X)
-        return self.function_(X)
+        return self._values(self._check_new(X))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -86,10 +94,12 @@ class SVR(_Regressor):
     Parameters
     ----------
     kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, fit_intercept, gram, n_jobs,
-    time_budget
+    time_budget, checkpoint
         As in `SVC`.
     C : float > 0
         Weight of the errors; larger fits the training data more closely.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
+        The square punishes large errors more; with ``epsilon=0`` it is kernel ridge regression.
     epsilon : float >= 0
         Errors below it cost nothing; larger leaves fewer support vectors.
 
@@ -126,10 +136,12 @@ class SVR(_Regressor):
         cache_size: float = 200,
         verbose: bool = False,
         max_iter: int = -1,
+        loss: str = "epsilon_insensitive",
         fit_intercept: bool = True,
         gram: Any = "auto",
         n_jobs: int | None = None,
         time_budget: float | None = None,
+        checkpoint: Any = None,
     ):
         self.kernel = kernel
         self.degree = degree
@@ -142,22 +154,28 @@ class SVR(_Regressor):
         self.cache_size = cache_size
         self.verbose = verbose
         self.max_iter = max_iter
+        self.loss = loss
         self.fit_intercept = fit_intercept
         self.gram = gram
         self.n_jobs = n_jobs
         self.time_budget = time_budget
+        self.checkpoint = checkpoint
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_number(self, "epsilon", self.epsilon, at_least=0)
+        check_choice(self, "loss", self.loss, ("epsilon_insensitive", "squared_epsilon_insensitive"))
 
     def _problem(self, y: np.ndarray | None, weight: np.ndarray) -> tuple[BoxProblem, int]:
         # β = β⁺ + β⁻ with β⁺ ≥ 0 pulling from y − ε and β⁻ ≤ 0 from y + ε
         assert y is not None
-        bound, nothing = self.C * weight, np.zeros(len(y))
+        bound, nothing, ridge = self.C * weight, np.zeros(len(y)), None
+        if self.loss != "epsilon_insensitive":
+            ridge, bound = np.tile(0.5 / bound, 2), np.full(len(y), FAR)
         group = np.zeros(2 * len(y), dtype=np.int64) if self.fit_intercept else None
         linear = np.concatenate([y - self.epsilon, y + self.epsilon])
-        return BoxProblem(linear, np.concatenate([nothing, -bound]), np.concatenate([bound, nothing]), group), 2
+        box = np.concatenate([nothing, -bound]), np.concatenate([bound, nothing])
+        return BoxProblem(linear, *box, group, ridge=ridge), 2
 
 
 class NuSVR(_Regressor):
@@ -171,7 +189,7 @@ class NuSVR(_Regressor):
     nu : float in (0, 1]
         At most this fraction of the samples lie outside the tube, and at least this fraction are support vectors.
     C : float > 0
-    kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, gram, n_jobs, time_budget
+    kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, gram, n_jobs, time_budget, checkpoint
         As in `SVC`.
 
     Attributes
@@ -212,6 +230,7 @@ class NuSVR(_Regressor):
         gram: Any = "auto",
         n_jobs: int | None = None,
         time_budget: float | None = None,
+        checkpoint: Any = None,
     ):
         self.nu = nu
         self.C = C
@@ -227,6 +246,7 @@ class NuSVR(_Regressor):
         self.gram = gram
         self.n_jobs = n_jobs
         self.time_budget = time_budget
+        self.checkpoint = checkpoint
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -249,39 +269,51 @@ class NuSVR(_Regressor):
 
 
 class OneClassSVM(OutlierMixin, _OneMachine):
-    r"""The region where a sample lies, with ν as the fraction left outside.
+    r"""The region where a sample lies: the ν form, or the hinge form with a threshold.
 
     .. math:: \min \tfrac12 \|f\|^2 - \nu n \rho + \sum_i w_i (\rho - f(x_i))_+
+              \qquad\text{or}\qquad \min \tfrac12 \|f\|^2 + C \sum_i w_i (1 - f(x_i))_+
 
-    A point is an inlier where f(x) ≥ ρ.
+    A point is an inlier where f(x) ≥ ρ, or f(x) ≥ δ.
 
     Parameters
     ----------
-    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, gram, n_jobs, time_budget
+    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, gram, n_jobs, time_budget, checkpoint
         As in `SVC`.
     nu : float in (0, 1]
         At most this fraction of the samples are outliers, and at least this fraction support vectors.
+    C : float > 0, optional
+        Asks for the hinge form, instead of ν; larger leaves fewer samples below 1. In terms of a penalty λ‖f‖² and the
+        mean of the losses, C = 1/(2λn).
+    delta : float
+        The threshold δ of the hinge form; larger calls more points outliers.
+    calibration : {None, "cv"}
+        Whether there are `p_values`, from scores that five-fold cross-validation holds out.
 
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, offset_
-        As in scikit-learn; `offset_` is ρ.
+        As in scikit-learn; `offset_` is ρ, or δ.
+    nu_, C_ : float
+        The same machine in the other form: the ν form divided by ρ is the hinge form with C = 1/ρ and δ = 1; `nu_` is
+        Σα/(C Σw). With a kernel for which ρ ≤ 0 there is no hinge form, and `C_` is NaN.
     function_, solutions_, kernel_
         As in `SVC`.
 
     References
     ----------
     Schölkopf, Platt, Shawe-Taylor, Smola, Williamson, *Estimating the support of a high-dimensional distribution*
-    (2001).
+    (2001); Lee, Scott, *The one-class support vector machine solution path* (2007), section 2.
 
     Examples
     --------
     >>> X = np.array([[0.0], [0.1], [-0.1], [0.05]])
     >>> OneClassSVM(nu=0.5, gamma=1.0).fit(X).predict([[0.02], [4.0]])
     array([ 1, -1])
+    >>> model = OneClassSVM(C=2.0, gamma=1.0).fit([[0.0]])
+    >>> model.nu_, model.offset_
+    (0.5, array([1.]))
     """
-
-    fit_intercept = True
 
     def __init__(
         self,
@@ -296,9 +328,13 @@ class OneClassSVM(OutlierMixin, _OneMachine):
         cache_size: float = 200,
         verbose: bool = False,
         max_iter: int = -1,
+        C: float | None = None,
+        delta: float = 1.0,
+        calibration: str | None = None,
         gram: Any = "auto",
         n_jobs: int | None = None,
         time_budget: float | None = None,
+        checkpoint: Any = None,
     ):
         self.kernel = kernel
         self.degree = degree
@@ -310,28 +346,76 @@ class OneClassSVM(OutlierMixin, _OneMachine):
         self.cache_size = cache_size
         self.verbose = verbose
         self.max_iter = max_iter
+        self.C = C
+        self.delta = delta
+        self.calibration = calibration
         self.gram = gram
         self.n_jobs = n_jobs
         self.time_budget = time_budget
+        self.checkpoint = checkpoint
 
+    @property
+    def fit_intercept(self) -> bool:
+        """Whether the machine has an offset: the ν form does, and the hinge form does not."""
+        return self.C is None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number(self, "nu", self.nu, above=0, at_most=1)
+        check_number(self, "delta", self.delta)
+        if self.C is not None:
+            check_number(self, "C", self.C, above=0)
+            if self.nu != 0.5:
+                raise ValueError(f"{where(self)}: nu = {self.nu} and C = {self.C} are two forms; give one of them.")
+        elif self.delta != 1.0:
+            raise ValueError(f"{where(self)}: delta = {self.delta} belongs to the hinge form; give C as well.")
+        if self.calibration is not None:
+            check_choice(self, "calibration", self.calibration, ("cv",))
+
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to samples X; y is ignored."""
         self._check_parameters()
-        check_number(self, "nu", self.nu, above=0, at_most=1)
         X = self._check_sample(X)
         self._fit_one(X, None, sample_weight)
         self.offset_ = -self.intercept_
         return self
 
     def _problem(self, y: np.ndarray | None, weight: np.ndarray) -> tuple[BoxProblem, int]:
-        start = filled(weight, self.nu * weight.sum())
         nothing = np.zeros(len(weight))
+        if self.C is not None:
+            return BoxProblem(np.ones(len(weight)), nothing, self.C * weight), 1
+        start = filled(weight, self.nu * weight.sum())
         return BoxProblem(nothing, nothing, weight, np.zeros(len(weight), dtype=np.int64), start), 1
+
+    def _offset(self, solution: BoxSolution) -> float:
+        return float(solution.offsets[0]) if self.C is None else -float(self.delta)
+
+    def _solve(self, rows: KernelRows, problem: BoxProblem, weight: np.ndarray) -> BoxSolution:
+        solution: BoxSolution = rows.minimise(problem, "machine")
+        total, rho = float(solution.beta.sum()), -self._offset(solution)
+        self.C_ = float(self.C) if self.C is not None else 1 / rho if rho > 0 else np.nan
+        self.nu_ = float(self.nu) if self.C is None else float(total / (self.C * weight.sum()))
+        self._total = total
+        if self.calibration is not None:
+            self._held_out = np.sort(self._scores(rows, solution, weight))
+        return solution
+
+    def _scores(self, rows: KernelRows, solution: BoxSolution, weight: np.ndarray) -> np.ndarray:
+        """For each sample (f − ρ)/Σα of a machine that was fitted without it, whose size its number does not change."""
+        scores, fold = np.empty(len(weight)), folds([np.arange(len(weight))], len(weight), np.random.default_rng(0))
+        for k in range(fold.max() + 1):
+            problem, _ = self._problem(None, np.where(fold == k, 0.0, weight))
+            if problem.start is None:
+                problem.start = np.where(fold == k, 0.0, solution.beta)
+            problem.near = (solution.beta, solution.values)
+            part = rows.minimise(problem, f"fold {k + 1}")
+            scores[fold == k] = ((part.values + self._offset(part)) / (part.beta.sum() or 1.0))[fold == k]
+        return scores
 
     def decision_function(self, X: Any) -> np.ndarray:
         """f(x) − ρ: positive inside."""
-        X = self._check_new(X)
-        return self.function_(X)
+        return self._values(self._check_new(X))
 
     def score_samples(self, X: Any) -> np.ndarray:
         """f(x), without the threshold."""
@@ -340,3 +424,13 @@ class OneClassSVM(OutlierMixin, _OneMachine):
     def predict(self, X: Any) -> np.ndarray:
         """1 inside, −1 outside."""
         return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    def p_values(self, X: Any) -> np.ndarray:
+        """How rarely a sample of the same kind would look at least as odd as x, from held-out scores.
+
+        Of new points of the sample's distribution, about a fraction t have a p-value of at most t.
+        """
+        if self.calibration is None:
+            raise AttributeError(f"{where(self)}: p_values need calibration='cv'.")
+        scores = self.decision_function(X) / self._total
+        return (1 + np.searchsorted(self._held_out, scores, side="right")) / (1 + len(self._held_out))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ... import _tiles
-
-TILE = 2048  # columns of one product: with a few hundred rows it stays in the last-level cache
+ALIGN = 64  # parts of work begin at multiples of this: whole cache lines, and whole panels of packed columns
 
 
 class Workers:
@@ -24,9 +23,9 @@ class Workers:
         if self.pool is None or n < 2 * grain:
             work(0, n)
             return
-        pieces = _tiles.slices(n, max(grain, -(-n // self.parts)))
-        futures = [self.pool.submit(work, piece.start, piece.stop) for piece in pieces[1:]]
-        work(pieces[0].start, pieces[0].stop)
+        edges = np.minimum(np.linspace(0, -(-n // ALIGN), self.parts + 1).astype(int) * ALIGN, n).tolist()
+        futures = [self.pool.submit(work, a, b) for a, b in pairwise(edges[1:])]
+        work(*edges[:2])
         for future in futures:
             future.result()
 
@@ -132,11 +131,6 @@ class Block:
     def _compute(self, rows: np.ndarray, places: np.ndarray, workers: Workers) -> None:
         left = self.S.left.take(rows)
 
-        def work(start: int, stop: int) -> None:
-            for c in range(start, stop, TILE):
-                columns = slice(c, min(stop, c + TILE))
-                self.K[places, columns] = left.matrix(self.T.right.take(columns))
-
-        workers(work, self.T.n, TILE)
+        workers(lambda start, stop: left.fill(self.K, places, self.T.right, start, stop), self.T.n, 512)
         with self.lock:
             self.computed += len(rows)

@@ -1,12 +1,12 @@
 """The working-set solver for every problem with a box-constrained dual.
 
-    minimise ½βᵀKβ − pᵀβ   with   lower ≤ β ≤ upper   and   Σβ fixed over each group of variables.
+    minimise ½βᵀ(K + R)β − pᵀβ   with   lower ≤ β ≤ upper   and   Σβ fixed over each group of variables,
 
-With f = p − Kβ it is solved when, in each group, max{f : β < upper} − min{f : β > lower} ≤ tol (LIBSVM's criterion);
-without a group, when |f| ≤ tol wherever β could move that way. The outer level takes the worst violators into a working
-set, in array operations; the inner level solves the small dense problem exactly (`_smo`). Kernel rows are single
-precision by default, β and f double; before it stops, f is compared with its value in double precision at the points
-that decide, and computed anew where they differ.
+where R is diagonal, most often 0. With f = p − (K + R)β it is solved when, in each group, max{f : β < upper} −
+min{f : β > lower} ≤ tol (LIBSVM's criterion); without a group, when |f| ≤ tol wherever β could move that way. The outer
+level takes the worst violators into a working set, in array operations; the inner level solves the small dense problem
+exactly (`_smo`). Kernel rows are single precision by default, β and f double; before it stops, f is compared with its
+value in double precision at the points that decide, and computed anew where they differ.
 
 Joachims, *Making large-scale SVM learning practical* (1999); Fan, Chen, Lin (2005) for the pairs; Wen, Shi, Li, He,
 Chen, *ThunderSVM* (2018) for large working sets of which a part is kept.
@@ -30,18 +30,25 @@ SMALLEST = 512  # fewer variables would make products of too few rows
 LARGEST = 2048  # beyond it the block leaves the last-level cache
 INNER = 0.1  # of the gap: how far the inner problem is solved
 PATIENCE = 30  # corrections in double precision, or rounds without a step, before giving up
+OLD = -(1 << 40)  # rows that earlier runs left are older than any of this one, whose rounds count from 0
 COARSE = "the precision of the kernel rows does not suffice for this tol"
 
 
 @dataclass
 class BoxProblem:
-    """p, the box, and the group of each variable (None: no equality); variables lie segment after segment."""
+    """p, the box (of finite bounds) and the group of each variable (None: no equality), segment after segment.
+
+    `ridge` is the diagonal of R. A run begins at `start`, which must be feasible, or at 0; `near` is a pair β, Kβ from
+    an earlier run on the same rows, from which the run's first Kβ follows by the rows of the variables that differ.
+    """
 
     linear: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
     group: np.ndarray | None = None
     start: np.ndarray | None = None
+    ridge: np.ndarray | None = None
+    near: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def groups(self) -> int:
@@ -51,10 +58,11 @@ class BoxProblem:
 
 @dataclass(frozen=True)
 class BoxSolution:
-    """β and f at the end, the offset of each group (the middle of the free f), and how good they are."""
+    """β, f and Kβ at the end, the offset of each group (the middle of the free f), and how good they are."""
 
     beta: np.ndarray
     f: np.ndarray
+    values: np.ndarray
     offsets: np.ndarray
     objective: float
     gap: float
@@ -76,8 +84,8 @@ def minimise(
 ) -> BoxSolution:
     """Solve; `blocks[s][t]` holds the rows of segment s over the columns of segment t.
 
-    `monitor` is called every round with the state (gap, round, beta) and ends the run by returning a reason; so do
-    ``max_iter`` inner steps (−1: no limit). β is then the best so far: the objective falls with every step.
+    `monitor` is called every round with the state (gap, round, beta, values) and ends the run by returning a reason; so
+    do ``max_iter`` inner steps (−1: no limit). β is then the best so far: the objective falls with every step.
     """
     return _Run(segments, blocks, problem, tol, workers or Workers(), max_iter, monitor).solve()
 
@@ -102,17 +110,58 @@ class _Run:
         self.lower, self.upper = problem.lower, problem.upper
         self.groups = problem.groups
         self.group = np.zeros(self.n, dtype=np.int64) if problem.group is None else problem.group
+        self.ridge = np.zeros(self.n) if problem.ridge is None else problem.ridge
         self.beta = np.zeros(self.n) if problem.start is None else problem.start.astype(np.float64)
-        self.diagonal = np.concatenate([s.diagonal for s in segments])
-        self.f = problem.linear.astype(np.float64)
-        if self.beta.any():
-            self.f = self.exact(np.arange(self.n))
+        self.diagonal = np.concatenate([s.diagonal for s in segments]) + self.ridge
         self.largest = min(LARGEST, self.n, *(b.capacity for row in blocks for b in row if not b.whole))
         self.size = min(self.largest, SMALLEST)
         self.inner = self.rounds = self.idle = 0
         self.Q: Any = None  # the matrix of the working set, kept from round to round
         self.seats = np.empty(0, dtype=np.int64)  # which variable has which row of Q; −1 is a hole
         self.history: list[dict[str, float]] = []
+        for row in blocks:
+            for block in row:
+                if not block.whole:
+                    block.stamp[:] = OLD
+        self.f = self.first()
+
+    def first(self) -> np.ndarray:
+        """f where the run begins."""
+        if not self.beta.any():
+            return self.problem.linear.astype(np.float64)
+        if self.problem.near is None:
+            return self.exact(np.arange(self.n))
+        beta, values = self.problem.near
+        self.f = self.problem.linear - values - self.ridge * self.beta
+        differing = np.flatnonzero(self.beta != beta)
+        pieces = np.array_split(differing, -(-len(differing) // self.largest) or 1)
+        for k, piece in enumerate(pieces):
+            parts = self.parts(piece)
+            slots = {
+                (s, t): self.blocks[s][t].require(rows, k - len(pieces), self.workers)
+                for s, (_, rows) in enumerate(parts)
+                for t in range(len(parts))
+            }
+            self.follow(parts, slots, (self.beta - beta)[piece])
+        return self.f
+
+    def parts(self, variables: np.ndarray) -> list[tuple[slice, np.ndarray]]:
+        """For each segment, where its share of these (sorted) variables is, and which of its samples they are."""
+        cuts = np.searchsorted(variables, self.edges)
+        return [(slice(a, b), variables[a:b] - self.edges[s]) for s, (a, b) in enumerate(pairwise(cuts))]
+
+    def follow(self, parts: Any, slots: Any, change: np.ndarray) -> None:
+        """Take K times the change of β from f, where the rows at `slots` are those of the variables in `parts`."""
+        from ._smo import gradient
+
+        for s, (mine, _) in enumerate(parts):
+            moved = np.flatnonzero(change[mine])
+            if not len(moved):
+                continue
+            for t in range(len(self.segments)):
+                g = self.f[self.edges[t] : self.edges[t + 1]]
+                update = partial(gradient, g, self.blocks[s][t].K, slots[s, t][moved], change[mine][moved])
+                self.workers(update, len(g), 4096)
 
     # ---- how far from the optimum
 
@@ -134,10 +183,10 @@ class _Run:
     # ---- double precision
 
     def exact(self, columns: np.ndarray) -> np.ndarray:
-        """p − Kβ at the given variables, in double precision."""
+        """p − (K + R)β at the given variables, in double precision."""
         samples = np.concatenate([s.index for s in self.segments])
         moving = np.flatnonzero(self.beta)
-        out = self.problem.linear[columns].astype(np.float64)
+        out = self.problem.linear[columns] - self.ridge[columns] * self.beta[columns]
         matrix, weights = self.segments[0].exact, self.beta[moving]
 
         def work(start: int, stop: int) -> None:
@@ -185,10 +234,11 @@ class _Run:
             if self.idle >= 3:  # in the rows' precision there is no gap where in double precision there is one
                 message = COARSE
                 break
-            request = self.monitor({"gap": gap, "round": self.rounds, "beta": self.beta}) if self.monitor else None
-            if request:
-                message = request
-                break
+            if self.monitor:
+                now = {"gap": gap, "round": self.rounds, "beta": self.beta, "values": self.values}
+                message = self.monitor(now) or ""
+                if message:
+                    break
             if 0 <= self.most <= self.inner:
                 message = f"max_iter = {self.most} steps were taken"
                 break
@@ -243,27 +293,29 @@ class _Run:
 
     def step(self, working: np.ndarray, gap: float) -> None:
         """Solve the inner problem on the working set and move f along."""
-        from ._smo import CHUNK, gather, gradient, mirror, smo, smo_groups, smo_single
+        from ._smo import CHUNK, gather, mirror, smo, smo_groups, smo_single
 
         if self.Q is None:
             width = -(-self.largest // CHUNK) * CHUNK
-            self.Q, self.seats = np.zeros((width, width), self.blocks[0][0].K.dtype), np.full(width, -1)
+            # rows that lie a power of 2 apart would compete for the same lines of the cache
+            self.Q, self.seats = np.zeros((width, width + 32), self.blocks[0][0].K.dtype), np.full(width, -1)
         Q, dtype = self.Q, self.Q.dtype
         new = self.seat(working)
         at = np.flatnonzero(self.seats >= 0)
         at = at[np.argsort(self.seats[at])]  # the seats of `working`, which is sorted
         width = -(-(int(at.max()) + 1) // CHUNK) * CHUNK
         fresh = np.isin(working, new, assume_unique=True)
-        cuts = np.searchsorted(working, self.edges)
-        parts = [(slice(a, b), working[a:b] - self.edges[s]) for s, (a, b) in enumerate(pairwise(cuts))]
+        parts = self.parts(working)
         slots = {}
         for s, (mine, rows) in enumerate(parts):
             enter = fresh[mine]
             for t, (other, columns) in enumerate(parts):
                 block = self.blocks[s][t]
                 slots[s, t] = block.require(rows, self.rounds, self.workers)
-                gather(Q, block.K, slots[s, t][enter], at[mine][enter], columns, at[other])
-        mirror(Q, at[fresh], width)
+                copy = partial(gather, Q, block.K, slots[s, t][enter], at[mine][enter], columns, at[other])
+                self.workers(copy, int(enter.sum()), 64)
+        self.workers(partial(mirror, Q, at[fresh]), width, 256)
+        Q[at[fresh], at[fresh]] += self.ridge[new].astype(dtype)
 
         def padded(values: np.ndarray, dtype: Any = np.float64) -> np.ndarray:
             out = np.zeros(width, dtype)  # a hole has lower = upper = 0 and cannot move
@@ -285,14 +337,13 @@ class _Run:
         self.idle = 0 if count else self.idle + 1
         change = beta[at] - self.beta[working]
         self.beta[working] = beta[at]
-        for s, (mine, _) in enumerate(parts):
-            moved = np.flatnonzero(change[mine])
-            if not len(moved):
-                continue
-            for t in range(len(self.segments)):
-                g = self.f[self.edges[t] : self.edges[t + 1]]
-                update = partial(gradient, g, self.blocks[s][t].K, slots[s, t][moved], change[mine][moved])
-                self.workers(update, len(g), 4096)
+        self.f[working] -= self.ridge[working] * change
+        self.follow(parts, slots, change)
+
+    @property
+    def values(self) -> np.ndarray:
+        """Kβ."""
+        return self.problem.linear - self.f - self.ridge * self.beta
 
     def objective(self) -> float:
         return float(-0.5 * self.beta @ (self.f + self.problem.linear))
@@ -310,6 +361,7 @@ class _Run:
         return BoxSolution(
             self.beta,
             self.f,
+            self.values,
             offsets,
             self.objective(),
             gap,

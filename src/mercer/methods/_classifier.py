@@ -1,0 +1,354 @@
+"""What the classifiers by support vectors share: machines between pairs or against the rest, and probabilities."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import combinations
+from threading import local
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.base import ClassifierMixin
+from sklearn.utils import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
+
+from .._array import is_sparse
+from .._errors import check_choice, where
+from .._progress import Watch, run, with_callbacks
+from .._random import generator
+from ..solvers.fit._rows import Arena, Block, Segment, Workers
+from ..solvers.fit.working_set import BoxProblem, BoxSolution
+from ._calibration import CLIP, FOLDS, Calibration, couple, folds, probability, quality, slopes
+from ._svm import SINGLE, KernelRows, SupportVectorMachine
+
+JUDGED = 5000  # samples at most, on which probabilities are judged
+
+
+@dataclass
+class Task:
+    """One machine between two sets of samples: labels ±1, weights, and folds for calibration."""
+
+    name: str
+    y: np.ndarray
+    weight: np.ndarray
+    fold: np.ndarray
+
+
+@dataclass
+class Solved:
+    """The solution of a task, its C, and with calibration the values of machines that had not seen the sample."""
+
+    task: Task
+    solution: BoxSolution
+    held_out: np.ndarray | None = None
+    strength: float | None = None
+
+
+class Classifier(ClassifierMixin, SupportVectorMachine):
+    """Machines of two classes, one for each pair or each class; subclasses write the dual problem of one."""
+
+    class_weight: Any
+    decision_function_shape: str
+    break_ties: bool
+    calibration: str | None
+    probability: bool
+    random_state: Any
+    multi_class = "ovo"
+
+    def _task_problem(self, y: np.ndarray, weight: np.ndarray, C: float | None = None) -> BoxProblem:
+        """The dual for labels ±1, with the weight of each sample; samples of weight 0 must not move.
+
+        C is given where the machine does not take it from the parameters.
+        """
+        raise NotImplementedError
+
+    def _scale_and_offset(self, solution: BoxSolution) -> tuple[float, float]:
+        """s and b such that the machine is s Σ βᵢ k(·, xᵢ) + b."""
+        raise NotImplementedError
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to samples X with labels y; a weight multiplies the sample's C (or its share of ν)."""
+        self._check_parameters()
+        X, y = self._check_fit(X, y)
+        check_classification_targets(y)
+        self._prepare(X)
+        self.classes_, labels = np.unique(np.asarray(y), return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{where(self)}: the number of classes has to be greater than one; y holds one class, "
+                f"{self.classes_[0]!r}."
+            )
+        n = self.kernel_.domain.size(X)
+        weight = self._check_weight(sample_weight, X)
+        weight = np.ones(n) if weight is None else weight.astype(np.float64)
+        self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=np.asarray(y))
+        weight = weight * self.class_weight_[labels]
+        members = [np.flatnonzero((labels == c) & (weight > 0)) for c in range(len(self.classes_))]
+        if any(len(m) == 0 for m in members):
+            c = next(c for c, m in enumerate(members) if len(m) == 0)
+            raise ValueError(f"{where(self)}: class {self.classes_[c]!r} has no sample of positive weight.")
+        self._check_members(members)
+        # the same folds each time unless others are asked for, so that a fit can be repeated and resumed
+        self._fold = folds(members, n, generator(self.random_state or 0))
+        solved = self._solve(X, y, members, weight)
+        self._report([s.solution for s in solved])
+        self._collect(X, members, solved)
+        if self._calibrated:
+            self.calibration_ = self._calibrate(X, members, solved)
+        return self
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice(self, "decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
+        if self.calibration is not None:
+            check_choice(self, "calibration", self.calibration, ("cv",))
+
+    def _check_members(self, members: list[np.ndarray]) -> None:
+        small = [c for c, m in enumerate(members) if len(m) < 2]
+        if self._calibrated and small:
+            raise ValueError(
+                f"{where(self)}: calibration = 'cv' holds samples out, but class {self.classes_[small[0]]!r} has one "
+                "only; give more, or calibration=None."
+            )
+
+    # ---- from samples to solutions
+
+    @property
+    def _pairs(self) -> list[tuple[int, int]]:
+        """The classes of each machine: pairs, or (c, c) for class c against the rest."""
+        k = len(self.classes_)
+        return [(c, c) for c in range(k)] if self.multi_class != "ovo" and k > 2 else list(combinations(range(k), 2))
+
+    def _solve(self, X: Any, y: Any, members: list[np.ndarray], weight: np.ndarray) -> list[Solved]:
+        with self._threads() as workers:
+            tasks = len(self._pairs) * (1 + FOLDS * self._calibrated)
+            watch = self._watch(tasks, X, y, weight)
+            one_against_one = self.multi_class == "ovo" and len(members) > 2
+            solve = self._solve_pairs if one_against_one else self._solve_in_turn
+            solved = solve(X, members, weight, workers, watch)
+            watch.close()
+        return solved
+
+    def _task(self, members: list[np.ndarray], weight: np.ndarray, a: int, b: int) -> Task:
+        """The pair a, b on its samples (those of a first), or class a = b against the rest on all samples."""
+        name = f"{self.classes_[a]} against {self.classes_[b] if a != b else 'the rest'}"
+        if a != b:
+            index = np.concatenate([members[a], members[b]])
+            return Task(
+                name, np.repeat([1.0, -1.0], [len(members[a]), len(members[b])]), weight[index], self._fold[index]
+            )
+        y = np.concatenate([np.full(len(m), 1.0 if c == a else -1.0) for c, m in enumerate(members)])
+        index = np.concatenate(members)
+        return Task(name, y, weight[index], self._fold[index])
+
+    def _solve_in_turn(
+        self, X: Any, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
+    ) -> list[Solved]:
+        """Machines on all samples one after another, threads inside."""
+
+        def work() -> list[Solved]:
+            rows = KernelRows(self, X, np.concatenate(members), workers, watch)
+            return [self._solve_task(rows, self._task(members, weight, a, b)) for a, b in self._pairs]
+
+        return run(work, workers.pool, watch)
+
+    def _solve_pairs(
+        self, X: Any, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
+    ) -> list[Solved]:
+        """Pairs of classes on threads, which share the rows of each class over itself."""
+        dtype = np.float32 if self.tol >= SINGLE else np.float64
+        whole = self._segment(X, dtype)
+        segments = [whole.take(m) for m in members]
+        # rows of a class over itself serve all its pairs: keep them all where they fit into half of the cache
+        shared = np.dtype(dtype).itemsize * sum(s.n**2 for s in segments) <= 0.5 * self.cache_size * 2**20
+        own = [Block(s, s, s.n, dtype) for s in segments] if shared else []
+        share = (0.5 if shared else 1.0) / (workers.parts * (2 if shared else 4))
+        arenas = local()
+
+        def block(name: str, P: Segment, Q: Segment) -> Block:
+            arena = vars(arenas).setdefault(name, Arena())
+            return Block(P, Q, self._capacity(Q.n, dtype, share), dtype, arena)
+
+        def work(a: int, b: int) -> Solved:
+            S, T = segments[a], segments[b]
+            grid = [
+                [own[a] if shared else block("aa", S, S), block("ab", S, T)],
+                [block("ba", T, S), own[b] if shared else block("bb", T, T)],
+            ]
+            both = np.concatenate([members[a], members[b]])
+            rows = KernelRows(self, X, both, Workers(), watch, segments=[S, T], grid=grid)
+            return self._solve_task(rows, self._task(members, weight, a, b))
+
+        with ThreadPoolExecutor(workers.parts) as pool:
+            return watch.wait([pool.submit(work, a, b) for a, b in self._pairs])
+
+    def _solve_task(self, rows: KernelRows, task: Task) -> Solved:
+        solution = rows.minimise(self._task_problem(task.y, task.weight), task.name)
+        return Solved(task, solution, self._held_out(rows, task, solution) if self._calibrated else None)
+
+    def _held_out(self, rows: KernelRows, task: Task, solution: BoxSolution, C: float | None = None) -> np.ndarray:
+        """For each sample the value of a machine that was fitted without it, from the rows that are there."""
+        values, fold = np.empty(len(task.y)), task.fold
+        for k in range(fold.max() + 1):
+            weight = np.where(fold == k, 0.0, task.weight)
+            problem = self._task_problem(task.y, weight, C)
+            if problem.start is None:
+                problem.start = _balanced(np.where(fold == k, 0.0, solution.beta))
+            problem.near = (solution.beta, solution.values)
+            part = rows.minimise(problem, f"{task.name}, fold {k + 1}")
+            scale, offset = self._scale_and_offset(part)
+            values[fold == k] = (scale * part.values + offset)[fold == k]
+        return values
+
+    # ---- from solutions to machines
+
+    def _coefficients(self, edges: np.ndarray, solved: list[Solved]) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients, a row for each sample and a column for each machine, and the offsets."""
+        coefficients, intercept = np.zeros((edges[-1], len(solved))), np.zeros(len(solved))
+        for k, one in enumerate(solved):
+            scale, intercept[k] = self._scale_and_offset(one.solution)
+            coefficients[self._places(edges, k), k] = scale * one.solution.beta
+        return coefficients, intercept
+
+    def _places(self, edges: np.ndarray, machine: int) -> Any:
+        """Where the samples of a machine are among all, class by class."""
+        a, b = self._pairs[machine]
+        return np.r_[edges[a] : edges[a + 1], edges[b] : edges[b + 1]] if a != b else slice(None)
+
+    def _collect(self, X: Any, members: list[np.ndarray], solved: list[Solved]) -> None:
+        """scikit-learn's attributes: support vectors class by class, coefficients by the other class."""
+        order = np.concatenate(members)
+        edges = np.cumsum([0] + [len(m) for m in members])
+        everything, intercept = self._coefficients(edges, solved)
+        kept = np.flatnonzero(everything.any(axis=1))
+        groups = [np.flatnonzero((kept >= edges[c]) & (kept < edges[c + 1])) for c in range(len(members))]
+        coefficients = everything[kept]
+        if self._pairs[0][0] == self._pairs[0][1]:
+            dual = coefficients.T
+        else:
+            dual = np.zeros((len(members) - 1, len(kept)))
+            for k, (a, b) in enumerate(self._pairs):
+                dual[b - 1, groups[a]] = coefficients[groups[a], k]
+                dual[a, groups[b]] = coefficients[groups[b], k]
+        if len(intercept) == 1:  # positive means the second class, as everywhere in scikit-learn
+            dual, coefficients, intercept = -dual, -coefficients[:, 0], -intercept
+        self.support_ = order[kept].astype(np.int32)
+        self._n_support = np.array([len(g) for g in groups], dtype=np.int32)
+        self.intercept_ = intercept
+        self.n_iter_ = np.array([s.solution.inner_iter for s in solved], dtype=np.int32)
+        self.dual_coef_ = csr_matrix(dual) if is_sparse(X) else dual
+        self.shape_fit_ = (len(order), getattr(self, "n_features_in_", 0))
+        self.support_vectors_ = self._support_vectors(X)
+        self.function_ = self._machine(
+            X, self.support_, coefficients, intercept[0] if len(intercept) == 1 else intercept
+        )
+
+    def _calibrate(self, X: Any, members: list[np.ndarray], solved: list[Solved]) -> Calibration:
+        """Slopes from the held-out values, and how good the probabilities are on samples that no machine had seen."""
+        fitted = [slopes(s.held_out, s.task.y) for s in solved if s.held_out is not None]
+        a = np.array(fitted)
+        labels = np.repeat(np.arange(len(members)), [len(m) for m in members])
+        order, edges = np.concatenate(members), np.cumsum([0] + [len(m) for m in members])
+        # a value of a pair that the sample does not belong to is of a machine that had not seen it anyway
+        chosen = np.sort(np.random.default_rng(0).permutation(len(order))[:JUDGED])
+        values = np.asarray(self._values(self.kernel_.domain.take(X, order[chosen])), dtype=np.float64)
+        values = values.reshape(len(chosen), -1)
+        for k, one in enumerate(solved):
+            held_out = np.full(len(order), np.nan)
+            held_out[self._places(edges, k)] = one.held_out
+            mine = ~np.isnan(held_out[chosen])
+            values[mine, k] = held_out[chosen][mine] * (-1.0 if len(solved) == 1 else 1.0)
+        if len(solved) == 1:
+            a = a[:, ::-1]  # the decision is positive for the second class
+        p = self._probabilities(values[:, 0] if len(solved) == 1 else values, a)
+        return Calibration(a, *quality(p, labels[chosen]), len(chosen))
+
+    # ---- answers
+
+    @property
+    def n_support_(self) -> np.ndarray:
+        """Support vectors of each class."""
+        return self._n_support
+
+    @property
+    def _calibrated(self) -> bool:
+        return self.calibration is not None or bool(self.probability)
+
+    def _decisions(self, X: Any) -> np.ndarray:
+        """One column per machine, positive for its first class; of two classes one value, positive for the second."""
+        return self._values(self._check_new(X))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """One value for two classes; else one per class ("ovr", votes refined by confidence) or per pair ("ovo")."""
+        values = self._decisions(X)
+        if values.ndim == 1 or self.decision_function_shape == "ovo" or self.multi_class != "ovo":
+            return values
+        return _ovr_decision_function(values < 0, -values, len(self.classes_))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with most votes of the pairs, the first among ties (or the most confident with ``break_ties``).
+
+        With calibration, the most probable class.
+        """
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
+        values = self._decisions(X)
+        if self._calibrated and values.ndim > 1:
+            return self.classes_[self._probabilities(values, self.calibration_.slopes).argmax(axis=1)]
+        return self.classes_[self._chosen(values)]
+
+    def _chosen(self, values: np.ndarray) -> np.ndarray:
+        """The classes that decisions stand for, as numbers."""
+        if values.ndim == 1:
+            return (values >= 0).astype(int)
+        if self.multi_class != "ovo":
+            return values.argmax(axis=1)
+        if self.break_ties:
+            return _ovr_decision_function(values < 0, -values, len(self.classes_)).argmax(axis=1)
+        votes = np.zeros((len(values), len(self.classes_)), dtype=np.int64)
+        for k, (a, b) in enumerate(self._pairs):
+            first = values[:, k] > 0
+            votes[:, a] += first
+            votes[:, b] += ~first
+        return votes.argmax(axis=1)
+
+    def _probabilities(self, values: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Class probabilities from decisions and slopes."""
+        if values.ndim == 1:
+            second = probability(values, a[0])
+            return np.stack([1 - second, second], axis=1)
+        p = probability(values, a)
+        if self.multi_class != "ovo":
+            return p / p.sum(axis=1, keepdims=True)
+        r = np.full((len(p), len(self.classes_), len(self.classes_)), 0.5)
+        for k, (i, j) in enumerate(self._pairs):
+            r[:, i, j] = np.clip(p[:, k], CLIP, 1 - CLIP)
+            r[:, j, i] = 1 - r[:, i, j]
+        return couple(r)
+
+    def _can_tell_probabilities(self) -> bool:
+        if not self._calibrated:
+            raise AttributeError(f"{where(self)}: probabilities need calibration='cv'.")
+        return True
+
+    @available_if(_can_tell_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes, one column each; see `calibration_` for how good they were."""
+        return self._probabilities(np.asarray(self._decisions(X), dtype=np.float64), self.calibration_.slopes)
+
+    @available_if(_can_tell_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of `predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+
+def _balanced(beta: np.ndarray) -> np.ndarray:
+    """β with the heavier sign scaled down, so that Σβ = 0 and all bounds hold."""
+    plus, minus = beta[beta > 0].sum(), -beta[beta < 0].sum()
+    return np.where(
+        beta > 0, beta * min(1.0, minus / plus if plus else 1.0), beta * min(1.0, plus / minus if minus else 1.0)
+    )

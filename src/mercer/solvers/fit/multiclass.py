@@ -1,0 +1,358 @@
+r"""The working-set solver for machines that separate all classes at once: Crammer, Singer and Weston, Watkins.
+
+    minimise ½ Σₘ‖fₘ‖² + Σᵢ boundᵢ · (sum of the s largest over m ≠ cᵢ of max(0, μ − f_{cᵢ}(xᵢ) + fₘ(xᵢ)))
+
+with s = 1, μ = 1 for Crammer and Singer, and s = k − 1, μ = 2 for Weston and Watkins ("kbb" in BSVM and kernlab). The
+dual has a coefficient β for each sample and class:
+
+    minimise ½ Σₘ βₘᵀKβₘ − μ Σᵢ β_{i,cᵢ}   with   Σₘ β_{im} = 0,   −boundᵢ ≤ β_{im} ≤ 0 (m ≠ cᵢ),   β_{i,cᵢ} ≤ s·boundᵢ,
+
+so that the two differ in two numbers only, and every sample is a group of k variables with one equality. With
+f = μδ − Kβ it is solved when, for each sample, max{f : β < upper} − min{f : β > lower} ≤ tol. The outer level is that
+of `working_set`, for samples instead of variables; the inner level minimises exactly over one sample at a time, the
+worst (`_multiclass`).
+
+Crammer, Singer, *On the algorithmic implementation of multiclass kernel-based vector machines* (2001), sections 4 to 6;
+Weston, Watkins, *Multi-class support vector machines* (1998), section 3; Hsu, Lin, *A comparison of methods for
+multiclass support vector machines* (2002), section III, for the penalised offset.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..._errors import check_choice, check_number
+from ._rows import Block, Segment, Workers
+from .working_set import COARSE, FRESH, INNER, LARGEST, PATIENCE, SMALLEST
+
+TILE = 1024  # columns of one product: with a few hundred rows in double precision it stays in the cache
+
+
+@dataclass
+class MulticlassProblem:
+    r"""Labels, the weight of each sample's loss, and which loss.
+
+    Parameters
+    ----------
+    labels : int array of shape (n,), in 0 … n_classes − 1
+    bound : array of shape (n,), finite and >= 0
+        C times the weight of each sample. Raising it fits the sample more closely; 0 leaves it out.
+    n_classes : int >= 2
+    form : {"crammer_singer", "kbb"}
+        The loss: of the worst rival class, with margin 1; or the sum over all rivals, with margin 2.
+    offset : bool
+        Whether each function has a constant, penalised like the rest: the kernel is then k + 1.
+    start : array of shape (n, n_classes), optional
+        β to begin with, of a similar problem; it is moved to the nearest point of the constraints.
+
+    Notes
+    -----
+    Of two classes, f₀ = −f₁. The binary machine without an offset and with the same C is f₁ for "kbb"; for
+    "crammer_singer", f₁ − f₀ is the binary machine with 2C. A margin of 1 instead of 2 for "kbb", as some authors have
+    it, gives f/2 with C/2 for C.
+
+    kernlab's ``kbb-svc`` is ``form="kbb", offset=True`` with the same C: its ``alpha`` holds −β without the column of
+    the sample's own class, and its ``b`` has sums of ``alpha`` by column, which are no offsets.
+    """
+
+    labels: np.ndarray
+    bound: np.ndarray
+    n_classes: int
+    form: str = "crammer_singer"
+    offset: bool = False
+    start: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        check_number(self, "n_classes", self.n_classes, at_least=2, integer=True)
+        check_choice(self, "form", self.form, ("crammer_singer", "kbb"))
+        for name, ends in (("labels", (0, self.n_classes - 1)), ("bound", (0, np.finfo(float).max))):
+            values = getattr(self, name)
+            wrong = ~((values >= ends[0]) & (values <= ends[1]))
+            if wrong.any():
+                rule = f"in 0 … {ends[1]}" if name == "labels" else ">= 0 and finite"
+                at = int(np.argmax(wrong))
+                raise ValueError(f"MulticlassProblem: {name}[{at}] = {values[at]} must be {rule}.")
+        shape = len(self.labels), self.n_classes
+        if self.start is not None and self.start.shape != shape:
+            raise ValueError(f"MulticlassProblem: start has shape {self.start.shape}, which must be {shape}.")
+
+    @property
+    def margin(self) -> float:
+        """By how much the own class should win."""
+        return 1.0 if self.form == "crammer_singer" else 2.0
+
+    @property
+    def rivals(self) -> int:
+        """How many of the other classes count, the worst ones first."""
+        return 1 if self.form == "crammer_singer" else self.n_classes - 1
+
+
+@dataclass(frozen=True)
+class MulticlassSolution:
+    """β, f = μδ − values, and values = (K + offset)β at the end, all (n, k); the constants, and how good they are.
+
+    The values are those of the functions at the samples, and `intercept` their constant parts. `objective` is the value
+    of the dual problem, which is minimised, and `duality_gap` what the primal value exceeds its negative by. `gap` is
+    the largest violation of the optimality conditions.
+    """
+
+    beta: np.ndarray
+    f: np.ndarray
+    values: np.ndarray
+    intercept: np.ndarray
+    objective: float
+    gap: float
+    duality_gap: float
+    n_iter: int
+    inner_iter: int
+    converged: bool
+    message: str
+    history: list[dict[str, float]] = field(default_factory=list)
+
+
+def minimise_multiclass(
+    segment: Segment,
+    block: Block,
+    problem: MulticlassProblem,
+    tol: float = 1e-3,
+    workers: Workers | None = None,
+    max_iter: int = -1,
+    monitor: Callable[[dict[str, Any]], str | None] | None = None,
+) -> MulticlassSolution:
+    r"""All classes at once: f_m = Σᵢ β_{im} (k(·, xᵢ) + offset).
+
+    .. math::
+
+        \min_f\; \tfrac12 \sum_m \|f_m\|^2 + \sum_i C_i \max_m \bigl(1 - \delta_{m c_i} + f_m(x_i) - f_{c_i}(x_i)\bigr)
+        \quad\text{or}\quad
+        \sum_i C_i \sum_{m \ne c_i} \max\bigl(0,\; 2 - f_{c_i}(x_i) + f_m(x_i)\bigr)
+
+    Parameters
+    ----------
+    segment : Segment
+        The samples.
+    block : Block
+        Room for rows of their matrix: `segment` against itself. More room, fewer rows computed twice.
+    problem : MulticlassProblem
+    tol : float > 0
+        The largest violation of the optimality conditions, in units of f. Raising it saves steps and costs accuracy.
+    workers : Workers, optional
+        Threads for rows and products.
+    max_iter : int
+        Steps of the inner problem, at most; −1 for no limit.
+    monitor : callable, optional
+        Called every round with the state (gap, round, beta, values); ends the run by returning a reason. β is then the
+        best so far: the objective falls with every step.
+
+    Examples
+    --------
+    Three points, each its own class, with the kernel k(x, y) = [x = y]: by symmetry β has one number a in its diagonal
+    and −a/2 beside it, and 3a/2 is the margin.
+
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.solvers.fit._rows import Block, Segment
+    >>> from mercer.solvers.fit.multiclass import MulticlassProblem, minimise_multiclass
+    >>> X, kernel = np.array([[0.0], [100.0], [200.0]]), Gaussian()
+    >>> points = kernel.prepare(X)
+    >>> S = Segment(points, points, np.ones(3), lambda rows, columns: kernel(X[rows], X[columns]))
+    >>> problem = MulticlassProblem(np.arange(3), np.full(3, 10.0), 3)
+    >>> minimise_multiclass(S, Block(S, S, 3, np.float64), problem, tol=1e-9).beta.round(3)
+    array([[ 0.667, -0.333, -0.333],
+           [-0.333,  0.667, -0.333],
+           [-0.333, -0.333,  0.667]])
+    """
+    return _Run(segment, block, problem, tol, workers or Workers(), max_iter, monitor).solve()
+
+
+class _Run:
+    """The state of one run; arrays have a row for each class and a column for each sample."""
+
+    def __init__(
+        self,
+        segment: Segment,
+        block: Block,
+        problem: MulticlassProblem,
+        tol: float,
+        workers: Workers,
+        most: int,
+        monitor: Any,
+    ):
+        from ._multiclass import project
+
+        self.segment, self.block, self.problem = segment, block, problem
+        self.tol, self.workers, self.most, self.monitor = tol, workers, most, monitor
+        self.n, k = segment.n, problem.n_classes
+        self.own = problem.labels == np.arange(k)[:, None]
+        self.linear = problem.margin * self.own
+        self.lower = np.where(self.own, 0.0, -problem.bound)
+        self.upper = np.where(self.own, problem.rivals * problem.bound, 0.0)
+        self.f = self.linear.copy()
+        if problem.start is None:
+            self.beta = np.zeros((k, self.n))
+        else:
+            self.beta = np.array(problem.start.T, dtype=np.float64, order="C")
+            project(self.beta, self.lower, self.upper)
+            self.f = self.exact(np.arange(self.n))
+        if not block.whole:
+            block.stamp[:] = -1  # rows that an earlier run left are older than any of this one
+        self.largest = min(LARGEST, self.n, block.capacity)
+        self.size = min(self.largest, SMALLEST)
+        self.inner = self.rounds = self.idle = 0
+        self.history: list[dict[str, float]] = []
+
+    # ---- how far from the optimum
+
+    def violation(self) -> np.ndarray:
+        """What each sample could gain by; negative where its coefficients are at their ends for good."""
+        up = np.where(self.beta < self.upper, self.f, -np.inf).max(axis=0)
+        low = np.where(self.beta > self.lower, self.f, np.inf).min(axis=0)
+        return up - low
+
+    def objective(self) -> float:
+        return float(-0.5 * np.vdot(self.beta, self.f + self.linear))
+
+    def duality_gap(self) -> float:
+        """Each sample's loss, which is the maximum of f·β over its constraints, less f·β."""
+        short = np.maximum(np.where(self.own, self.f, 0.0).sum(axis=0) - self.f, 0.0)  # 0 for the own class
+        others = self.problem.n_classes - self.problem.rivals
+        loss = np.partition(short, others, axis=0)[others:].sum(axis=0)
+        return float(self.problem.bound @ loss - np.vdot(self.beta, self.f))
+
+    # ---- double precision
+
+    def exact(self, columns: np.ndarray) -> np.ndarray:
+        """μδ − (K + offset)β at the given samples, in double precision."""
+        moving = np.flatnonzero(self.beta.any(axis=0))
+        weights, samples = self.beta[:, moving].T, self.segment.index
+        out = self.linear[:, columns]
+        if self.problem.offset:
+            out -= weights.sum(axis=0)[:, None]
+
+        def work(start: int, stop: int) -> None:
+            for c in range(start, stop, 256):
+                part = slice(c, min(stop, c + 256))
+                matrix = np.asarray(self.segment.exact(samples[columns[part]], samples[moving]))
+                out[:, part] -= (matrix @ weights).T
+
+        if len(moving):
+            self.workers(work, len(columns), 256)
+        return out
+
+    def drift(self, violation: np.ndarray) -> float:
+        """The largest error of f at the samples that decide the gap, and at some others."""
+        k = min(24, self.n - 1)
+        columns = np.union1d(np.argpartition(-violation, k)[: k + 1], np.arange(0, self.n, self.n // 16 + 1))
+        return float(np.abs(self.exact(columns) - self.f[:, columns]).max())
+
+    # ---- the rounds
+
+    def solve(self) -> MulticlassSolution:
+        working, born = np.empty(0, dtype=np.int64), np.zeros(self.n, dtype=np.int64)
+        corrections, message, started = 0, "", time.perf_counter()
+        while True:
+            violation = self.violation()
+            gap = float(violation.max(initial=0.0))
+            self.history.append(
+                {
+                    "gap": gap,
+                    "objective": self.objective(),
+                    "working": len(working),
+                    "seconds": time.perf_counter() - started,
+                }
+            )
+            if gap <= self.tol:
+                drift = self.drift(violation)
+                if drift <= 0.05 * self.tol and gap + 2.0 * drift <= self.tol:
+                    break
+                corrections += 1
+                self.f = self.exact(np.arange(self.n))
+                if corrections > PATIENCE:
+                    message = COARSE
+                    break
+                continue
+            if self.idle >= 3:  # in the rows' precision there is no gap where in double precision there is one
+                message = COARSE
+                break
+            if self.monitor:
+                values = (self.linear - self.f).T
+                message = self.monitor({"gap": gap, "round": self.rounds, "beta": self.beta.T, "values": values}) or ""
+                if message:
+                    break
+            if 0 <= self.most <= self.inner:
+                message = f"max_iter = {self.most} steps were taken"
+                break
+            before = self.block.computed
+            working = self.choose(working, born, violation)
+            self.step(working, gap)
+            if self.rounds % 4 == 3 and 4 * (self.block.computed - before) < len(working):
+                self.size = min(self.largest, 2 * self.size)
+            self.rounds += 1
+        return MulticlassSolution(
+            np.ascontiguousarray(self.beta.T),
+            np.ascontiguousarray(self.f.T),
+            np.ascontiguousarray((self.linear - self.f).T),
+            self.beta.sum(axis=1) * self.problem.offset,
+            self.objective(),
+            gap,
+            self.duality_gap(),
+            self.rounds,
+            self.inner,
+            not message,
+            message,
+            self.history,
+        )
+
+    def choose(self, working: np.ndarray, born: np.ndarray, violation: np.ndarray) -> np.ndarray:
+        """The next working set: most of the last one, and the worst samples outside it."""
+        want = max(1, int(FRESH * self.size), self.size - len(working))
+        outside = violation > 0.5 * self.tol
+        outside[working] = False
+        new = np.flatnonzero(outside)
+        if len(new) > want:
+            new = new[np.argpartition(-violation[new], want)[:want]]
+        excess = len(working) + len(new) - self.size
+        if excess > 0:
+            # samples at their ends that are far from moving leave first, then those that came first
+            mine = violation[working]
+            slack = np.where(mine < 0, -mine, -1e9 - born[working])
+            working = np.delete(working, np.argpartition(-slack, excess - 1)[:excess])
+        born[new] = self.rounds
+        return np.sort(np.concatenate([working, new]))
+
+    def step(self, working: np.ndarray, gap: float) -> None:
+        """Solve the inner problem on the working set and move f along."""
+        from ._multiclass import descend
+
+        rows, slots = self.block.K, self.block.require(working, self.rounds, self.workers)
+        Q = rows[slots[:, None], working]
+        Q += self.problem.offset
+        f, beta, lower, upper = (a[:, working] for a in (self.f, self.beta, self.lower, self.upper))
+        most = 200 * len(working) // 10**self.idle  # shorter rounds gather less rounding
+        if self.most >= 0:
+            most = min(most, self.most - self.inner)
+        rounding = 4.0 * np.finfo(Q.dtype).eps * np.abs(f).max()
+        self.inner += int(descend(Q, f, beta, lower, upper, max(0.5 * self.tol, INNER * gap, rounding), most))
+        change = beta - self.beta[:, working]
+        # each sample's change has sum 0 but for rounding, which f would magnify: its mean where it matters is taken off
+        share = np.abs(change)
+        f -= np.sum(share * f, axis=0) / np.maximum(share.sum(axis=0), np.finfo(float).tiny)
+        if np.vdot(change, f - 0.5 * (change @ Q)) <= 0:  # the objective would not fall: these are steps of rounding
+            self.idle += 1
+            return
+        self.beta[:, working] = beta
+        moved = np.flatnonzero(change.any(axis=0))
+        steps, slots = change[:, moved], slots[moved]
+        constant = steps.sum(axis=1, keepdims=True) * self.problem.offset
+
+        def work(start: int, stop: int) -> None:
+            for c in range(start, stop, TILE):
+                part = slice(c, min(stop, c + TILE))
+                self.f[:, part] -= steps @ rows[slots, part].astype(np.float64) + constant
+
+        self.workers(work, self.n, TILE)
