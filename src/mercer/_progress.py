@@ -7,21 +7,42 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any
 
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 from ._checkpoint import Checkpoint
 
-__all__ = ["CallbackSupportMixin", "Deadline", "Watch", "run", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Deadline", "Watch", "called_off", "run", "under", "with_callbacks"]
+
+
+_thread = threading.local()
+
+
+@contextmanager
+def under(deadline: Deadline) -> Iterator[None]:
+    """Deadlines that are made on this thread meanwhile end with this one."""
+    _thread.deadline = deadline
+    try:
+        yield
+    finally:
+        _thread.deadline = None
+
+
+def called_off() -> bool:
+    """Whether the deadline above this thread has passed, of which whoever made it will speak."""
+    above: Deadline | None = getattr(_thread, "deadline", None)
+    return above is not None and above() is not None
 
 
 class Deadline:
     """Says why work should end: the time is spent, or the user interrupted. Shared by the threads of one fit."""
 
     def __init__(self, seconds: float | None = None):
+        self.above: Deadline | None = getattr(_thread, "deadline", None)
         self.seconds = seconds
         self.end = None if seconds is None else time.monotonic() + seconds
         self.interrupted = threading.Event()
@@ -32,7 +53,7 @@ class Deadline:
             return "interrupted"
         if self.end is not None and time.monotonic() > self.end:
             return f"the time budget of {self.seconds:g} s is spent"
-        return None
+        return self.above() if self.above else None
 
     def wait(self, futures: list[Future[Any]]) -> list[Any]:
         """The results of work on other threads, which Ctrl-C asks to end; another exception ends it all."""
@@ -54,7 +75,7 @@ class Watch(Deadline):
     def __init__(
         self,
         estimator: Any,
-        tasks: int,
+        tasks: int | None,
         seconds: float | None = None,
         checkpoint: Checkpoint | None = None,
         **data: Any,
@@ -93,13 +114,15 @@ class Watch(Deadline):
     def done(self, task: str, state: dict[str, Any]) -> None:
         """The task has ended in this state."""
         if self.checkpoint is not None:
-            self.checkpoint.put(task, state, now=True)
+            self.checkpoint.put(task, state, done=True)
         if task in self.tasks:
             with self.lock:
                 self.stopped |= self.tasks[task].call_on_fit_task_end(estimator=self.estimator)
 
     def close(self) -> None:
         """All tasks have ended."""
+        if self.checkpoint is not None:
+            self.checkpoint.write()
         if self.context is not None:
             self.context.call_on_fit_task_end(estimator=self.estimator, **self.data)
 

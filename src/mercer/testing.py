@@ -77,6 +77,7 @@ def check_kernel(kernel: Kernel, X: Any = None, *, namespaces: Any = (), seed: i
         held = kernel.prepare(X)
         first, last = held.take(np.arange(n // 2)), held.take(np.arange(n // 2, n))
         _close(first.matrix(last), host(K)[: n // 2, n // 2 :], 1e-9, "prepare", kernel)
+        _close(kernel.prepare(Y, held).matrix(first), host(K)[n // 2 :, : n // 2], 1e-9, "prepare beside", kernel)
         order = rng.permutation(n)
         _close(kernel(domain.take(X, order)), host(K)[np.ix_(order, order)], 1e-9, "permutation of the sample", kernel)
 
@@ -102,6 +103,10 @@ def _check_types(kernel: Kernel, X: Any, Y: Any, K: Any, namespaces: Any) -> Non
         single = kernel(host(X).astype("float32"))
         assert single.dtype == np.float32, f"{kernel!r}: float32 input gave {single.dtype}"
         _close(single, K, 2e-4, "float32", kernel)
+        held = kernel.prepare(host(X).astype("float32"))
+        filled, places = np.full((2, len(held)), np.nan, dtype="float32"), np.array([1, 0])
+        held.take(places).fill(filled, places, held, 0, len(held))
+        _close(filled[:, 2:], host(K)[:2, 2:], 2e-4, "rows filled in float32", kernel)
         assert kernel.diag(host(X).astype("float32")).dtype == np.float32, f"{kernel!r}: diag of float32"
         numpy_scalar = {float: np.float64, int: np.int64}  # which, unlike Python's numbers, have a type to impose
         values = {name: numpy_scalar[type(v)](v) for name, v in kernel.get_params().items() if type(v) in numpy_scalar}

@@ -187,3 +187,18 @@ def test_squares_that_overflow(dtype, size, rng):
 def test_lengthscales_are_numbers(lengthscale):
     with pytest.raises(ValueError, match=r"Gaussian: lengthscale of shape \(2,\) must be"):
         Gaussian(lengthscale)(np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("d", [1, 7, 33])
+@pytest.mark.parametrize("m", [1, 2, 3, 5, 11, 23, 200])
+def test_compiled_gaussian_rows_equal_the_definition(m, d) -> None:
+    rng = np.random.default_rng(m + d)
+    X = rng.normal(size=(201, d)).astype(np.float32)
+    kernel = Gaussian(np.sqrt(d))
+    points, places = kernel.prepare(X), rng.permutation(m)
+    out = np.full((m, 201), np.nan, dtype=np.float32)
+    points.take(places).fill(out, places, points, 0, 64)
+    assert np.isnan(out[:, 64:]).all()
+    points.take(places).fill(out, places, points, 64, 201)
+    difference = X.astype(float)[:m, None] - X.astype(float)
+    np.testing.assert_allclose(out, np.exp(-(difference**2).sum(-1) / (2 * d)), rtol=3e-6, atol=1e-7)

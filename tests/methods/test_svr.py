@@ -2,16 +2,20 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.stats import kstest
 from sklearn import svm
 
-from mercer import SVR, NuSVR, OneClassSVM
-from mercer.kernels import Gaussian
+from mercer import SVR, KernelRidge, NuSVR, OneClassSVM
+from mercer.kernels import Gaussian, Power
+from mercer.methods._calibration import folds
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 3))
 y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=120)
 WEIGHT = rng.uniform(0.1, 2, 120)
 EXACT = 1e-8
+TIGHT = {"ftol": 0.0, "gtol": 1e-10, "maxiter": 50_000, "maxfun": 50_000}
 
 
 @pytest.mark.parametrize(
@@ -103,3 +107,151 @@ def test_the_meaning_of_nu() -> None:
     regression = NuSVR(nu=0.3, C=10.0, tol=EXACT).fit(X, y)
     beyond = np.mean(np.abs(y - regression.predict(X)) > regression.epsilon_ + 1e-6)
     assert beyond <= 0.3 <= len(regression.support_) / len(X)
+
+
+# ---- the squared loss
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["equal", "weighted"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_squared_loss_without_a_tube_is_kernel_ridge(fit_intercept, weight) -> None:
+    kernel, C = Gaussian(1.0), 2.0
+    model = SVR(
+        loss="squared_epsilon_insensitive", epsilon=0.0, C=C, kernel=kernel, fit_intercept=fit_intercept, tol=EXACT
+    ).fit(X, y, weight)
+    ridge = KernelRidge(1 / (2 * C), kernel=kernel, fit_intercept=fit_intercept).fit(X, y, weight)
+    assert np.allclose(model.predict(X), ridge.predict(X), atol=1e-6)
+    # by hand: (K + R)β + b = y, Σβ = 0
+    border = float(fit_intercept) * np.ones((120, 1))
+    R = np.diag(1 / (2 * C * (np.ones(120) if weight is None else weight)))
+    system = np.block([[kernel(X) + R, border], [border.T, np.array([[1.0 - fit_intercept]])]])
+    solution = np.linalg.solve(system, np.r_[y, 0.0])
+    assert np.allclose(model.predict(X), kernel(X) @ solution[:-1] + solution[-1], atol=1e-6)
+    assert np.allclose(model.dual_coef_[0], solution[:-1][model.support_], atol=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.3])
+@pytest.mark.parametrize("weight", [np.ones(60), WEIGHT[:60]], ids=["equal", "weighted"])
+def test_squared_loss_is_the_least_of_the_primal(weight, epsilon) -> None:
+    kernel, C, A, target = Gaussian(1.0), 3.0, X[:60], y[:60]
+    L = np.linalg.cholesky(kernel(A) + 1e-10 * np.eye(60))
+
+    def primal(v):
+        rest = target - L @ v[:-1] - v[-1]
+        beyond = np.maximum(np.abs(rest) - epsilon, 0.0)
+        slope = -2 * C * weight * beyond * np.sign(rest)
+        return 0.5 * v[:-1] @ v[:-1] + C * weight @ beyond**2, np.r_[v[:-1] + L.T @ slope, slope.sum()]
+
+    least = minimize(primal, np.zeros(61), jac=True, method="L-BFGS-B", options=TIGHT)
+    model = SVR(loss="squared_epsilon_insensitive", C=C, epsilon=epsilon, kernel=kernel, tol=EXACT)
+    model.fit(A, target, weight)
+    assert -model.solutions_[0].objective == pytest.approx(least.fun, rel=1e-7)
+    assert np.allclose(model.predict(A), L @ least.x[:-1] + least.x[-1], atol=1e-5)
+    inside = np.abs(target - model.predict(A)) < epsilon - 1e-6
+    assert not np.isin(np.flatnonzero(inside), model.support_).any() and inside.any()
+
+
+def test_a_wide_tube_leaves_a_constant() -> None:
+    for data in (X, X.astype(np.float32)):
+        model = SVR(epsilon=100.0).fit(data, y)
+        assert len(model.support_) == 0 and model.dual_coef_.shape == (1, 0)
+        assert np.allclose(model.predict(data), model.intercept_) and model.function_.norm() == 0.0
+    assert np.array_equal(SVR(epsilon=100.0, kernel="linear").fit(X, y).coef_, np.zeros((1, 3)))
+
+
+def test_losses_that_are_unknown() -> None:
+    with pytest.raises(ValueError, match="loss = 'huber' is unknown"):
+        SVR(loss="huber").fit(X, y)
+
+
+# ---- the one-class machine in its two forms
+
+
+@pytest.mark.parametrize("weight", [np.ones(60), WEIGHT[:60]], ids=["equal", "weighted"])
+@pytest.mark.parametrize("C", [0.05, 0.5, 20.0])
+def test_hinge_form_equals_a_general_method(C, weight) -> None:
+    K = Gaussian(1.0)(X[:60])
+    result = minimize(
+        lambda a: (0.5 * a @ K @ a - a.sum(), K @ a - 1),
+        np.zeros(60),
+        jac=True,
+        bounds=[(0, C * w) for w in weight],
+        method="L-BFGS-B",
+        options=TIGHT,
+    )
+    model = OneClassSVM(kernel=Gaussian(1.0), C=C, delta=0.8, tol=EXACT).fit(X[:60], sample_weight=weight)
+    assert model.solutions_[0].objective == pytest.approx(result.fun, rel=1e-9)
+    assert np.allclose(model.score_samples(X), Gaussian(1.0)(X, X[:60]) @ result.x, atol=1e-5)
+    assert np.allclose(model.decision_function(X), model.score_samples(X) - 0.8)
+    assert np.array_equal(model.predict(X), np.where(model.score_samples(X) >= 0.8, 1, -1))
+    assert model.offset_ == 0.8 and model.C_ == C
+
+
+@pytest.mark.parametrize("weight", [np.ones(120), WEIGHT], ids=["equal", "weighted"])
+@pytest.mark.parametrize("nu", [0.1, 0.35, 0.8])
+def test_the_two_forms_are_one_machine(nu, weight) -> None:
+    settings = {"kernel": Gaussian(1.0), "tol": EXACT}
+    form = OneClassSVM(nu=nu, **settings).fit(X, sample_weight=weight)
+    hinge = OneClassSVM(C=form.C_, **settings).fit(X, sample_weight=weight)
+    rho = form.offset_[0]
+    assert np.allclose(hinge.decision_function(X), form.decision_function(X) / rho, atol=1e-6)
+    assert hinge.nu_ == pytest.approx(nu, rel=1e-6) and form.nu_ == nu
+    back = OneClassSVM(nu=hinge.nu_, **settings).fit(X, sample_weight=weight)
+    assert np.isclose(back.C_, form.C_, rtol=1e-5, atol=0)
+    assert np.allclose(back.decision_function(X), form.decision_function(X), atol=1e-5 * rho)
+
+
+def test_without_a_positive_threshold_there_is_no_hinge_form() -> None:
+    model = OneClassSVM(kernel="linear", nu=0.9).fit(np.array([[1.0], [-1.0], [0.5], [-0.5]]))
+    assert model.offset_[0] <= 1e-9 and (np.isnan(model.C_) or model.C_ > 1e9)
+
+
+@pytest.mark.parametrize("settings", [{"nu": 0.2}, {"C": 0.2}], ids=str)
+def test_p_values_of_the_same_distribution_are_uniform(settings) -> None:
+    rng = np.random.default_rng(3)
+    model = OneClassSVM(calibration="cv", gamma=0.5, **settings).fit(rng.normal(size=(1000, 2)))
+    p = model.p_values(rng.normal(size=(2000, 2)))
+    assert np.all((p > 0) & (p <= 1))
+    # the scores of folds are of 800 samples: three standard deviations of both samples, and a little for that
+    assert kstest(p, "uniform").statistic < 3 * 0.5 * np.sqrt(1 / 1000 + 1 / 2000) + 0.015
+    for level in (0.01, 0.05, 0.2):
+        deviation = np.sqrt(level * (1 - level) * (1 / 1000 + 1 / 2000))
+        assert np.mean(p <= level) == pytest.approx(level, abs=3 * deviation + 0.005)
+    far = model.p_values(np.array([[9.0, 9.0]]))
+    assert far[0] <= 5 / 1001
+
+
+@pytest.mark.parametrize("settings", [{"nu": 0.3}, {"C": 0.2}], ids=str)
+def test_held_out_scores_are_those_of_machines_without_the_fold(settings) -> None:
+    model = OneClassSVM(calibration="cv", kernel=Gaussian(1.0), tol=EXACT, **settings).fit(X)
+    fold = folds([np.arange(120)], 120, np.random.default_rng(0))
+    scores = np.empty(120)
+    for k in range(5):
+        weight = np.full(96, 120 / 96)  # as much in all as the whole sample
+        part = OneClassSVM(kernel=Gaussian(1.0), tol=EXACT, **settings).fit(X[fold != k], sample_weight=weight)
+        scores[fold == k] = part.decision_function(X[fold == k]) / part.dual_coef_.sum()
+    assert np.allclose(model._held_out, np.sort(scores), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"C": 1.0, "nu": 0.2}, "nu = 0.2 and C = 1.0 are two forms; give one of them"),
+        ({"delta": 0.9}, "delta = 0.9 belongs to the hinge form; give C as well"),
+        ({"C": -1.0}, "C = -1.0 must be > 0"),
+        ({"calibration": "platt"}, "calibration = 'platt' is unknown"),
+        ({"C": 1.0, "kernel": Power(1.0)}, r"CPD\(1\); leave C out, for the ν form"),
+    ],
+    ids=str,
+)
+def test_bad_parameters_of_the_one_class_machine(settings, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        OneClassSVM(**settings).fit(X)
+
+
+def test_p_values_need_calibration_and_two_samples() -> None:
+    with pytest.raises(AttributeError, match="p_values need calibration='cv'"):
+        OneClassSVM().fit(X).p_values(X)
+    with pytest.raises(ValueError, match="there is one only"):
+        OneClassSVM(calibration="cv").fit(X[:1])
+    assert OneClassSVM(calibration="cv").fit(X[:2]).p_values(X[:2]).shape == (2,)

@@ -1,13 +1,23 @@
 """The search against scikit-learn's, which fits every cell on its own."""
 
+import json
+import signal
+import subprocess
+import sys
 import threading
+import time
+import warnings
+from functools import partial
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 from scipy.stats import loguniform
-from sklearn.exceptions import FitFailedWarning
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.metrics import make_scorer, mean_absolute_error
 from sklearn.model_selection import (
     GridSearchCV,
@@ -25,7 +35,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer import SVC, SVR, KernelRidge, NuSVC, NuSVR, OneClassSVM
 from mercer.gram import Nystrom
 from mercer.kernels import Callable, Gaussian, Linear, Log, Matern
-from mercer.selection import KernelSearchCV, search
+from mercer.selection import KernelSearchCV, _groups, _sample, search
+from mercer.solvers.fit.many import solve_pairs
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(75, 5))
@@ -154,7 +165,7 @@ def test_precomputed_input_is_sliced():
     K = Gaussian(1.5)(X)
     ours, theirs = both(SVC(kernel="precomputed"), {"C": [1.0, 4.0]}, K, LABELS)
     assert_same(ours, theirs, exact=True)
-    assert ours.sharing_["plain"] == {"the kernel matrix is given": 10}
+    assert ours.sharing_ == {"fits": 10, "matrices": 0, "distances": 0, "plain": {}}
     assert_array_equal(ours.predict(K[:7]), theirs.predict(K[:7]))
 
 
@@ -345,7 +356,7 @@ class Counting(Gaussian):
 def test_each_matrix_and_the_distances_are_computed_once(monkeypatch):
     distances = []
     monkeypatch.setattr(
-        search._SquaredDistance, "profile", lambda self, s, xp: distances.append(s.shape) or s, raising=True
+        _sample._SquaredDistance, "profile", lambda self, s, xp: distances.append(s.shape) or s, raising=True
     )
     monkeypatch.setattr(Counting, "entries", [])
     grid = {"C": [0.1, 1.0, 10.0, 100.0], "kernel__lengthscale": [0.5, 1.0, 2.0]}
@@ -383,3 +394,309 @@ def test_interruption_leaves_the_search_unfitted():
 @parametrize_with_checks([KernelSearchCV(KernelRidge(), {"alpha": [0.1, 1]}, error_score="raise")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+# ---- cells of SVC that are solved together
+
+WEIGHT = np.linspace(0.1, 3, 75)
+TOGETHER = {
+    "unsorted": ({"C": [8, 0.5, 1.0, 64.0], "gamma": [0.2, 0.05]}, LABELS, {}),
+    "two classes": ({"C": [0.5, 1.0, 64.0], "gamma": [0.2, 0.05]}, LABELS > 0, {}),
+    "words": ({"C": [0.5, 8.0], "gamma": [0.2]}, np.array(["no", "perhaps", "yes"])[LABELS], {}),
+    "class weights": ({"C": [0.5, 8.0], "class_weight": ["balanced", {0: 3.0}]}, LABELS, {}),
+    "weights": ({"C": [0.5, 8.0], "gamma": [0.2]}, LABELS, {"sample_weight": WEIGHT}),
+    "both": ({"C": [0.5, 8.0], "class_weight": ["balanced", None]}, LABELS, {"sample_weight": WEIGHT}),
+    "some without weight": ({"C": [0.5, 8.0]}, LABELS, {"sample_weight": np.arange(75) % 4}),
+    "ties": ({"C": [0.05, 8.0], "break_ties": [True, False]}, LABELS, {}),
+}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+@pytest.mark.parametrize("scoring", [None, "accuracy", "f1_macro", ["accuracy", "balanced_accuracy"]], ids=str)
+def test_settings_solved_together_equal_single_fits(name, scoring):
+    grid, y, fit = TOGETHER[name]
+    options = {"scoring": scoring, "refit": False, "return_train_score": True}
+    ours, theirs = both(SVC(tol=TIGHT), grid, X, y, fit, **options)
+    assert_same(ours, theirs, exact=True)
+    assert ours.sharing_["plain"] == {}
+    assert ours.sharing_["fits"] == 5 * len(ours.cv_results_["params"])
+
+
+@pytest.mark.parametrize("shape", ["ovr", "ovo"])
+def test_scorers_of_decision_values(shape):
+    estimator = SVC(tol=TIGHT, decision_function_shape=shape)
+    two, theirs = both(estimator, {"C": [0.5, 8.0]}, X, LABELS > 0, scoring="roc_auc", refit=False)
+    assert_same(two, theirs)
+    assert np.isfinite(two.cv_results_["mean_test_score"]).all()
+
+
+def test_a_class_that_is_missing_in_a_fold():
+    y = np.where(np.arange(75) < 10, 3, LABELS)
+    for cv in (KFold(5), TimeSeriesSplit(4), [(np.arange(10, 75), np.arange(10)), (np.arange(60), np.arange(60, 75))]):
+        ours, theirs = both(SVC(tol=TIGHT), {"C": [0.5, 8.0, 90.0], "gamma": [0.1, 0.4]}, X, y, cv=cv)
+        assert_same(ours, theirs, exact=True)
+        assert ours.sharing_["plain"] == {}
+
+
+def test_a_fold_with_one_class_fails_as_always():
+    y = (np.arange(75) >= 40).astype(int)
+    options = {"cv": [(np.arange(30), np.arange(30, 60)), (np.arange(20, 75), np.arange(20))], "refit": False}
+    with pytest.warns(FitFailedWarning, match="2 fits failed"), pytest.warns(UserWarning, match="non-finite"):
+        ours = KernelSearchCV(SVC(), {"C": [1.0, 4.0]}, **options).fit(X, y)
+    with pytest.warns(FitFailedWarning, match="2 fits failed"), pytest.warns(UserWarning, match="non-finite"):
+        theirs = GridSearchCV(SVC(), {"C": [1.0, 4.0]}, **options).fit(X, y)
+    assert_same(ours, theirs, exact=True)
+
+
+@pytest.mark.filterwarnings("ignore:Scoring failed", "ignore:One or more of the", "ignore:\\n2 fits failed")
+@pytest.mark.parametrize(
+    "weight", [np.where(np.arange(75) < 35, 1.0, 0.0), np.where(LABELS == 1, np.arange(75) < 35, 1.0)]
+)
+def test_weights_of_zero_in_a_fold(weight):
+    """No weight to score with, or no sample of a class to learn from."""
+    options = {"cv": [(np.arange(35), np.arange(35, 75)), (np.arange(35, 75), np.arange(35))], "refit": False}
+    ours, theirs = both(SVC(tol=TIGHT), {"C": [1.0, 4.0]}, X, LABELS, {"sample_weight": weight}, **options)
+    assert_same(ours, theirs, exact=True)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_precomputed_matrices_are_solved_together(dtype):
+    K = Gaussian(1.5)(X).astype(dtype)
+    ours, theirs = both(SVC(kernel="precomputed", tol=1e-6), {"C": [1.0, 4.0, 80.0]}, K, LABELS, scoring="f1_macro")
+    assert_same(ours, theirs, exact=True)
+    assert ours.sharing_["fits"] == 15
+    rectangular = K[:, :60]
+    with pytest.raises(ValueError, match="fits failed"):
+        KernelSearchCV(SVC(kernel="precomputed"), {"C": [1.0, 4.0]}).fit(rectangular, LABELS)
+
+
+@pytest.mark.filterwarnings("ignore::mercer._errors.IndefiniteKernelWarning")
+def test_what_is_fitted_one_by_one():
+    """An indefinite kernel has many stationary points; parameters that the common solution does not know."""
+    cases = [
+        (SVC(kernel="sigmoid", gamma=0.1, coef0=-1.0), {"C": [1.0, 4.0]}),
+        (SVC(fit_intercept=False), {"C": [1.0, 4.0]}),
+        (SVC(), {"C": [1.0, np.inf], "gamma": [20.0]}),
+    ]
+    for estimator, grid in cases:
+        ours, theirs = both(estimator, grid, X, LABELS, refit=False)
+        assert_same(ours, theirs, exact=True)
+        assert ours.sharing_["fits"] == 10
+
+
+def test_large_pairs_of_classes_are_left_to_the_working_set(monkeypatch):
+    monkeypatch.setattr(search, "LARGEST", 45)  # the first fold has more than that in two classes, the second has not
+    monkeypatch.setattr(_groups, "solve_pairs", Mock(side_effect=solve_pairs))
+    cv = [(np.arange(60), np.arange(60, 75)), (np.arange(60, 75), np.arange(60))]
+    ours, theirs = both(SVC(tol=TIGHT), {"C": [0.5, 1.0, 8.0]}, X, LABELS, cv=cv, refit=False)
+    assert_same(ours, theirs, exact=True)
+    sizes = [sum(map(len, call.args[1])) for call in _groups.solve_pairs.call_args_list]
+    assert sizes == [2, 15]  # one problem to load the code, and all of the second fold
+    assert ours.sharing_["fits"] == 6
+
+
+def test_a_tolerance_beyond_double_precision_is_reported(monkeypatch):
+    monkeypatch.setattr(_groups, "solve_pairs", partial(solve_pairs, most=1))
+    with pytest.warns(ConvergenceWarning, match="tol = 1e-30 was not reached in"):
+        KernelSearchCV(SVC(tol=1e-30), {"C": [1.0]}, refit=False).fit(X, LABELS)
+
+
+# ---- ending early
+
+
+class Waiting(ClassifierMixin, BaseEstimator):
+    """Fits at once, or too late."""
+
+    def __init__(self, late=False):
+        self.late = late
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        time.sleep(1.2 if self.late else 0)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("scoring", [None, ["accuracy", "f1_macro"]])
+def test_a_spent_time_budget_leaves_cells_without_score(n_jobs, scoring):
+    options = {"n_jobs": n_jobs, "scoring": scoring, "refit": scoring and "accuracy"} if scoring else {"n_jobs": n_jobs}
+    found = KernelSearchCV(Waiting(), {"late": [False, True]}, cv=3, time_budget=1.0, **options)
+    with (
+        pytest.warns(UserWarning, match="time budget of 1 s was spent before 3 of 6 fits, whose score is NaN"),
+        pytest.warns(UserWarning, match="non-finite"),
+    ):
+        found.fit(X, LABELS)
+    scores = [value for key, value in found.cv_results_.items() if "_test_" in key and "rank" not in key]
+    assert all(np.isfinite(score[0]) and np.isnan(score[1]) for score in scores)
+    assert found.best_params_ == {"late": False}
+    assert not [thread for thread in threading.enumerate() if thread.name.endswith("(loop)")]
+
+
+def test_no_time_for_any_setting():
+    found = KernelSearchCV(Waiting(), {"late": [True]}, cv=3, time_budget=0.3)
+    with pytest.warns(UserWarning, match="non-finite"), pytest.raises(TimeoutError, match="any setting was tried"):
+        found.fit(X, LABELS)
+    with pytest.raises(ValueError, match="time_budget = 0 must be > 0"):
+        KernelSearchCV(SVC(), {"C": [1.0]}, time_budget=0).fit(X, LABELS)
+
+
+def test_the_time_ends_settings_that_are_solved_together():
+    noise = np.random.default_rng(0).normal(size=(1500, 3))
+    y = np.random.default_rng(1).integers(2, size=1500)
+    found = KernelSearchCV(SVC(tol=1e-13), {"C": [1e-3, 1e8]}, cv=2, time_budget=0.5, refit=False)
+    with pytest.warns(UserWarning, match="spent before 4 of 4 fits"), pytest.warns(UserWarning, match="non-finite"):
+        found.fit(noise, y)
+
+
+SCRIPT = """
+import sys, time
+import numpy as np
+from mercer import SVC
+from mercer.kernels import Gaussian
+from mercer.selection import KernelSearchCV
+
+class Slow(Gaussian):
+    def profile(self, s, xp):
+        time.sleep(PAUSE)
+        return super().profile(s, xp)
+
+PAUSE = float(sys.argv[3])
+rng = np.random.default_rng(0)
+if sys.argv[1] == "grid":
+    X = rng.normal(size=(90, 3))
+    y = (X[:, 0] > 0) + (X[:, 1] > 0.3)
+    grid = {"C": [0.5, 4.0, 30.0], "kernel__lengthscale": [0.3, 0.5, 1.0, 1.5, 2.0, 3.0]}
+    search = KernelSearchCV(SVC(kernel=Slow()), grid, cv=3, checkpoint=sys.argv[2] or None, n_jobs=2)
+else:  # noise, which would take minutes: as one problem of many, or by the working set
+    n = 1500 if sys.argv[1] == "together" else 6000
+    X, y = rng.normal(size=(n, 3)), rng.integers(2, size=n)
+    search = KernelSearchCV(SVC(tol=1e-13), {"C": [1e8]}, cv=2, checkpoint=sys.argv[2] or None)
+try:
+    print("started", flush=True)
+    search.fit(X, y)
+    scores = [search.cv_results_[f"split{s}_test_score"].tolist() for s in range(search.n_splits_)]
+    print(search.sharing_["fits"], scores)
+except KeyboardInterrupt:
+    print("interrupted", "cv_results_" in vars(search), flush=True)
+"""
+
+
+def start(*arguments):
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def finish(process):
+    output, errors = process.communicate(timeout=120)
+    assert not errors, errors
+    return output.splitlines()
+
+
+def cells(path):
+    """The finished cells in a checkpoint."""
+    if not path.exists():
+        return []
+    with np.load(path) as file:
+        return json.loads(str(file["cells/json"]))
+
+
+def wait_for_cells(path, count, process):
+    for _ in range(1200):
+        if len(cells(path)) >= count:
+            return
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    raise AssertionError("no cell was finished")
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("how", ["together", "working set"])
+def test_ctrl_c_ends_the_search_and_not_a_fit(how, tmp_path):
+    process = start(how, tmp_path / "cells", 0)
+    assert process.stdout.readline() == "started\n"
+    time.sleep(3)  # the end is the same whenever the signal comes; now it comes in the middle of a fit
+    process.send_signal(signal.SIGINT)
+    assert finish(process) == ["interrupted False"]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("how", ["SIGINT", "SIGKILL"])
+def test_an_ended_search_goes_on_from_its_checkpoint(how, tmp_path):
+    path = tmp_path / "cells"
+    process = start("grid", path, 1.0)
+    wait_for_cells(path, 9, process)
+    process.send_signal(getattr(signal, how))
+    output = finish(process)
+    assert output == ["started"] if how == "SIGKILL" else ["started", "interrupted False"]
+    known = len(cells(path))
+    assert 9 <= known < 54
+    resumed, whole = finish(start("grid", path, 0.0)), finish(start("grid", "", 0.0))
+    fits, scores = resumed[1].split(" ", 1)
+    assert int(fits) == 54 - known
+    assert [f"54 {scores}"] == whole[1:]
+
+
+def test_a_complete_checkpoint_is_all_that_is_needed(tmp_path):
+    options = {"scoring": {"a": "accuracy", "b": make_scorer(broken)}, "refit": "a", "return_train_score": True}
+    grid = {"C": [1.0, -1.0], "gamma": [0.1, "scale"]}
+
+    def search():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return KernelSearchCV(SVC(), grid, checkpoint=tmp_path / "cells", **options).fit(X, LABELS)
+
+    first, second = search(), search()
+    assert second.sharing_ == {"fits": 0, "matrices": 0, "distances": 0, "plain": {}}
+    for key, value in first.cv_results_.items():
+        if key != "params":
+            assert_array_equal(second.cv_results_[key], value)
+    assert [file.name for file in tmp_path.iterdir()] == ["cells"]
+
+
+def test_the_checkpoint_of_another_search_is_refused(tmp_path):
+    path = tmp_path / "cells"
+    grid, cv = {"C": [1.0, 4.0]}, KFold(3)
+
+    def fit(X=X, y=LABELS, estimator=None, grid=grid, cv=cv, fit=None, **options):
+        search = KernelSearchCV(estimator or SVC(), grid, cv=cv, checkpoint=path, **options)
+        return search.fit(X, y, **(fit or {}))
+
+    fit()
+    moved = X.copy()
+    moved[3, 2] += 1e-9
+    for message, options in {
+        "the samples differ": {"X": moved},
+        "the targets differ": {"y": LABELS + 1},
+        "the estimator's parameters differ": {"estimator": SVC(tol=1e-4)},
+        "the settings differ": {"grid": {"C": [1.0, 5.0]}},
+        "the splits differ": {"cv": KFold(3, shuffle=True, random_state=0)},
+        "the scores differ": {"scoring": "f1_macro"},
+        "the parameters of fit differ": {"fit": {"sample_weight": WEIGHT}},
+        "the samples, the settings differ": {"X": moved, "grid": {"C": [1.0]}},
+    }.items():
+        with pytest.raises(ValueError, match=f"is of other work: {message}. Delete it"):
+            fit(**options)
+    assert fit().sharing_["fits"] == 0
+    path.write_text("something else")
+    with pytest.raises(ValueError, match="is not a checkpoint"):
+        fit()
+    assert path.read_text() == "something else"
+
+
+def test_checkpoints_that_cannot_be(tmp_path):
+    with pytest.raises(ValueError, match="must know the scores again"):
+        KernelSearchCV(SVC(), {"C": [1.0]}, scoring=lambda m, X, y: 0.0, checkpoint=tmp_path / "c").fit(X, LABELS)
+    with pytest.raises(ValueError, match="lies in a folder that does not exist"):
+        KernelSearchCV(SVC(), {"C": [1.0]}, checkpoint=tmp_path / "no" / "c").fit(X, LABELS)
+    for options in ({"time_budget": 1.0}, {"checkpoint": tmp_path / "c"}):
+        with (
+            config_context(enable_metadata_routing=True),
+            pytest.raises(ValueError, match="has no effect while metadata"),
+        ):
+            KernelSearchCV(SVC(), {"C": [1.0]}, **options).fit(X, LABELS)

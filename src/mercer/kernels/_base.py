@@ -260,7 +260,12 @@ class Kernel(BaseEstimator):
 
 
 class Prepared:
-    """A collection held for many evaluations of one kernel; parts of it are taken, and compared with other parts."""
+    """A collection held for many evaluations of one kernel; parts of it are taken, and compared with other parts.
+
+    `batch` is the number of rows from which on computing them at once makes them no cheaper.
+    """
+
+    batch: int = 512
 
     def __init__(self, kernel: Kernel, X: Any):
         self.kernel, self.X = kernel, X

@@ -122,6 +122,7 @@ class PreparedGaussian(Prepared):
 
     def __init__(self, kernel: Any, A: np.ndarray, half: np.ndarray, centre: np.ndarray):
         self.kernel, self.A, self.half, self.centre = kernel, A, half, centre
+        self.batch = min(max((1 << 17) // A.shape[1], 64), 512)  # fewer columns leave more of the time to the calls
 
     @classmethod
     def of(cls, points: PreparedRadial) -> PreparedGaussian:

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 FOLDS = 5
-CLIP = 1e-7  # probabilities of pairs stay away from 0 and 1 by this, so that they can be coupled
+CLIP = 1e-7  # probabilities of machines stay away from 0 and 1 by this, so that those of classes follow from them
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{where(self)}: the number of classes has to be greater than one; y holds one class, "
-                f"{self.classes_[0]!r}."
+                f"{self.classes_.tolist()[0]!r}."
             )
         n = self.kernel_.domain.size(X)
         weight = self._check_weight(sample_weight, X)
@@ -90,7 +90,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         members = [np.flatnonzero((labels == c) & (weight > 0)) for c in range(len(self.classes_))]
         if any(len(m) == 0 for m in members):
             c = next(c for c, m in enumerate(members) if len(m) == 0)
-            raise ValueError(f"{where(self)}: class {self.classes_[c]!r} has no sample of positive weight.")
+            raise ValueError(f"{where(self)}: class {self.classes_.tolist()[c]!r} has no sample of positive weight.")
         self._check_members(members)
         # the same folds each time unless others are asked for, so that a fit can be repeated and resumed
         self._fold = folds(members, n, generator(self.random_state or 0))
@@ -108,10 +108,10 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
             check_choice(self, "calibration", self.calibration, ("cv",))
 
     def _check_members(self, members: list[np.ndarray]) -> None:
-        small = [c for c, m in enumerate(members) if len(m) < 2]
+        small = [c for c, m in zip(self.classes_.tolist(), members, strict=True) if len(m) < 2]
         if self._calibrated and small:
             raise ValueError(
-                f"{where(self)}: calibration = 'cv' holds samples out, but class {self.classes_[small[0]]!r} has one "
+                f"{where(self)}: calibration = 'cv' holds samples out, but class {small[0]!r} has one "
                 "only; give more, or calibration=None."
             )
 
@@ -125,13 +125,22 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
 
     def _solve(self, X: Any, y: Any, members: list[np.ndarray], weight: np.ndarray) -> list[Solved]:
         with self._threads() as workers:
-            tasks = len(self._pairs) * (1 + FOLDS * self._calibrated)
-            watch = self._watch(tasks, X, y, weight)
-            one_against_one = self.multi_class == "ovo" and len(members) > 2
-            solve = self._solve_pairs if one_against_one else self._solve_in_turn
-            solved = solve(X, members, weight, workers, watch)
+            watch = self._watch(self._n_tasks, X, y, weight)
+            solved = self._machines(X, members, weight, workers, watch)
             watch.close()
         return solved
+
+    @property
+    def _n_tasks(self) -> int | None:
+        """How many problems there are to solve, if that is known."""
+        return len(self._pairs) * (1 + FOLDS * self._calibrated)
+
+    def _machines(
+        self, X: Any, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
+    ) -> list[Solved]:
+        one_against_one = self.multi_class == "ovo" and len(members) > 2
+        solve = self._solve_pairs if one_against_one else self._solve_in_turn
+        return solve(X, members, weight, workers, watch)
 
     def _task(self, members: list[np.ndarray], weight: np.ndarray, a: int, b: int) -> Task:
         """The pair a, b on its samples (those of a first), or class a = b against the rest on all samples."""
@@ -197,7 +206,8 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
             weight = np.where(fold == k, 0.0, task.weight)
             problem = self._task_problem(task.y, weight, C)
             if problem.start is None:
-                problem.start = _balanced(np.where(fold == k, 0.0, solution.beta))
+                beta = np.where(fold == k, 0.0, solution.beta) * (task.weight.sum() / weight.sum())
+                problem.start = _balanced(np.clip(beta, problem.lower, problem.upper))
             problem.near = (solution.beta, solution.values)
             part = rows.minimise(problem, f"{task.name}, fold {k + 1}")
             scale, offset = self._scale_and_offset(part)
@@ -321,12 +331,12 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         if values.ndim == 1:
             second = probability(values, a[0])
             return np.stack([1 - second, second], axis=1)
-        p = probability(values, a)
+        p = np.clip(probability(values, a), CLIP, 1 - CLIP)
         if self.multi_class != "ovo":
             return p / p.sum(axis=1, keepdims=True)
         r = np.full((len(p), len(self.classes_), len(self.classes_)), 0.5)
         for k, (i, j) in enumerate(self._pairs):
-            r[:, i, j] = np.clip(p[:, k], CLIP, 1 - CLIP)
+            r[:, i, j] = p[:, k]
             r[:, j, i] = 1 - r[:, i, j]
         return couple(r)
 

@@ -18,7 +18,7 @@ from .. import _tiles
 from .._array import host, is_array, is_sparse
 from .._checkpoint import Checkpoint
 from .._errors import check_choice, check_number, where
-from .._progress import CallbackSupportMixin, Watch
+from .._progress import CallbackSupportMixin, Watch, called_off
 from ..basis import Polynomials
 from ..domains import Rows
 from ..gram import Gram
@@ -53,6 +53,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
     checkpoint: Any
     fit_intercept: bool
     _gram: Gram | None
+    _to_free_the_offset = "set fit_intercept=True"
 
     # ---- the kernel, with scikit-learn's meaning of gamma
 
@@ -101,7 +102,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
             raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
         if claim.is_cpd and claim.order > int(self.fit_intercept):
-            remedy = "set fit_intercept=True" if claim.order == 1 else "use KernelMachine with free polynomials"
+            remedy = self._to_free_the_offset if claim.order == 1 else "use KernelMachine with free polynomials"
             raise ValueError(f"{where(self)}: the kernel {self.kernel_} is {claim}; {remedy}.")
         if claim.kind == "INDEFINITE":
             self._warn_indefinite(f"{claim}, so that a stationary point is found, which need not be the best")
@@ -140,12 +141,18 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(count + 1) as pool:
             yield Workers(pool, count)
 
-    def _watch(self, tasks: int, X: Any, y: Any, weight: Any) -> Watch:
+    def _watch(self, tasks: int | None, X: Any, y: Any, weight: Any) -> Watch:
         """The deadline, the callbacks and the checkpoint of a fit."""
         saved = None
         if self.checkpoint is not None:
             params = {k: v for k, v in self.get_params(deep=False).items() if k not in MANNER}
-            saved = Checkpoint(self.checkpoint, where(self), [sorted(params.items()), X, y, weight])
+            about = {
+                "the samples": X,
+                "the targets": y,
+                "the weights": weight,
+                "the parameters": sorted(params.items()),
+            }
+            saved = Checkpoint(self.checkpoint, where(self), about)
         return Watch(self, tasks, self.time_budget, saved, X=X, y=y)
 
     def _support_vectors(self, X: Any) -> Any:
@@ -166,7 +173,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
     def _report(self, solutions: list[BoxSolution]) -> None:
         self.solutions_ = solutions
         self.fit_status_ = int(not all(s.converged for s in solutions))
-        if self.fit_status_:
+        if self.fit_status_ and not called_off():
             worst = max((s for s in solutions if not s.converged), key=lambda s: s.gap)
             warnings.warn(
                 f"{where(self)}: the solver stopped early ({worst.message}) at a gap of {worst.gap:.2g} "
@@ -189,11 +196,11 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
     def _values(self, X: Any) -> np.ndarray:
         """The machine at checked points."""
         f = self.function_
-        if not (isinstance(X, np.ndarray) and X.dtype == np.float32) or f.kernel is not self.kernel_:
+        if not isinstance(X, np.ndarray) or f.kernel is not self.kernel_ or isinstance(f.kernel.domain, Rows):
             return f(X)
         right = f.kernel.prepare(f.points)
         left, V = f.kernel.prepare(X, right), np.ascontiguousarray(f.coefficients.reshape(len(right), -1))
-        out = np.empty((len(X), V.shape[1]), np.float32)
+        out = np.empty((len(X), V.shape[1]), V.dtype)
 
         def work(rows: slice) -> None:
             out[rows] = left.take(rows).matrix(right) @ V
@@ -205,6 +212,8 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
     def _machine(self, X: Any, index: np.ndarray, coefficients: np.ndarray, intercept: Any) -> Function:
         """The decision function on the support vectors alone, with its offset as free part."""
         domain = self.kernel_.domain
+        if not len(index):  # the function 0 is one of the space as well, and is written with a point
+            index, coefficients = np.zeros(1, dtype=np.int64), np.zeros((1, *coefficients.shape[1:]))
         a = coefficients.astype(np.float32 if self.dtype_ == np.float32 else np.float64)
         if self._gram is None:
             parts = self.kernel_, domain.take(domain.centres(X), index), a
@@ -248,6 +257,11 @@ class KernelRows:
         block = Block(segment, segment, self.model._capacity(segment.n, dtype), dtype)
         self.segments = [segment] * self.copies
         self.grid = [[block] * self.copies for _ in range(self.copies)]
+
+    @property
+    def scale(self) -> float:
+        """The mean of |k(x, x)|, or 1 if it is 0."""
+        return float(np.mean(np.abs(np.concatenate([s.diagonal for s in self.segments])))) or 1.0
 
     @property
     def computed(self) -> int:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
-from .._array import host
 from .._errors import check_choice, check_number, where
-from .._progress import run
+from .._progress import Watch, run
+from ..solvers.fit._rows import Workers
 from ..solvers.fit.multiclass import MulticlassProblem
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ._classifier import Classifier, Solved, Task
@@ -172,13 +173,13 @@ class SVC(Classifier):
         check_choice(self, "multi_class", self.multi_class, ("ovo", "ovr", *JOINT))
         if np.inf != self.C:
             check_number(self, "C", self.C, above=0)
-        elif self.loss != "hinge":
-            raise ValueError(f"{where(self)}: C = inf, a hard margin, has no loss; leave loss at 'hinge'.")
         if self.budget is not None:
             check_number(self, "budget", self.budget, at_least=0)
             for name, value, default in (("C", self.C, 1.0), ("checkpoint", self.checkpoint, None)):
                 if value != default:
                     raise ValueError(f"{where(self)}: {name} = {value!r} has no meaning beside budget; leave it out.")
+        if self._hard and self.loss != "hinge":
+            raise ValueError(f"{where(self)}: {self._hard}, a hard margin, has no loss; leave loss at 'hinge'.")
         if self.multi_class in JOINT:
             without: dict[str, tuple[Any, Any]] = {
                 "loss": ("hinge", self.loss),
@@ -193,40 +194,44 @@ class SVC(Classifier):
             if np.inf == self.C:
                 raise ValueError(f"{where(self)}: C = inf needs multi_class='ovo' or 'ovr'.")
 
-    def _solve(self, X: Any, y: Any, members: list[np.ndarray], weight: np.ndarray) -> list[Solved]:
-        if self.multi_class in JOINT:
-            return [self._solve_jointly(X, y, members, weight)]
-        self._box = self.C
-        hard = np.inf == self.C or self.budget == 0
-        if not hard:
-            solved = super()._solve(X, y, members, weight)
-            if self.budget is not None:
-                self.C_ = np.array([s.strength for s in solved])
-            return solved
-        # a box that no variable reaches changes nothing; of separable classes with margin γ, Σ|β| = 4/γ²
-        scale = 1.0 / float(np.mean(np.abs(host(self.kernel_.evaluate_diag(X)))))
-        for factor in HARD:
-            self._box = factor * scale
-            solved = super()._solve(X, y, members, np.ones_like(weight))
-            touching = [s.task.name for s in solved if np.abs(s.solution.beta).max() >= 0.999 * self._box]
-            if not touching:
-                self.C_ = np.full(len(solved), np.inf)
-                return solved
-        asked = "C = inf asks" if np.inf == self.C else "budget = 0 asks"
-        raise ValueError(
-            f"{where(self)}: {asked} for a hard margin, but {touching[0]} is not separable by this kernel with a "
-            f"margin above {2 / np.sqrt(self._box):.1g}; give a finite C."
-        )
+    @property
+    def _hard(self) -> str | None:
+        """What asks for a hard margin, if anything does."""
+        return "C = inf" if np.inf == self.C else "budget = 0" if self.budget == 0 else None
 
-    def _solve_jointly(self, X: Any, y: Any, members: list[np.ndarray], weight: np.ndarray) -> Solved:
+    def _prepare(self, X: Any) -> None:
+        claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
+        if self.multi_class in JOINT and claim.is_cpd and claim.order == 1:
+            raise ValueError(
+                f"{where(self)}: the kernel {self.kernel_} is {claim}, and with multi_class = {self.multi_class!r} no "
+                "offset is free; use 'ovo' or 'ovr'."
+            )
+        super()._prepare(X)
+
+    @property
+    def _n_tasks(self) -> int | None:
+        if self._hard or self.budget is not None:
+            return None
+        return 1 if self.multi_class in JOINT else super()._n_tasks
+
+    def _machines(
+        self, X: Any, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
+    ) -> list[Solved]:
+        if self.multi_class in JOINT:
+            return [self._solve_jointly(X, members, weight, workers, watch)]
+        solved = super()._machines(X, members, weight, workers, watch)
+        if self._n_tasks is None:
+            self.C_ = np.array([np.inf if self._hard else s.strength for s in solved])
+        return solved
+
+    def _solve_jointly(
+        self, X: Any, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
+    ) -> Solved:
         order, sizes = np.concatenate(members), [len(m) for m in members]
         labels = np.repeat(np.arange(len(members)), sizes)
         problem = MulticlassProblem(labels, self.C * weight[order], len(members), self.multi_class, self.fit_intercept)
-        with self._threads() as workers:
-            watch = self._watch(1, X, y, weight)
-            rows = KernelRows(self, X, order, workers, watch)
-            solution = run(lambda: rows.minimise(problem, "machine"), workers.pool, watch)
-            watch.close()
+        rows = KernelRows(self, X, order, workers, watch)
+        solution = run(lambda: rows.minimise(problem, "machine"), workers.pool, watch)
         return Solved(Task("machine", labels, weight, labels), solution)
 
     def _coefficients(self, edges: np.ndarray, solved: list[Solved]) -> tuple[np.ndarray, np.ndarray]:
@@ -238,7 +243,7 @@ class SVC(Classifier):
         return solution.beta[:, :1] - solution.beta[:, 1:], solution.intercept[:1] - solution.intercept[1:]
 
     def _task_problem(self, y: np.ndarray, weight: np.ndarray, C: float | None = None) -> BoxProblem:
-        bound, ridge = (self._box if C is None else C) * weight, None
+        bound, ridge = (self.C if C is None else C) * weight, None
         if self.loss == "squared_hinge":
             moving = bound > 0
             ridge, bound = np.divide(0.5, bound, out=np.zeros_like(bound), where=moving), np.where(moving, FAR, 0.0)
@@ -249,15 +254,36 @@ class SVC(Classifier):
         return 1.0, float(solution.offsets[0]) if self.fit_intercept else 0.0
 
     def _solve_task(self, rows: KernelRows, task: Task) -> Solved:
-        if not self.budget:
+        if self._hard:
+            task = replace(task, weight=np.ones_like(task.weight))
+            C, solution = self._hard_margin(rows, task)
+        elif self.budget is not None:
+            C, solution = self._meet_budget(rows, task)
+        else:
             return super()._solve_task(rows, task)
-        C, solution = self._meet_budget(rows, task)
         return Solved(task, solution, self._held_out(rows, task, solution, C) if self._calibrated else None, C)
+
+    def _hard_margin(self, rows: KernelRows, task: Task) -> tuple[float, BoxSolution]:
+        """A box that no variable reaches, and so changes nothing; of classes with margin γ, Σ|β| = 4/γ²."""
+        solution: BoxSolution | None = None
+        for count, factor in enumerate(HARD, 1):
+            C = factor / rows.scale
+            problem = self._task_problem(task.y, task.weight, C)
+            if solution is not None:
+                problem.start, problem.near = solution.beta, (solution.beta, solution.values)
+            solution = rows.minimise(problem, f"{task.name}, run {count}")
+            if not solution.converged or np.abs(solution.beta).max() < 0.999 * C:
+                return C, solution
+        raise ValueError(
+            f"{where(self)}: {self._hard} asks for a hard margin, but {task.name} is not separable by this kernel with "
+            f"a margin above {2 / np.sqrt(C):.1g}; give a finite C."
+        )
 
     def _meet_budget(self, rows: KernelRows, task: Task) -> tuple[float, BoxSolution]:
         """The least C, to four digits, with which the losses sum to no more than the budget, and its solution.
 
-        f is unique for each C, and so is the sum of losses, which falls continuously as C grows.
+        f is unique for each C, and so is the sum of losses, which falls continuously as C grows. A run that is ended
+        early ends the search.
         """
         budget: float = self.budget  # type: ignore[assignment]
         plus, minus = task.weight[task.y > 0].sum(), task.weight[task.y < 0].sum()
@@ -277,27 +303,36 @@ class SVC(Classifier):
                 near = min(found, key=lambda c: abs(np.log(c / C)))
                 last = found[near][0]
                 problem.start, problem.near = rescaled(last, problem, C / near), (last.beta, last.values)
-            solution = rows.minimise(problem, task.name)
+            solution = rows.minimise(problem, f"{task.name}, run {len(found) + 1}")
+            if not solution.converged:
+                raise _StoppedError(C, solution)
             margin = task.y * (solution.values + self._scale_and_offset(solution)[1])
             loss = np.maximum(0.0, 1.0 - margin) ** (1 if self.loss == "hinge" else 2)
             found[C] = solution, float(task.weight @ loss) - budget
             return found[C][1]
 
-        low = high = -float(np.log(np.mean(np.abs(rows.segments[0].diagonal))))
+        low = high = -float(np.log(rows.scale))
         largest = high + np.log(HARD[-1])
-        while excess(high) > 0:
-            low, high = high, high + np.log(10)
-            if high > largest:
-                least = budget + min(e for _, e in found.values())
-                raise ValueError(
-                    f"{where(self)}: budget = {budget:g} cannot be met for {task.name}: at C = {np.exp(low):.2g} "
-                    f"the losses still sum to {least:.4g}; raise it."
-                )
-        while low == high or excess(low) <= 0:
-            low, high = low - np.log(10), low
-        brentq(excess, low, high, xtol=1e-4)
+        try:
+            while excess(high) > 0:
+                low, high = high, high + np.log(10)
+                if high > largest:
+                    least = budget + min(e for _, e in found.values())
+                    raise ValueError(
+                        f"{where(self)}: budget = {budget:g} is not met for {task.name}: at C = {np.exp(low):.2g} "
+                        f"the losses still sum to {least:.4g}; raise it, or scale the data."
+                    )
+            while low == high or excess(low) <= 0:
+                low, high = low - np.log(10), low
+            brentq(excess, low, high, xtol=1e-4)
+        except _StoppedError as stopped:
+            return stopped.args
         C = min(c for c, (_, e) in found.items() if e <= 0)
         return C, found[C][0]
+
+
+class _StoppedError(Exception):
+    """The run for a C ended before its optimum."""
 
 
 class NuSVC(Classifier):
@@ -382,20 +417,24 @@ class NuSVC(Classifier):
         super()._check_parameters()
         check_number(self, "nu", self.nu, above=0, at_most=1)
 
+    def _solve_task(self, rows: KernelRows, task: Task) -> Solved:
+        least = min(task.weight[task.y > 0].sum(), task.weight[task.y < 0].sum())
+        if least < self.nu * task.weight.sum() / 2 * (1 - 1e-12):
+            raise ValueError(f"{where(self)}: the specified nu = {self.nu} is infeasible; lower it.")
+        return super()._solve_task(rows, task)
+
     def _task_problem(self, y: np.ndarray, weight: np.ndarray, C: float | None = None) -> BoxProblem:
-        total = self.nu * weight.sum() / 2
+        most = min(weight[y > 0].sum(), weight[y < 0].sum())  # a fold may have less of one class than ν asks for
         start = np.zeros(len(y))
         for sign in (1.0, -1.0):
             mine = np.flatnonzero(y == sign)
-            if weight[mine].sum() < total * (1 - 1e-12):
-                raise ValueError(f"{where(self)}: the specified nu = {self.nu} is infeasible; lower it.")
-            start[mine] = sign * filled(weight[mine], total)
+            start[mine] = sign * filled(weight[mine], min(self.nu * weight.sum() / 2, most))
         lower, upper = np.where(y > 0, 0.0, -weight), np.where(y > 0, weight, 0.0)
         return BoxProblem(np.zeros(len(y)), lower, upper, (y < 0).astype(np.int64), start)
 
     def _scale_and_offset(self, solution: BoxSolution) -> tuple[float, float]:
         plus, minus = solution.offsets  # b − ρ and b + ρ
-        rho = (minus - plus) / 2
+        rho = abs(minus - plus) / 2 or 1.0  # of a run that was ended early it may have the wrong sign
         return float(1 / rho), float((plus + minus) / 2 / rho)
 
 

@@ -12,7 +12,7 @@ from .._array import is_sparse
 from .._errors import check_choice, check_number, where
 from .._progress import run, with_callbacks
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
-from ._calibration import folds
+from ._calibration import FOLDS, folds
 from ._svm import FAR, KernelRows, SupportVectorMachine
 from .svc import filled
 
@@ -28,7 +28,7 @@ class _OneMachine(SupportVectorMachine):
         kept = np.flatnonzero(weight > 0)
         problem, copies = self._problem(None if y is None else y[kept].astype(np.float64), weight[kept])
         with self._threads() as workers:
-            watch = self._watch(1, X, y, weight)
+            watch = self._watch(self._n_tasks, X, y, weight)
             rows = KernelRows(self, X, kept, workers, watch, copies)
             solution = run(lambda: self._solve(rows, problem, weight[kept]), workers.pool, watch)
             watch.close()
@@ -44,6 +44,8 @@ class _OneMachine(SupportVectorMachine):
         self.shape_fit_ = (n, getattr(self, "n_features_in_", 0))
         self.support_vectors_ = self._support_vectors(X)
         self.function_ = self._machine(X, self.support_, beta[moving], self.intercept_[0])
+
+    _n_tasks = 1  # how many problems there are to solve
 
     def _problem(self, y: np.ndarray | None, weight: np.ndarray) -> tuple[BoxProblem, int]:
         """The dual, and how often each sample stands in it."""
@@ -354,8 +356,10 @@ class OneClassSVM(OutlierMixin, _OneMachine):
         self.time_budget = time_budget
         self.checkpoint = checkpoint
 
+    _to_free_the_offset = "leave C out, for the ν form"
+
     @property
-    def fit_intercept(self) -> bool:
+    def fit_intercept(self) -> bool:  # type: ignore[override]
         """Whether the machine has an offset: the ν form does, and the hinge form does not."""
         return self.C is None
 
@@ -381,8 +385,14 @@ class OneClassSVM(OutlierMixin, _OneMachine):
         self.offset_ = -self.intercept_
         return self
 
+    @property
+    def _n_tasks(self) -> int:  # type: ignore[override]
+        return 1 if self.calibration is None else 1 + FOLDS
+
     def _problem(self, y: np.ndarray | None, weight: np.ndarray) -> tuple[BoxProblem, int]:
         nothing = np.zeros(len(weight))
+        if self.calibration is not None and len(weight) < 2:
+            raise ValueError(f"{where(self)}: calibration = 'cv' holds samples out, but there is one only; give more.")
         if self.C is not None:
             return BoxProblem(np.ones(len(weight)), nothing, self.C * weight), 1
         start = filled(weight, self.nu * weight.sum())
@@ -402,10 +412,11 @@ class OneClassSVM(OutlierMixin, _OneMachine):
         return solution
 
     def _scores(self, rows: KernelRows, solution: BoxSolution, weight: np.ndarray) -> np.ndarray:
-        """For each sample (f − ρ)/Σα of a machine that was fitted without it, whose size its number does not change."""
+        """For each sample (f − ρ)/Σα of a machine that was fitted without it, with the same total weight."""
         scores, fold = np.empty(len(weight)), folds([np.arange(len(weight))], len(weight), np.random.default_rng(0))
         for k in range(fold.max() + 1):
-            problem, _ = self._problem(None, np.where(fold == k, 0.0, weight))
+            rest = np.where(fold == k, 0.0, weight)
+            problem, _ = self._problem(None, rest * (weight.sum() / rest.sum()))
             if problem.start is None:
                 problem.start = np.where(fold == k, 0.0, solution.beta)
             problem.near = (solution.beta, solution.values)

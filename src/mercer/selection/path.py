@@ -11,14 +11,16 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from .. import _tiles
 from .._errors import check_number
-from .._progress import Deadline
+from .._progress import run
 from ..methods import SVC
-from ..methods._svm import SINGLE
-from ..solvers.fit._rows import Block, Segment
-from ..solvers.fit.working_set import COARSE, BoxProblem, BoxSolution, minimise
+from ..methods._svm import KernelRows, rescaled
+from ..solvers.fit._rows import Segment
+from ..solvers.fit.working_set import BoxSolution
 from ..space import Function
 
 __all__ = ["SVMPath", "svm_path"]
+
+RIDGE = 1e-10  # times the largest k(x, x)
 
 
 @dataclass(frozen=True)
@@ -38,10 +40,13 @@ class SVMPath:
         ½βᵀKβ − yᵀβ, and max{f : β can grow} − min{f : β can fall}, the criterion that ``tol`` bounds.
     n_support, n_bound : array of shape (m,)
         How many β are not zero, and how many of them at their bound.
-    training_error, loo_bound : array of shape (m,)
-        Fraction of the samples in error, and a bound on the fraction that would be if each were left out.
+    training_error : array of shape (m,)
+        Fraction of the samples in error.
+    loo_bound, span_estimate : array of shape (m,)
+        A bound (Joachims) and an estimate (Vapnik and Chapelle) of the fraction that would be in error if each sample
+        were left out; the estimate is NaN where all coefficients are at bounds.
     n_rows : int
-        Rows of the kernel matrix that were computed for all of it.
+        Rows of the kernel matrix that were computed for all of it, in the precision that it needed.
     functions : list of Function
         The machines.
     """
@@ -56,6 +61,7 @@ class SVMPath:
     n_bound: np.ndarray
     training_error: np.ndarray
     loo_bound: np.ndarray
+    span_estimate: np.ndarray
     n_rows: int
     functions: list[Function]
 
@@ -73,7 +79,8 @@ def svm_path(X: Any, y: Any, C: Any, *, sample_weight: Any = None, **params: Any
         Multiplies C for each sample.
     **params
         ``kernel``, ``gamma``, ``degree``, ``coef0``, ``class_weight``, ``tol``, ``cache_size``, ``max_iter``, ``gram``,
-        ``n_jobs`` and ``time_budget`` (for the whole path) of `SVC`.
+        ``n_jobs``, ``time_budget`` and ``checkpoint`` (for the whole path) of `SVC`. Those of its answers, such as
+        ``calibration``, are accepted and change nothing.
 
     Returns
     -------
@@ -85,11 +92,20 @@ def svm_path(X: Any, y: Any, C: Any, *, sample_weight: Any = None, **params: Any
 
     The bound of Joachims counts the samples with :math:`2 \alpha_i R^2 + \xi_i \ge 1`, where
     :math:`R^2 = \max k - \min k` over the sample, which costs one pass over the matrix. It holds for positive definite
-    kernels where some coefficient is strictly between its bounds.
+    kernels where some coefficient is strictly between its bounds, and is often far above the error.
+
+    The estimate of Vapnik and Chapelle counts the support vectors with :math:`\alpha_p S_p^2 \ge y_p f(x_p)`, where
+    :math:`S_p` is the distance of :math:`k(\cdot, x_p)` from the affine span of the other support vectors that are free
+    (strictly between their bounds). It is the error of leaving one out itself, as far as this moves no other sample
+    to a bound or away from it. With :math:`M = \begin{pmatrix} K & 1 \\ 1^\top & 0 \end{pmatrix}` of the free ones,
+    :math:`S_p^2 = 1 / (M^{-1})_{pp}` where p is free, and :math:`k(x_p, x_p) - v^\top M^{-1} v` with
+    :math:`v = (k(x_i, x_p), 1)` where it is at its bound.
 
     References
     ----------
     Joachims, *Estimating the generalization performance of an SVM efficiently* (2000), theorem 1.
+    Vapnik, Chapelle, *Bounds on error expectation for support vector machines* (2000), the span rule; Chapelle, Vapnik,
+    Bousquet, Mukherjee, *Choosing multiple parameters for support vector machines* (2002), its form by the inverse.
 
     Examples
     --------
@@ -105,8 +121,13 @@ def svm_path(X: Any, y: Any, C: Any, *, sample_weight: Any = None, **params: Any
         raise ValueError(f"svm_path: C of shape {strengths.shape} must be a list of numbers > 0.")
     for value in strengths.tolist():
         check_number("svm_path", "C", value, above=0)
-    if not model.fit_intercept:
-        raise ValueError("svm_path: fit_intercept = False is not among the machines of the path; leave it at True.")
+    others = {"fit_intercept": True, "loss": "hinge", "budget": None, "multi_class": "ovo"}
+    for name, value in others.items():
+        given = getattr(model, name)
+        if given != value:
+            raise ValueError(
+                f"svm_path: {name} = {given!r} is not among the machines of the path; leave it at {value!r}."
+            )
     X, y = model._check_fit(X, y)
     check_classification_targets(y)
     model._prepare(X)
@@ -119,15 +140,16 @@ def svm_path(X: Any, y: Any, C: Any, *, sample_weight: Any = None, **params: Any
     signs = np.where(labels == 1, 1.0, -1.0)
 
     order = np.argsort(strengths, kind="stable")
-    solutions, n_rows, spread = _solve(model, X, signs, weight, strengths[order])
+    solutions, segment, n_rows = _solve(model, X, y, signs, weight, strengths[order])
     solutions = [solutions[i] for i in np.argsort(order)]
     model._report(solutions)
 
     beta = np.array([s.beta for s in solutions])
     intercept = np.array([s.offsets[0] for s in solutions])
-    margin = signs * (signs - np.array([s.f for s in solutions]) + intercept[:, None])
+    margin = signs * (np.array([s.values for s in solutions]) + intercept[:, None])
     bound = np.abs(beta) >= strengths[:, None] * weight
-    doubtful = 2 * np.abs(beta) * spread + np.maximum(0.0, 1.0 - margin) >= 1
+    doubtful = 2 * np.abs(beta) * _spread(segment) + np.maximum(0.0, 1.0 - margin) >= 1
+    span = [_span_estimate(segment, *one) for one in zip(beta, bound, margin, strict=True)]
     gram, functions = model._gram, []
     for b, c in zip(beta, intercept, strict=True):
         model._gram = gram  # which each machine gives up
@@ -143,51 +165,34 @@ def svm_path(X: Any, y: Any, C: Any, *, sample_weight: Any = None, **params: Any
         n_bound=(bound & (beta != 0)).sum(axis=1),
         training_error=np.mean(np.where(signs > 0, margin < 0, margin <= 0), axis=1),
         loo_bound=doubtful.mean(axis=1),
+        span_estimate=np.array(span),
         n_rows=n_rows,
         functions=functions,
     )
 
 
 def _solve(
-    model: SVC, X: Any, signs: np.ndarray, weight: np.ndarray, strengths: np.ndarray
-) -> tuple[list[BoxSolution], int, float]:
-    """The solutions for growing C, how many kernel rows they took, and max k − min k."""
-    solutions: list[BoxSolution] = []
-    n_rows, deadline = 0, Deadline(model.time_budget)
+    model: SVC, X: Any, y: Any, signs: np.ndarray, weight: np.ndarray, strengths: np.ndarray
+) -> tuple[list[BoxSolution], Segment, int]:
+    """The solutions for growing C, all samples as a segment, and how many kernel rows were computed."""
     with model._threads() as workers:
-        segment, block = _rows(model, X, np.float32 if model.tol >= SINGLE else np.float64)
-        for k, value in enumerate(strengths):
-            bound = value * weight
-            problem = BoxProblem(
-                signs, np.where(signs > 0, 0.0, -bound), np.where(signs > 0, bound, 0.0), np.zeros(len(signs), np.int64)
-            )
-            if solutions:
-                problem.start = _start(solutions[-1], signs, problem, value / strengths[k - 1])
-            block.stamp[:] = -1  # the clock of a run starts at 0: what earlier runs left is older
-            solution = minimise([segment], [[block]], problem, model.tol, workers, model.max_iter, deadline)
-            if solution.message == COARSE and block.K.dtype != np.float64:
-                n_rows += block.computed
-                segment, block = _rows(model, X, np.float64)
-                problem.start = solution.beta
-                solution = minimise([segment], [[block]], problem, model.tol, workers, model.max_iter, deadline)
-            solutions.append(solution)
-        spread = _spread(segment)
-    return solutions, n_rows + block.computed, spread
+        watch = model._watch(len(strengths), X, y, weight)
+        rows = KernelRows(model, X, np.arange(len(signs)), workers, watch)
 
+        def work() -> list[BoxSolution]:
+            solutions: list[BoxSolution] = []
+            for k, value in enumerate(strengths.tolist()):
+                problem = model._task_problem(signs, weight, value)
+                if solutions:
+                    last = solutions[-1]
+                    problem.start = rescaled(last, problem, value / strengths[k - 1])
+                    problem.near = (last.beta, last.values)
+                solutions.append(rows.minimise(problem, f"C = {value!r}"))
+            return solutions
 
-def _rows(model: SVC, X: Any, dtype: Any) -> tuple[Segment, Block]:
-    segment = model._segment(X, dtype)
-    return segment, Block(segment, segment, model._capacity(segment.n, dtype), dtype)
-
-
-def _start(last: BoxSolution, signs: np.ndarray, problem: BoxProblem, ratio: float) -> np.ndarray:
-    """The multiple of the last solution that is best among the feasible ones."""
-    squared_norm = float(last.beta @ (signs - last.f))
-    scale = min(ratio, float(signs @ last.beta) / squared_norm) if squared_norm > 0 else 1.0
-    start = np.clip(scale * last.beta, problem.lower, problem.upper)
-    ends = np.where(last.beta > 0, problem.upper, problem.lower)
-    # multiplied, bounds may miss the new ones by a rounding, and would count as free
-    return np.where(np.isclose(start, ends, rtol=1e-14, atol=0), ends, start)
+        solutions = run(work, workers.pool, watch)
+        watch.close()
+    return solutions, rows.segments[0], rows.computed
 
 
 def _spread(segment: Segment) -> float:
@@ -197,3 +202,24 @@ def _spread(segment: Segment) -> float:
         K = np.asarray(segment.exact(every[rows], segment.index))
         low, high = min(low, float(K.min())), max(high, float(K.max()))
     return high - low
+
+
+def _span_estimate(segment: Segment, beta: np.ndarray, bound: np.ndarray, margin: np.ndarray) -> float:
+    """The fraction of samples with α S² ≥ y f(x), or NaN where no support vector is free."""
+    free, held = np.flatnonzero((beta != 0) & ~bound), np.flatnonzero((beta != 0) & bound)
+    m = len(free)
+    if not m:
+        return np.nan
+    support = np.concatenate([free, held])
+    K = np.asarray(segment.exact(segment.index[free], segment.index[support]), dtype=np.float64)
+    M = np.ones((m + 1, m + 1))
+    # the ridge makes equal samples solvable, and adds its multiple of 1 + Σλ² to S²
+    M[:m, :m] = K[:, :m] + RIDGE * np.abs(segment.diagonal).max() * np.eye(m)
+    M[m, m] = 0.0
+    inverse = np.linalg.inv(M)
+    v = np.concatenate([K[:, m:], np.ones((1, len(held)))])
+    with np.errstate(divide="ignore"):
+        of_free = 1.0 / np.maximum(inverse.diagonal()[:m], 0.0)  # infinite where there is no other
+    of_held = np.maximum(segment.diagonal[held] - np.einsum("ij,ij->j", v, inverse @ v), 0.0)
+    lost = np.abs(beta[support]) * np.concatenate([of_free, of_held]) >= margin[support]
+    return float(lost.sum() / len(beta))

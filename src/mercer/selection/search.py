@@ -1,47 +1,54 @@
 """Grid and random search by cross-validation in which the fits share kernel matrices.
 
-scikit-learn's search does the bookkeeping, on indices instead of samples: a `_Cell` stands for the estimator and turns
-indices into blocks of a matrix that the `_Sample` holds, or into samples where nothing can be shared.
+Settings of `SVC` that differ in C alone are solved together (`_groups`). For all others scikit-learn's function fits
+and scores, on indices instead of samples: a `_Cell` stands for the estimator and turns indices into blocks of a matrix
+that the `Sample` holds, or into samples where nothing can be shared.
 """
 
 from __future__ import annotations
 
-import threading
+import json
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
-from inspect import signature
+from functools import cached_property
+from os import PathLike
 from time import perf_counter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from joblib import effective_n_jobs, parallel_config
+from joblib import effective_n_jobs
 from sklearn import get_config
 from sklearn.base import clone, is_classifier
+from sklearn.metrics._scorer import _MultimetricScorer
 from sklearn.model_selection import GridSearchCV, ParameterGrid, ParameterSampler, check_cv
-from sklearn.utils import get_tags, indexable
+from sklearn.model_selection._validation import (
+    _fit_and_score,
+    _insert_error_scores,
+    _score,
+    _warn_or_raise_about_fit_failures,
+)
+from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_method_params
 from threadpoolctl import threadpool_limits
 
-from .. import _tiles
-from .._array import host, namespace
+from .._checkpoint import Checkpoint
 from .._errors import check_number, where
-from ..domains import Rows
-from ..kernels import Definiteness, Kernel, Precomputed
-from ..kernels._base import _same
-from ..kernels._radial import Radial
+from .._progress import Deadline
 from ..methods import SVC
-from ..methods._base import KernelEstimator
+from ..methods._svm import SupportVectorMachine
+from ..solvers.fit.many import LARGEST, PairPath, vote
+from ._groups import Answers, load, machines, suits
+from ._sample import NOT_OF_THE_KERNEL, Sample, position, report
+from ._work import run
 
 __all__ = ["KernelSearchCV"]
 
 INTERRUPTED = "interrupted"  # the message of `mercer._progress.Deadline` after Ctrl-C
-OF_THE_KERNEL = ("kernel", "gamma", "degree", "coef0", "kernel_params")
-# what is known to leave the kernel as it is; a parameter in neither list may change it
-NOT_OF_THE_KERNEL = {
-    *("C", "alpha", "break_ties", "cache_size", "class_weight", "decision_function_shape", "epsilon", "fit_intercept"),
-    *("max_iter", "n_jobs", "nu", "random_state", "shrinking", "solver", "time_budget", "tol", "verbose"),
-}
+Cell = tuple[int, int]  # setting and fold
 
 
 class KernelSearchCV(GridSearchCV):
@@ -77,6 +84,14 @@ class KernelSearchCV(GridSearchCV):
     memory : int
         Bytes for squared distances, kernel matrices and their blocks. If fewer would fit than the work needs, each fit
         computes its own matrix.
+    time_budget : float > 0, optional
+        Seconds for the fits of all folds. Cells that they do not suffice for get the score NaN, and a warning says how
+        many; the best setting is one that was tried in all folds. Fitting that again on all samples comes on top. Of
+        other libraries, fits that are under way are waited for.
+    checkpoint : path, optional
+        A file for the cells that are finished. A new search on the same samples, with the same estimator, settings and
+        splits, goes on where the last one ended; the file of another search is refused, with what differs. Splitters
+        and `random_state` need a seed to be the same.
 
     Attributes
     ----------
@@ -84,7 +99,7 @@ class KernelSearchCV(GridSearchCV):
         As in `GridSearchCV`.
     sharing_ : dict
         ``fits`` on blocks of shared matrices; ``matrices`` and ``distances``, how many were computed for them;
-        ``plain``, how many fits computed their own, by reason.
+        ``plain``, how many fits computed their own, by reason. Cells from a checkpoint are not among them.
 
     Notes
     -----
@@ -97,9 +112,12 @@ class KernelSearchCV(GridSearchCV):
     *Equality.* A kernel is a function of two samples, so blocks of the matrix of all samples are the matrices of the
     folds, up to rounding; solutions are the same up to rounding or, of iterative methods, up to their ``tol``.
 
-    *Cost.* One matrix a kernel, O(n²d) or O(n²) after the distances, beside the fits. `SVC` with up to 2,048 training
-    samples is solved in compiled code on the matrix itself, in double precision. Ctrl-C leaves the search as it was
-    before `fit`.
+    *Cost.* One matrix a kernel, O(n²d) or O(n²) after the distances, beside the fits. Settings of `SVC` that differ in
+    C alone are solved together for each fold, all pairs of classes from the smallest C to the largest, each from the
+    solution before it, in double precision (`mercer.solvers.fit.many`), for up to 2,048 samples of two classes.
+
+    *Ending early.* Ctrl-C ends the search, not the fit that is under way, and leaves it as it was before `fit`;
+    finished cells are in the checkpoint.
 
     References
     ----------
@@ -136,6 +154,8 @@ class KernelSearchCV(GridSearchCV):
         error_score: Any = np.nan,
         return_train_score: bool = False,
         memory: int = 2 * 2**30,
+        time_budget: float | None = None,
+        checkpoint: str | PathLike[str] | None = None,
     ):
         self.estimator = estimator
         self.param_grid = param_grid
@@ -148,6 +168,8 @@ class KernelSearchCV(GridSearchCV):
         self.error_score = error_score
         self.return_train_score = return_train_score
         self.memory = memory
+        self.time_budget = time_budget
+        self.checkpoint = checkpoint
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -175,48 +197,60 @@ class KernelSearchCV(GridSearchCV):
         """
         self._validate_params()
         check_number(self, "memory", self.memory, above=0)
+        if self.time_budget is not None:
+            check_number(self, "time_budget", self.time_budget, above=0)
         if y is None and get_tags(self.estimator).target_tags.required:
             raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
         if get_config()["enable_metadata_routing"]:
-            super().fit(X, y, **params)
-            fits = len(self.cv_results_["params"]) * int(self.n_splits_)
-            self.sharing_ = _report(plain={"metadata routing is enabled": fits})
-            return self
+            return self._fit_plainly(X, y, params)
         scorers, metric = self._get_scorers()
         X, y = indexable(X, y)
-        groups = params.pop("groups", None)
-        splits = list(check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(X, y, groups))
-        candidates = self._candidates()
-        several = getattr(scorers, "_scorers", None)  # by name, where they come in one object
-        made = [hasattr(scorer, "_score_func") for scorer in (several or {"score": scorers}).values()]
-        sample = _Sample(X, self.memory, effective_n_jobs(self.n_jobs), self.scoring is None or all(made))
-        order = _by_kernel(candidates)
-        inner = GridSearchCV(
-            _Cell(self.estimator, sample),
-            [{name: [value] for name, value in candidates[i].items()} for i in order],
-            scoring=_Scorer(scorers) if several is None else {name: _Scorer(s) for name, s in several.items()},
-            n_jobs=self.n_jobs,
-            refit=False,
-            cv=splits,
-            error_score=self.error_score,
-            return_train_score=self.return_train_score,
-        )
-        with ExitStack() as stack:
-            if sample.workers > 1 or isinstance(self.estimator, SVC):
-                # fits that limit BLAS and restore it at the same time would leave it limited; blocks of SVC are small
-                stack.enter_context(threadpool_limits(1, user_api="blas"))
-            stack.enter_context(parallel_config(backend="threading"))
-            inner.fit(sample.everything, y, **params)
-        results = _reordered(inner.cv_results_, np.argsort(order))
-        if callable(self.scoring) and inner.multimetric_:
-            self._check_refit_for_multimetric({key.removeprefix("mean_test_") for key in results if "mean_test" in key})
+        routed = self._get_routed_params_for_fit(params)
+        splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        work = _Work(self, X, y, scorers, list(splitter.split(X, y, **routed.splitter.split)), routed)
+        cells = work.finish()
+        out = [cells.get(cell) or work.missing(cells) for cell in work.cells]
+        if not out:
+            raise ValueError(f"{where(self)}: there is nothing to try: no settings, or no splits.")
+        _warn_or_raise_about_fit_failures(out, self.error_score)
+        if callable(self.scoring):
+            _insert_error_scores(out, self.error_score)
+        several = isinstance(out[0]["test_scores"], dict)
+        results = self._format_results(work.candidates, len(work.splits), out)
+        if len(cells) < len(out):
+            self._report_late(work, cells)
+        if callable(self.scoring) and several:
+            self._check_refit_for_multimetric(out[0]["test_scores"])
             metric = self.refit
-        best = self._select_best_index(self.refit, metric, results) if self.refit or not inner.multimetric_ else None
-        self._keep(X, y, params, results, metric, best)
-        self.multimetric_, self.n_splits_ = inner.multimetric_, inner.n_splits_
-        self.scorer_ = scorers if several is None else several
-        self.sharing_ = sample.report()
+        best = self._select_best_index(self.refit, metric, results) if self.refit or not several else None
+        self._keep(X, y, routed.estimator.fit, results, metric, best)
+        self.multimetric_, self.n_splits_ = several, len(work.splits)
+        self.scorer_ = scorers._scorers if isinstance(scorers, _MultimetricScorer) else scorers
+        self.sharing_ = work.sample.report()
         return self
+
+    def _fit_plainly(self, X: Any, y: Any, params: dict[str, Any]) -> Self:
+        """scikit-learn's search, which alone knows how to route metadata."""
+        for name in ("time_budget", "checkpoint"):
+            if getattr(self, name) is not None:
+                raise ValueError(
+                    f"{where(self)}: {name} = {getattr(self, name)!r} has no effect while metadata routing is enabled; "
+                    f"leave {name} at None."
+                )
+        super().fit(X, y, **params)
+        fits = len(self.cv_results_["params"]) * int(self.n_splits_)
+        self.sharing_ = report(plain={"metadata routing is enabled": fits})
+        return self
+
+    def _report_late(self, work: _Work, cells: dict[Cell, Any]) -> None:
+        """Say how many cells there was no time for; raise if that leaves no setting to choose."""
+        message = f"{where(self)}: the time budget of {self.time_budget:g} s was spent before"
+        remedy = "Raise time_budget" + (", or search again to go on from the checkpoint." if self.checkpoint else ".")
+        counts = Counter(candidate for candidate, _ in cells)
+        if self.refit and len(work.splits) not in counts.values():
+            raise TimeoutError(f"{message} any setting was tried in all folds. {remedy}")
+        late = len(work.cells) - len(cells)
+        warnings.warn(f"{message} {late} of {len(work.cells)} fits, whose score is NaN. {remedy}", stacklevel=3)
 
     def _keep(self, X: Any, y: Any, params: dict[str, Any], results: Any, metric: Any, best: int | None) -> None:
         """Refit the best setting, and store what was found."""
@@ -224,6 +258,8 @@ class KernelSearchCV(GridSearchCV):
             model = clone(self.estimator).set_params(**clone(results["params"][best], safe=False))
             started = perf_counter()
             model.fit(X, *(() if y is None else (y,)), **params)
+            if _was_interrupted(model):
+                raise KeyboardInterrupt
             self.refit_time_ = perf_counter() - started
             self.best_estimator_ = model
             if hasattr(model, "feature_names_in_"):
@@ -235,177 +271,242 @@ class KernelSearchCV(GridSearchCV):
                 self.best_score_ = results[f"mean_test_{metric}"][best]
 
 
-def _report(fits: int = 0, matrices: int = 0, distances: int = 0, plain: Any = None) -> dict[str, Any]:
-    return {"fits": fits, "matrices": matrices, "distances": distances, "plain": dict(plain or {})}
+class _Work:
+    """The cells of a search, each a setting and a fold, and what they are made of."""
 
+    def __init__(self, search: KernelSearchCV, X: Any, y: Any, scorers: Any, splits: list[Any], routed: Any):
+        self.search, self.X, self.y, self.scorers, self.splits = search, X, y, scorers, splits
+        self.fit_params, self.score_params = routed.estimator.fit, routed.scorer.score
+        self.candidates = search._candidates()
+        self.cells = [(i, s) for i in range(len(self.candidates)) for s in range(len(splits))]
+        self.stop = np.zeros(1)
+        several = getattr(scorers, "_scorers", None)  # by name, where they come in one object
+        made = [hasattr(scorer, "_score_func") for scorer in (several or {"score": scorers}).values()]
+        workers = effective_n_jobs(search.n_jobs)
+        self.sample = Sample(X, search.memory, workers, search.scoring is None or all(made))
+        self.scorer: Any = _Scorer(scorers)
+        if several is not None:
+            own = {name: _Scorer(scorer) for name, scorer in several.items()}
+            self.scorer = _MultimetricScorer(scorers=own, raise_exc=search.error_score == "raise")
+        self.accuracy = search.scoring is None or (isinstance(search.scoring, str) and search.scoring == "accuracy")
 
-def _reordered(results: dict[str, Any], place: np.ndarray) -> dict[str, Any]:
-    return {key: [v[i] for i in place] if isinstance(v, list) else v[place] for key, v in results.items()}
+    def finish(self) -> dict[Cell, dict[str, Any]]:
+        """Results of the cells that there is time for."""
+        search = self.search
+        about = {
+            "the samples": self.X,
+            "the targets": self.y,
+            "the estimator's parameters": (
+                type(search.estimator).__qualname__,
+                search.estimator.get_params(deep=False),
+            ),
+            "the settings": self.candidates,
+            "the splits": self.splits,
+            "the scores": (search.scoring, search.return_train_score, search.error_score),
+            "the parameters of fit": self.fit_params,
+        }
+        checkpoint = None if search.checkpoint is None else Checkpoint(search.checkpoint, where(search), about)
+        saved = checkpoint and checkpoint.get("cells")
+        found: dict[Cell, dict[str, Any]] = {}
+        if saved:
+            found = {(c, s): result for c, s, result in json.loads(str(saved["json"]))}
 
+        def save() -> None:
+            if checkpoint is not None:
+                cells = [[*cell, result] for cell, result in found.items()]
+                text = json.dumps(cells, default=lambda number: number.item())
+                checkpoint.put("cells", {"json": np.array(text)}, done=True)
+                checkpoint.write()
 
-def _by_kernel(candidates: list[dict[str, Any]]) -> np.ndarray:
-    """The order in which settings with the same kernel follow each other."""
-    seen: list[dict[str, Any]] = []
-    own = [{name: v for name, v in params.items() if name not in NOT_OF_THE_KERNEL} for params in candidates]
-    return np.argsort([_position(seen, values) for values in own], kind="stable")
+        def receive(results: dict[Cell, dict[str, Any]]) -> None:
+            found.update(results)
+            if checkpoint is not None and checkpoint.due:
+                save()
 
+        save()  # where that is impossible, now is the time to hear of it
 
-class _SquaredDistance(Radial):
-    """‖x − y‖², with the accuracy and the tiles of a kernel."""
-
-    def profile(self, s: Any, xp: Any) -> Any:
-        return s
-
-
-class _Matrix(NamedTuple):
-    """k(X), and what is proven of k in the dimension of X."""
-
-    K: Any
-    claim: Definiteness
-
-
-class _Sample:
-    """All samples, and what was computed of them: squared distances, and the kernel matrices used last."""
-
-    def __init__(self, X: Any, memory: int, workers: int, answers_only: bool):
-        self.X, self.memory, self.workers, self.answers_only = X, memory, workers, answers_only
-        self.everything = np.arange(len(X) if not hasattr(X, "shape") else X.shape[0])
-        self.lock = threading.Lock()
-        self.settings: list[dict[str, Any]] = []
-        self.kernels: dict[tuple[int, bytes], Kernel] = {}  # of a setting on a training part
-        self.held: list[tuple[Kernel, _Matrix | str]] = []  # of each kernel the matrix, or why there is none
-        self.distances: Any = None
-        self.shared = self.matrices = 0
-        self.plain: Counter[str] = Counter()
-
-    def report(self) -> dict[str, Any]:
-        return _report(self.shared, self.matrices, int(self.distances is not None), self.plain)
-
-    def machine(self, estimator: Any, train: np.ndarray) -> tuple[Any, Any]:
-        """The estimator for a training part, and the data that its samples are taken from."""
-        with self.lock:
-            reason = self._obstacle(estimator)
-            if not reason:
-                try:
-                    kernel = self._kernel(estimator, train)
-                    found = self._matrix(estimator, kernel)
-                    if isinstance(found, _Matrix):
-                        machine, data = self._on(estimator, train, found)
-                        self.shared += 1
-                        return machine, data
-                    reason = found
-                except Exception as error:  # whatever it is, the plain fit will meet it or not, as it should
-                    reason = _first_line(error)
-            self.plain[reason] += 1
-        return clone(estimator), self.X
-
-    def _on(self, estimator: KernelEstimator, train: np.ndarray, found: _Matrix) -> tuple[Any, Any]:
-        if isinstance(estimator, SVC):
-            from ._pairs import SVCOnMatrix
-
-            if SVCOnMatrix.suits(estimator, len(train)):
-                return SVCOnMatrix.of(estimator, found.claim, found.K), self.everything
-        return _precomputed(estimator, found.claim), found.K
-
-    def _obstacle(self, estimator: Any) -> str:
-        """Why a fit cannot use a shared matrix; empty if it can."""
-        if not isinstance(estimator, KernelEstimator):
-            return f"{where(estimator)} has no precomputed form"
-        if not self.answers_only:
-            return "scoring is a function, which may look at the samples"
-        if not (isinstance(estimator.gram, str) and estimator.gram in ("auto", "dense")):
-            return "gram is neither 'auto' nor 'dense'"
-        if getattr(estimator, "free", None) not in (None, 0):
-            return "the free part is a function of the samples"
-        if not _tiles.on_host(self.X):
-            return "the samples are not on the host"
-        if self._capacity() < 1:
-            return f"matrices of {len(self.everything)} × {len(self.everything)} do not fit into memory = {self.memory}"
-        return ""
-
-    def _capacity(self) -> int:
-        """How many matrices may be held beside the squared distances and a block for each worker."""
-        return int(self.memory // (8 * len(self.everything) ** 2)) - 1 - self.workers
-
-    def _kernel(self, estimator: KernelEstimator, train: np.ndarray) -> Kernel:
-        """The kernel as a fit on the training part would resolve it."""
-        own = {name: v for name, v in estimator.get_params(deep=False).items() if name not in NOT_OF_THE_KERNEL}
-        key = _position(self.settings, own), train.tobytes()
-        if key not in self.kernels:
-            probe = clone(estimator)
-            if isinstance(probe._kernel(1).domain, Rows):
-                raise ValueError("the kernel matrix is given")
-            probe._check_sample(_safe_split(probe, self.X, None, train)[0])
-            self.kernels[key] = probe.kernel_
-        return self.kernels[key]
-
-    def _matrix(self, estimator: KernelEstimator, kernel: Kernel) -> _Matrix | str:
-        """The matrix of all samples, or the reason why there is none; the last used ones are kept."""
-        place = next((i for i, (k, _) in enumerate(self.held) if k == kernel), None)
-        if place is not None:
-            self.held.append(self.held.pop(place))
-            return self.held[-1][1]
-        del self.held[: max(0, len(self.held) + 1 - self._capacity())]
-        found: _Matrix | str
-        try:
-            X, _ = clone(estimator)._check_data(kernel, self.X, None, reset=True)
-            claim = kernel.definiteness_in(kernel.domain.dimension(X))
-            found = _Matrix(self._compute(kernel, X), claim)
-            self.matrices += 1
-        except Exception as error:
-            found = _first_line(error)
-        self.held.append((kernel, found))
+        tasks = self._tasks(found)
+        if any(isinstance(part, SupportVectorMachine) for part in _parts(search.estimator)):
+            load()
+        with ExitStack() as stack:
+            if self.sample.workers > 1 or isinstance(search.estimator, SVC):
+                # fits that limit BLAS and restore it at the same time would leave it limited; blocks of SVC are small
+                stack.enter_context(threadpool_limits(1, user_api="blas"))
+            try:
+                run(tasks, self._evaluate, receive, self.sample.workers, Deadline(search.time_budget), self.stop)
+            finally:
+                save()
         return found
 
-    def _compute(self, kernel: Kernel, X: Any) -> Any:
-        if not _of_distances(kernel):
-            return kernel(X)
-        if self.distances is None:
-            self.distances = _SquaredDistance()(X)
-        kernel.validate()
-        length = float(host(kernel.lengthscale))
-        s = self.distances / length
-        s /= length
-        return kernel.profile(s, namespace(s))
+    def missing(self, found: dict[Cell, dict[str, Any]]) -> dict[str, Any]:
+        """The result of a cell that there was no time for."""
+        like = next((r["test_scores"] for r in found.values() if r["fit_error"] is None), np.nan)
+        names = getattr(self.scorers, "_scorers", like)
+        scores = dict.fromkeys(names, np.nan) if isinstance(names, dict) else np.nan
+        result = {"fit_error": None, "test_scores": scores, "n_test_samples": 0}
+        result |= {"fit_time": np.nan, "score_time": np.nan}
+        return result | ({"train_scores": scores} if self.search.return_train_score else {})
+
+    # ---- what is done at once
+
+    def _tasks(self, found: dict[Cell, Any]) -> list[tuple[_Group | None, list[Cell]]]:
+        """Cells that are solved together, or one by one without a group; those of one kernel follow each other."""
+        kernels: list[dict[str, Any]] = []
+        rests: list[dict[str, Any]] = []
+        groups: dict[tuple[int, int], list[int]] = {}
+        for i, params in enumerate(self.candidates):
+            kernel = {name: v for name, v in params.items() if name not in NOT_OF_THE_KERNEL}
+            rest = {name: v for name, v in params.items() if name != "C"}
+            groups.setdefault((position(kernels, kernel), position(rests, rest)), []).append(i)
+        tasks: list[tuple[_Group | None, list[Cell]]] = []
+        for _, settings in sorted(groups.items()):
+            group, alone = self._group(settings), list[Cell]()
+            for s in range(len(self.splits)):
+                left = [(i, s) for i in (group.settings if group else settings) if (i, s) not in found]
+                if group and self._are_small[s]:
+                    tasks += [(group, left)] if left else []
+                else:
+                    alone += left
+            tasks += [(None, [cell]) for cell in sorted(alone)]
+        return tasks
+
+    @cached_property
+    def _are_small(self) -> list[bool]:
+        """Of each fold, whether the matrices of its pairs of classes are."""
+        assert self._labels is not None
+        counts = [np.sort(np.bincount(self._labels[1][train])) for train, _ in self.splits]
+        return [bool(sizes[-2:].sum() <= LARGEST) for sizes in counts]
+
+    def _group(self, settings: list[int]) -> _Group | None:
+        """Settings that differ in C alone, from the smallest, if they can be solved together."""
+        watched = getattr(self.search.estimator, "_skl_callbacks", None)  # every fit of which is to be told
+        if watched or self._labels is None or self._weight is None:
+            return None
+        try:
+            estimator = self._estimator(settings[0])
+        except Exception:  # each setting will say for itself what is wrong with it
+            return None
+        strengths = [self.candidates[i].get("C", estimator.C) for i in settings] if type(estimator) is SVC else []
+        if not suits(estimator, strengths) or self.sample.obstacle(estimator):
+            return None
+        order = np.argsort(np.array(strengths, dtype=np.float64), kind="stable")
+        return _Group(estimator, {settings[k]: float(strengths[k]) for k in order})
+
+    def _estimator(self, setting: int) -> Any:
+        return clone(self.search.estimator).set_params(**clone(self.candidates[setting], safe=False))
+
+    @cached_property
+    def _labels(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The classes, and the class of each sample, if the targets are labels of single samples."""
+        try:
+            y = np.asarray(self.y)
+            check_classification_targets(y)
+            return np.unique(y, return_inverse=True) if y.ndim == 1 else None
+        except Exception:
+            return None
+
+    @cached_property
+    def _weight(self) -> np.ndarray | None:
+        """The weight of each sample, or None if `fit` is to be given anything else."""
+        given = self.fit_params.get("sample_weight")
+        if self.fit_params.keys() - {"sample_weight"}:
+            return None
+        weight = np.ones(len(self.sample.everything)) if given is None else np.asarray(given)
+        numbers = weight.shape == self.sample.everything.shape and weight.dtype.kind in "fiub"
+        return weight.astype(np.float64) if numbers and np.all((weight >= 0) & (weight < np.inf)) else None
+
+    # ---- what it gives
+
+    def _evaluate(self, task: tuple[_Group | None, list[Cell]]) -> dict[Cell, dict[str, Any]]:
+        group, cells = task
+        results = None if group is None else self._together(group, cells)
+        return {cell: self._alone(cell) for cell in cells} if results is None else results
+
+    def _alone(self, cell: Cell) -> dict[str, Any]:
+        search, (i, s) = self.search, cell
+        return _fit_and_score(
+            clone(_Cell(search.estimator, self.sample)),
+            self.sample.everything,
+            self.y,
+            scorer=self.scorer,
+            train=self.splits[s][0],
+            test=self.splits[s][1],
+            verbose=0,
+            parameters=self.candidates[i],
+            fit_params=self.fit_params,
+            score_params=self.score_params,
+            return_train_score=search.return_train_score,
+            return_n_test_samples=True,
+            return_times=True,
+            error_score=search.error_score,
+        )
+
+    def _together(self, group: _Group, cells: list[Cell]) -> dict[Cell, dict[str, Any]] | None:
+        """Results of cells of one fold that differ in C alone; None where they must be fitted one by one."""
+        assert self._labels is not None and self._weight is not None
+        labels = self._labels[1]
+        train, test = (self.sample.everything[part] for part in self.splits[cells[0][1]])
+        started = perf_counter()
+        found = self.sample.find(group.estimator, train)
+        if isinstance(found, str):
+            return None
+        K = np.ascontiguousarray(found.K, dtype=np.float64)
+        present = np.unique(labels[train])
+        members = [train[labels[train] == c] for c in present]
+        strengths = np.array([group.settings[i] for i, _ in cells])
+        try:
+            path = machines(
+                group.estimator, K, found.claim, members, np.asarray(self.y), self._weight, strengths, self.stop
+            )
+        except ValueError:  # of the weights of the classes: each fit will say it for itself
+            return None
+        if path is None:
+            return None
+        if self.stop[0]:
+            return {}
+        fitted = perf_counter()
+        scores = {"test_scores": self._scores(group.estimator, path, present, K, test)}
+        scored = perf_counter()
+        if self.search.return_train_score:
+            scores["train_scores"] = self._scores(group.estimator, path, present, K, train)
+        share = 1 / len(cells)
+        times = {"fit_time": share * (fitted - started), "score_time": share * (scored - fitted)}
+        self.sample.count("", len(cells))
+        common = {"fit_error": None, "n_test_samples": len(test)} | times
+        return {cell: common | {name: v[k] for name, v in scores.items()} for k, cell in enumerate(cells)}
+
+    def _scores(
+        self, estimator: SVC, path: PairPath, present: np.ndarray, K: np.ndarray, rows: np.ndarray
+    ) -> list[Any]:
+        """Scores of the machines for each C on some samples."""
+        assert self._labels is not None
+        classes, labels = self._labels
+        values = path.decisions(K, rows)
+        params = _check_method_params(self.sample.everything, params=self.score_params, indices=rows)
+        if self.accuracy and not params:
+            hits = present[vote(values, len(present), estimator.break_ties)] == labels[rows]
+            return hits.mean(axis=1).tolist()
+        y = _safe_indexing(self.y, rows)
+        options = classes[present], estimator.decision_function_shape, estimator.break_ties
+        answers = [Answers(options[0], v, *options[1:]) for v in values]
+        return [_score(a, rows, y, self.scorers, params, self.search.error_score) for a in answers]
 
 
-def _position(seen: list[dict[str, Any]], values: dict[str, Any]) -> int:
-    """Where equal values stand in a list, to which they are added otherwise."""
-    for place, other in enumerate(seen):
-        if other.keys() == values.keys() and all(_same(other[name], values[name]) for name in values):
-            return place
-    seen.append(values)
-    return len(seen) - 1
+class _Group(NamedTuple):
+    """An estimator, and C of each setting that differs from it in C alone, growing."""
+
+    estimator: SVC
+    settings: dict[int, float]
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).split("\n", 1)[0] or type(error).__name__
-
-
-def _of_distances(kernel: Kernel) -> bool:
-    """Whether a kernel is its profile of squared distances over one squared lengthscale."""
-    own = type(kernel)
-    return (
-        isinstance(kernel, Radial)
-        and (own.evaluate, own.scaled) == (Radial.evaluate, Radial.scaled)
-        and np.ndim(host(kernel.lengthscale)) == 0
-    )
-
-
-def _precomputed(estimator: KernelEstimator, claim: Definiteness) -> KernelEstimator:
-    """The estimator with the kernel's values, and what is proven of it, in place of the kernel."""
-    defaults = signature(type(estimator)).parameters
-    names = [name for name in OF_THE_KERNEL[1:] if name in estimator.get_params(deep=False)]
-    form = clone(estimator).set_params(**{name: defaults[name].default for name in names}, kernel=Precomputed(claim))
-    if not isinstance(form._kernel(1).domain, Rows):
-        raise ValueError(f"{where(estimator)} has no precomputed form")
-    return form
+def _parts(estimator: Any) -> list[Any]:
+    """An estimator, and what is among its parameters."""
+    return [estimator, *(estimator.get_params().values() if hasattr(estimator, "get_params") else ())]
 
 
 def _was_interrupted(machine: Any) -> bool:
     """Whether Ctrl-C ended a fit that, on its own, is content with what it has then."""
-    parts = [machine, *(machine.get_params().values() if hasattr(machine, "get_params") else ())]
-    solutions = [s for part in parts for s in getattr(part, "solutions_", ())]
+    solutions = [s for part in _parts(machine) for s in getattr(part, "solutions_", ())]
     return any(solution.message == INTERRUPTED for solution in solutions)
 
 
@@ -416,7 +517,7 @@ class _Cell:
     data: Any
     train: np.ndarray
 
-    def __init__(self, estimator: Any, sample: _Sample):
+    def __init__(self, estimator: Any, sample: Sample):
         self.estimator, self.sample = estimator, sample
 
     def __sklearn_clone__(self) -> _Cell:
@@ -443,9 +544,7 @@ class _Cell:
         return self
 
     def samples(self, index: np.ndarray) -> Any:
-        """The samples themselves, their rows of the matrix, or, for machines on the matrix, their indices."""
-        if self.data is self.sample.everything:
-            return index
+        """The samples themselves, or their rows of the matrix."""
         return _safe_split(self.machine, self.data, None, index, self.train)[0]
 
 
@@ -459,7 +558,5 @@ class _Scorer:
         return self.scorer(cell.machine, cell.samples(index), *y, **params)
 
     def _accept_sample_weight(self) -> bool:
-        """Asked by scikit-learn's search before it hands on weights."""
-        if hasattr(self.scorer, "_accept_sample_weight"):
-            return self.scorer._accept_sample_weight()
-        return "sample_weight" in signature(self.scorer).parameters
+        """Asked by scikit-learn before it hands on weights."""
+        return self.scorer._accept_sample_weight()

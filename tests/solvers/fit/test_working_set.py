@@ -1,5 +1,7 @@
 """The working-set solver against SciPy's trust-region method and against the optimality conditions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
@@ -26,6 +28,7 @@ def solve(problem, dtype=np.float64, capacity=40, tol=1e-9):
 
 def reference(problem):
     """The same problem by a general method."""
+    H = K if problem.ridge is None else K + np.diag(problem.ridge)
     constraints = []
     for g in range(problem.groups):
         row = (problem.group == g).astype(float)
@@ -33,9 +36,9 @@ def reference(problem):
         constraints.append(LinearConstraint(row, total, total))
     start = np.zeros(len(K)) if problem.start is None else problem.start
     result = minimize(
-        lambda b: 0.5 * b @ K @ b - problem.linear @ b,
+        lambda b: 0.5 * b @ H @ b - problem.linear @ b,
         start,
-        jac=lambda b: K @ b - problem.linear,
+        jac=lambda b: H @ b - problem.linear,
         bounds=list(zip(problem.lower, problem.upper, strict=True)),
         constraints=constraints,
         method="SLSQP",
@@ -53,6 +56,13 @@ def problems():
     yield pytest.param(BoxProblem(p, *box, one), id="one equality")
     yield pytest.param(BoxProblem(p, *box, two, 0.3 * np.where(y > 0, bound, -bound)), id="two equalities")
     yield pytest.param(BoxProblem(p, -bound, bound, one, 0.5 * bound), id="warm start")
+    far = np.where(y > 0, 0.0, -1e300), np.where(y > 0, 1e300, 0.0)
+    ridge = rng.uniform(0.01, 2.0, 40)
+    yield pytest.param(BoxProblem(y, *far, None, ridge=ridge), id="ridge, no equality")
+    yield pytest.param(BoxProblem(y, *far, one, ridge=ridge), id="ridge, one equality")
+    yield pytest.param(
+        BoxProblem(p, *box, two, 0.3 * np.where(y > 0, bound, -bound), ridge=ridge), id="ridge, two equalities"
+    )
 
 
 @pytest.mark.parametrize("problem", list(problems()))
@@ -60,7 +70,10 @@ def test_equals_a_general_method(problem) -> None:
     beta, value = reference(problem)
     ours = solve(problem)
     assert ours.converged and ours.gap <= 1e-9
-    assert ours.objective == pytest.approx(0.5 * ours.beta @ K @ ours.beta - problem.linear @ ours.beta)
+    ridge = 0.0 if problem.ridge is None else problem.ridge
+    value_here = 0.5 * ours.beta @ (K @ ours.beta + ridge * ours.beta) - problem.linear @ ours.beta
+    assert ours.objective == pytest.approx(value_here)
+    assert np.allclose(ours.values, K @ ours.beta, atol=1e-10)
     assert ours.objective <= value + 1e-9
     assert np.allclose(ours.beta, beta, atol=1e-4)
     for g in range(problem.groups):
@@ -103,3 +116,49 @@ def test_offset_without_a_free_variable_is_the_middle() -> None:
     f = y - K @ solution.beta
     ends = f[solution.beta < problem.upper].max(), f[solution.beta > problem.lower].min()
     assert solution.offsets[0] == pytest.approx(np.mean(ends), abs=1e-9)
+
+
+@pytest.mark.parametrize("capacity", [4, 40])
+@pytest.mark.parametrize("problem", list(problems()))
+def test_near_an_earlier_run_it_comes_to_the_same_end(problem, capacity) -> None:
+    """From Kβ of a run with another linear part, to which the rows of the variables that differ are added."""
+    S = segment(np.float64)
+    grid = [[Block(S, S, capacity, np.float64)]]
+    cold = minimise([S], grid, problem, 1e-9)
+    other = minimise([S], grid, replace(problem, linear=problem.linear + 0.3 * X[:, 0]), 1e-9)
+    start = cold.beta if problem.start is None else problem.start
+    start = np.where(np.arange(40) % 4 == 0, other.beta, start) if problem.group is None else start
+    again = minimise([S], grid, replace(problem, start=start, near=(other.beta, other.values)), 1e-9)
+    assert again.converged
+    assert again.objective == pytest.approx(cold.objective, rel=1e-12)
+    assert np.allclose(again.beta, cold.beta, atol=1e-7)
+    assert np.allclose(again.values, K @ again.beta, atol=1e-10)
+
+
+def test_near_itself_no_row_and_no_step_is_needed() -> None:
+    S = segment(np.float64)
+    problem = list(problems())[1].values[0]
+    cold = minimise([S], [[Block(S, S, 40, np.float64)]], problem, 1e-9)
+    block = Block(S, S, 40, np.float64)
+    again = minimise([S], [[block]], replace(problem, start=cold.beta, near=(cold.beta, cold.values)), 1e-9)
+    assert again.inner_iter == 0 and block.computed == 0
+    assert np.array_equal(again.beta, cold.beta)
+
+
+def test_ridge_and_near_with_a_cache_of_one_percent() -> None:
+    """Ten rows of a thousand, in single precision: eviction in the middle of the first Kβ."""
+    A = np.random.default_rng(1).normal(size=(1000, 4))
+    y = np.where(np.sin(2 * A[:, 0]) + 0.5 * A[:, 1] > 0, 1.0, -1.0)
+    points, G = KERNEL.prepare(A.astype(np.float32)), KERNEL(A)
+    S = Segment(points, points, np.ones(1000), lambda rows, columns: KERNEL(A[rows], A[columns]))
+    far = np.where(y > 0, 0.0, -1e300), np.where(y > 0, 1e300, 0.0)
+    problem = BoxProblem(y, *far, np.zeros(1000, dtype=int), ridge=np.full(1000, 0.5))
+    whole = minimise([S], [[Block(S, S, 1000, np.float32)]], problem)
+    block = Block(S, S, 10, np.float32)
+    nudged = np.where(np.arange(1000) % 3 == 0, 0.9, 1.0) * whole.beta
+    nudged[nudged < 0] *= nudged[nudged > 0].sum() / -nudged[nudged < 0].sum()
+    small = minimise([S], [[block]], replace(problem, start=nudged, near=(whole.beta, whole.values)))
+    assert small.converged and block.evicted > 0
+    f = y - G @ small.beta - 0.5 * small.beta
+    assert f[small.beta < far[1]].max() - f[small.beta > far[0]].min() <= 1.05e-3
+    assert small.objective == pytest.approx(whole.objective, rel=1e-5)

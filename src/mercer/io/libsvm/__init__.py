@@ -6,7 +6,7 @@ Mercer writes loses nothing (LIBSVM itself rounds support vectors to 8 digits an
 """
 
 from .data import load_data, save_data, subset
-from .model import LibsvmModel, load_model, save_model
+from .model import load_model, save_model
 from .scaling import Range, scale
 
-__all__ = ["LibsvmModel", "Range", "load_data", "load_model", "save_data", "save_model", "scale", "subset"]
+__all__ = ["Range", "load_data", "load_model", "save_data", "save_model", "scale", "subset"]

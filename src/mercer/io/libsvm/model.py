@@ -2,63 +2,59 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, csr_matrix
 
+from mercer import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from mercer.basis import Polynomials
-from mercer.domains import Rows, Vectors
 from mercer.kernels import Affine, Constant, Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from mercer.space import Function
 
-from ... import _tiles
 from ..._array import host, is_sparse
 from ..._errors import check_number, where
 from .._text import Lines, number, reading, writing
 from .data import features, row_texts
 
-# LIBSVM's name of a machine by the class that fits it, in Mercer and in scikit-learn.
+# LIBSVM's name of a machine by the class that fits it, here and in scikit-learn.
 MACHINES = {"SVC": "c_svc", "NuSVC": "nu_svc", "OneClassSVM": "one_class", "SVR": "epsilon_svr", "NuSVR": "nu_svr"}
+ESTIMATORS = {MACHINES[made.__name__]: made for made in (SVC, NuSVC, OneClassSVM, SVR, NuSVR)}
 CLASSIFIERS = ("c_svc", "nu_svc")
-KERNELS = ("linear", "polynomial", "rbf", "sigmoid", "precomputed")
-# Lines that only LIBSVM's own probability estimates use; kept from file to file.
-PROBABILITIES = ("probA", "probB", "prob_density_marks")
+# scikit-learn's name of a kernel by LIBSVM's.
+KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid", "precomputed": "precomputed"}
+# Lines that only LIBSVM's own probability estimates use, and the attributes (scikit-learn's) that keep them.
+PROBABILITIES = {"probA": "probA_", "probB": "probB_", "prob_density_marks": "prob_density_marks_"}
 
 
-@dataclass(eq=False, repr=False)
-class LibsvmModel:
-    """A machine as LIBSVM's model file holds it, which predicts as LIBSVM does. `load_model` makes it.
+def save_model(model: Any, path: Any) -> None:
+    """Write a fitted support vector machine as a model file of LIBSVM.
 
-    Attributes
+    Parameters
     ----------
-    svm_type : {"c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr"}
-    kernel_ : Kernel
-    dual_coef_, intercept_, n_support_, support_vectors_
-        Shapes and signs as in scikit-learn: for two classes, a positive decision means ``classes_[1]``.
-    classes_ : array of int
-        In the order of the file, which decides between classes with equally many votes: in LIBSVM's own models, the
-        order of first appearance in the training data. None for regression and one-class.
-    support_ : array of int
-        Positions of the support vectors in the training data; known for the precomputed kernel only, else None.
-    n_features_in_ : int or None
-        What was given to `load_model`, since the file does not tell.
-    probabilities_ : dict
-        LIBSVM's ``probA``, ``probB`` and ``prob_density_marks``, as far as the file has them. Not used here.
+    model : SVC, NuSVC, SVR, NuSVR or OneClassSVM of Mercer or of scikit-learn
+        Fitted. With more than two classes it must be one-vs-one; labels must be integers; the kernel linear,
+        polynomial (of integer degree), Gaussian with one lengthscale, sigmoid or precomputed.
+    path : str or path
+        Replaced only when the new file is complete.
+
+    Notes
+    -----
+    The file holds what predictions need: C, class weights and the like are lost. LIBSVM's files have no place for the
+    number of features; `load_model` can be told. LIBSVM's probability estimates are written where they came from
+    `load_model`; the calibration of Mercer's machines has no place there, and scikit-learn's is deprecated.
 
     Examples
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from sklearn.svm import SVC
+    >>> from mercer import SVC
     >>> model = SVC(kernel="linear").fit([[-1.0], [1.0]], [3, 7])
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "model.txt"
     ...     save_model(model, path)
     ...     print(path.read_text())
-    ...     copy = load_model(path)
     svm_type c_svc
     kernel_type linear
     nr_class 2
@@ -69,117 +65,6 @@ class LibsvmModel:
     SV
     0.5 1:-1
     -0.5 1:1
-    >>> copy
-    <LibsvmModel: c_svc, linear, 2 support vectors>
-    >>> copy.predict([[-2.0], [0.5]]), copy.decision_function([[-2.0], [0.5]])
-    (array([3, 7]), array([-2. ,  0.5]))
-    """
-
-    svm_type: str
-    kernel_: Kernel
-    dual_coef_: np.ndarray
-    intercept_: np.ndarray
-    support_vectors_: Any = None
-    support_: Any = None
-    classes_: Any = None
-    n_support_: Any = None
-    n_features_in_: int | None = None
-    probabilities_: dict[str, np.ndarray] = field(default_factory=dict)
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """One value per sample; for more than two classes one per pair (i, j), i < j, positive for class i.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Columns beyond the largest index of the file are zero in the support vectors, unless `n_features` was given
-            to `load_model`. For the precomputed kernel: values against all training samples. Computed in double
-            precision on the host, as LIBSVM does.
-        """
-        precomputed = self.support_vectors_ is None
-        X = (Rows() if precomputed else Vectors(sparse=True)).check(X, self)
-        width = X.shape[1]
-        least = (self.support_.max(initial=-1) + 1) if precomputed else self.support_vectors_.shape[1]
-        if width != self.n_features_in_ if self.n_features_in_ else width < least:
-            expected = self.n_features_in_ or f"at least {least}"
-            raise ValueError(f"LibsvmModel: X has {width} columns, but the model asks for {expected}.")
-        X = X.astype(np.float64) if is_sparse(X) else host(X).astype(np.float64, copy=False)
-        if precomputed:
-            centres = self.support_
-        else:
-            SV = self.support_vectors_
-            centres = csr_array((SV.data, SV.indices, SV.indptr), shape=(SV.shape[0], width))
-            centres = centres if is_sparse(X) else centres.toarray()
-        V = self._coefficients()
-        values = _tiles.product(self.kernel_, X, centres, V) if len(V) else np.zeros((X.shape[0], V.shape[1]))
-        values = values + self.intercept_
-        return values[:, 0] if self.classes_ is None or len(self.classes_) == 2 else values
-
-    @property
-    def function_(self) -> Function:
-        """The machine, or with more than two classes all pairs as one vector-valued function: norm, margin 2/‖f‖."""
-        points = self.support_ if self.support_vectors_ is None else self.support_vectors_
-        V, b = self._coefficients(), self.intercept_[None, :]
-        if V.shape[1] == 1:
-            V, b = V[:, 0], b[0]
-        return Function(self.kernel_, points, V, Polynomials(0), b)
-
-    def _coefficients(self) -> np.ndarray:
-        """One column per pair of classes: row j − 1 of `dual_coef_` for class i < j, row i for class j."""
-        if self.classes_ is None or len(self.classes_) == 2:
-            return self.dual_coef_.T
-        group = np.repeat(np.arange(len(self.classes_)), self.n_support_)
-        columns = [
-            np.where(group == i, self.dual_coef_[j - 1], 0.0) + np.where(group == j, self.dual_coef_[i], 0.0)
-            for i, j in combinations(range(len(self.classes_)), 2)
-        ]
-        return np.stack(columns, axis=1) if columns else np.zeros((len(group), 0))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class with most votes, the first in the file among equals; ±1 for one-class; the value for regression."""
-        f = self.decision_function(X)
-        if self.svm_type == "one_class":
-            return np.where(f > 0, 1, -1)
-        if self.classes_ is None:
-            return f
-        if f.ndim == 1:
-            return self.classes_[(f >= 0).astype(int)]
-        votes = np.zeros((len(f), len(self.classes_)), dtype=int)
-        for column, (i, j) in zip(f.T, combinations(range(len(self.classes_)), 2), strict=True):
-            votes[:, i] += column > 0
-            votes[:, j] += column <= 0
-        return self.classes_[votes.argmax(axis=1)]
-
-    def __repr__(self) -> str:
-        return f"<LibsvmModel: {self.svm_type}, {self.kernel_}, {self.dual_coef_.shape[1]} support vectors>"
-
-
-def save_model(model: Any, path: Any) -> None:
-    """Write a fitted support vector machine as a model file of LIBSVM.
-
-    Parameters
-    ----------
-    model : SVC, NuSVC, SVR, NuSVR or OneClassSVM of Mercer or of scikit-learn, or a LibsvmModel
-        Fitted. With more than two classes it must be one-vs-one; labels must be integers; the kernel linear,
-        polynomial (of integer degree), Gaussian with one lengthscale, sigmoid or precomputed.
-    path : str or path
-        Replaced only when the new file is complete.
-
-    Notes
-    -----
-    The file holds what predictions need: C, class weights and the like are lost. LIBSVM's files have no place for the
-    number of features; `load_model` can be told. scikit-learn's probability estimates are not written.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from mercer import SVC
-    >>> model = SVC(kernel="linear").fit([[-1.0], [1.0]], [3, 7])
-    >>> with TemporaryDirectory() as folder:
-    ...     save_model(model, Path(folder) / "model.txt")
-    ...     load_model(Path(folder) / "model.txt").predict([[0.5]])
-    array([7])
     """
     kind = _machine(model)
     kernel = _kernel_header(model)
@@ -200,8 +85,9 @@ def save_model(model: Any, path: Any) -> None:
         header["nr_class"] = [str(k)]
         header["label"] = [str(label) for label in labels]
     header["rho"] = [number(value + 0.0) for value in rho]
-    for name, values in getattr(model, "probabilities_", {}).items():
-        header[name] = [number(value) for value in values]
+    for name, attribute in PROBABILITIES.items():
+        if attribute in vars(model):  # scikit-learn has deprecated properties of these names
+            header[name] = [number(value) for value in vars(model)[attribute].tolist()]
     if kind in CLASSIFIERS:
         header["nr_sv"] = [str(int(c)) for c in count]
     precomputed = kernel["kernel_type"] == ["precomputed"]
@@ -215,8 +101,7 @@ def save_model(model: Any, path: Any) -> None:
 
 def _machine(model: Any) -> str:
     """LIBSVM's name for what `model` is."""
-    named = getattr(model, "svm_type", None)
-    kind = named or next((MACHINES[c.__name__] for c in type(model).__mro__ if c.__name__ in MACHINES), None)
+    kind = next((MACHINES[c.__name__] for c in type(model).__mro__ if c.__name__ in MACHINES), None)
     if kind is None:
         raise TypeError(
             f"save_model: a {where(model)} has no place in LIBSVM's format; it takes {', '.join(MACHINES)}."
@@ -281,20 +166,34 @@ WRITERS: dict[type, Any] = {
 }
 
 
-def load_model(path: Any, *, n_features: int | None = None) -> LibsvmModel:
-    r"""Read a model file of LIBSVM, whoever wrote it.
+def load_model(path: Any, *, n_features: int | None = None) -> SVC | NuSVC | SVR | NuSVR | OneClassSVM:
+    r"""Read a model file of LIBSVM, whoever wrote it, as the fitted machine that it is.
 
     Parameters
     ----------
     path : str or path
     n_features : int > 0, optional
-        The number of columns of the data, which the file does not tell. With it, data of any other width are refused;
-        without it, columns beyond the largest index of the support vectors count as zero there.
+        The number of columns of the data, which the file does not tell; for a precomputed kernel, the number of
+        training samples. Without it, the largest index of the support vectors, and left open for a precomputed kernel.
 
     Returns
     -------
-    LibsvmModel
-        With `predict`, `decision_function` and `function_`.
+    SVC, NuSVC, SVR, NuSVR or OneClassSVM
+        Of Mercer, ready to predict, and to be saved again. ``kernel``, ``gamma``, ``degree`` and ``coef0`` are those of
+        the file; C, ν, ε, weights and tolerances are not in it and stand at their defaults, which matters only to who
+        fits a clone. Support vectors are dense, or CSR where that takes less memory. ``support_`` is known for the
+        precomputed kernel only, and what only a fit can tell, such as ``solutions_`` and ``n_iter_``, is not there.
+        LIBSVM's ``probA``, ``probB`` and ``prob_density_marks`` are kept for `save_model`, in attributes with an
+        underscore, and not used.
+
+    Notes
+    -----
+    LIBSVM keeps labels in the order of their first appearance in the training data; `classes_` is sorted, and with it
+    the pairs and their signs. Decisions are the same, but for two cases that LIBSVM decides by the order in the file:
+    classes with equally many votes (here the first in `classes_` wins), and a decision of exactly 0 (here the second
+    class of the pair wins, and for the one-class machine it is inside, as in scikit-learn).
+
+    A file of a single class, which LIBSVM writes for data of one class, is refused, since it decides nothing.
 
     Examples
     --------
@@ -304,7 +203,10 @@ def load_model(path: Any, *, n_features: int | None = None) -> LibsvmModel:
     ...     path = Path(folder) / "model.txt"
     ...     text = "svm_type nu_svr\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho -1\nSV\n2 1:1.5\n"
     ...     _ = path.write_text(text)
-    ...     load_model(path).predict([[0.0], [1.0]])
+    ...     model = load_model(path)
+    >>> model
+    NuSVR(kernel='linear')
+    >>> model.predict([[0.0], [1.0]])
     array([1., 4.])
     """
     if n_features is not None:
@@ -313,25 +215,82 @@ def load_model(path: Any, *, n_features: int | None = None) -> LibsvmModel:
         header = _read_header(lines)
         precomputed = header["kernel_type"] == "precomputed"
         dual, indices, values, ends = _read_vectors(lines, header, precomputed)
-    width = max(indices, default=0)
+    width = max(indices, default=1)
     if n_features is not None and width > n_features:
         raise ValueError(f"load_model: {path} has a feature of index {width}, beyond n_features = {n_features}.")
     places = np.array(indices, dtype=np.int64) - 1
-    intercept = -header["rho"]
-    if header["svm_type"] in CLASSIFIERS and header["nr_class"] == 2:  # LIBSVM: positive for the first label
-        dual, intercept = -dual, -intercept
-    return LibsvmModel(
-        svm_type=header["svm_type"],
-        kernel_=_kernel(header),
-        dual_coef_=dual,
-        intercept_=intercept,
-        support_vectors_=None if precomputed else csr_array((values, places, ends), shape=(dual.shape[1], width)),
-        support_=places if precomputed else None,
-        classes_=header.get("label"),
-        n_support_=header.get("nr_sv"),
-        n_features_in_=n_features,
-        probabilities_={name: header[name] for name in PROBABILITIES if name in header},
+    given = {"degree": int, "gamma": float, "coef0": float}
+    model = ESTIMATORS[header["svm_type"]](
+        kernel=KERNELS[header["kernel_type"]],
+        **{name: made(header[name]) for name, made in given.items() if name in header},
     )
+    model.kernel_, model.dtype_ = _kernel(header), np.dtype(np.float64)
+    if not precomputed or n_features is not None:
+        model.n_features_in_ = n_features or width
+    order, coefficients = _set_machine(model, header, dual)
+    if precomputed:
+        model.support_, model.support_vectors_ = places[order].astype(np.int32), np.empty((0, 0))
+        points: Any = model.support_
+    else:
+        shape = (len(order), model.n_features_in_)
+        points = csr_array((values, places, ends), shape=shape)[order]
+        if 3 * points.nnz >= 2 * shape[0] * shape[1]:  # an entry of CSR takes 12 bytes and not 8
+            points = points.toarray()
+        model.support_vectors_ = points
+    if is_sparse(points):
+        model.dual_coef_ = csr_matrix(model.dual_coef_)
+    flat = coefficients.shape[1] == 1
+    free = model.intercept_ if flat else model.intercept_[None, :]
+    model.function_ = Function(
+        model.kernel_, points, coefficients[:, 0] if flat else coefficients, Polynomials(0), free
+    )
+    return model
+
+
+def _set_machine(model: Any, header: dict[str, Any], dual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The attributes of scikit-learn; returns the order of the support vectors, and a column for each machine."""
+    model.fit_status_ = 0
+    if header["svm_type"] in CLASSIFIERS:
+        return _set_classifier(model, header, dual)
+    for name, attribute in PROBABILITIES.items():
+        if name in header:
+            setattr(model, attribute, header[name])
+    model.intercept_, model.dual_coef_ = 0.0 - header["rho"], dual
+    model._n_support = np.array([dual.shape[1]], dtype=np.int32)
+    if header["svm_type"] == "one_class":
+        model.offset_ = header["rho"]
+    return np.arange(dual.shape[1]), dual.T
+
+
+def _set_classifier(model: Any, header: dict[str, Any], dual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """From labels in the order of the file to sorted ones.
+
+    For a support vector of class i, row r of `dual` holds the coefficient against class r where r < i, else against
+    r + 1. A pair (i, j) of the file is positive for i; where the sorted order turns it round its signs change, and so
+    does that of B in P(i) = 1/(1 + exp(A f + B)).
+    """
+    labels, k = header["label"], header["nr_class"]
+    sort = np.argsort(labels)
+    ends = np.concatenate([[0], np.cumsum(header["nr_sv"])])
+    groups = [np.arange(ends[i], ends[i + 1]) for i in sort]
+    ends = np.cumsum([0] + [len(group) for group in groups])
+    places = {pair: place for place, pair in enumerate(combinations(range(k), 2))}
+    old = np.array([places[min(sort[a], sort[b]), max(sort[a], sort[b])] for a, b in places])
+    sign = np.array([1.0 if sort[a] < sort[b] else -1.0 for a, b in places])
+    turned, coefficients = np.zeros_like(dual), np.zeros((dual.shape[1], len(places)))
+    for (a, b), pair in places.items():
+        for mine, other, row in ((a, b, b - 1), (b, a, a)):
+            part = slice(ends[mine], ends[mine + 1])
+            turned[row, part] = sign[pair] * dual[sort[other] - (sort[other] > sort[mine]), groups[mine]]
+            coefficients[part, pair] = turned[row, part]
+    second = -1.0 if k == 2 else 1.0  # of two classes, a positive decision is for the second; in LIBSVM for the first
+    model.classes_, model._n_support = labels[sort], header["nr_sv"][sort].astype(np.int32)
+    model.dual_coef_, model.intercept_ = second * turned, 0.0 - second * sign * header["rho"][old]
+    if "probA" in header:
+        model.probA_ = header["probA"][old]
+    if "probB" in header:
+        model.probB_ = sign * header["probB"][old]
+    return np.concatenate(groups), second * coefficients
 
 
 def _read_vectors(
@@ -415,6 +374,10 @@ def _check_header(lines: Lines, header: dict[str, Any]) -> None:
     for name, count in {"rho": pairs, "probA": pairs, "probB": pairs, "label": k, "nr_sv": k}.items():
         if name in header and len(header[name]) != count:
             raise lines.error(f"{name} has {len(header[name])} entries, but nr_class = {k} asks for {count}.")
+    if header["svm_type"] in CLASSIFIERS and k < 2:
+        raise lines.error("nr_class = 1 decides nothing; train on two classes or more.")
+    if len(set(header.get("label", range(k)))) < k:
+        raise lines.error(f"label {' '.join(map(str, header['label']))} names a class twice.")
     if header["svm_type"] not in CLASSIFIERS and k != 2:
         raise lines.error(f"nr_class = {k} must be 2 for {header['svm_type']}.")
     if "nr_sv" in header and header["nr_sv"].sum() != header["total_sv"]:

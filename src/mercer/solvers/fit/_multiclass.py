@@ -19,7 +19,7 @@ def nearest(v: Any, lower: Any, upper: Any, loose: Any, out: Any) -> None:
     Without bounds θ is a mean. If what the entries exceed their upper bounds by outweighs what they fall short of their
     lower ones, θ will fall, and those above stay above: they are fixed, and the others go on. Exact after at most one
     round per entry. Bitran, Hax, *Disaggregation and resource allocation using convex knapsack problems with bounded
-    variables* (1981), section 2. `loose` is room for a flag per entry.
+    variables* (1981). `loose` is room for a flag per entry.
     """
     theta, fixed = 0.0, 0.0
     loose[:] = True
@@ -69,7 +69,8 @@ def descend(K: Any, f: Any, beta: Any, lower: Any, upper: Any, tol: float, most:
 
     Along one sample the objective is ½Kᵢᵢ‖Δ‖² − fᵢ·Δ, whose minimum under the constraints is the point nearest to
     βᵢ + fᵢ/Kᵢᵢ. `up` and `low` hold f where a coefficient may grow or fall and ∓big elsewhere, so that no pass has a
-    branch. Taking the worst sample costs twice a step in turn, and needs a tenth of the steps.
+    branch. The search for the worst sample makes a step three times as dear, and taking samples in turn would need ten
+    times the steps.
     """
     k, q = f.shape
     kind = K.dtype.type

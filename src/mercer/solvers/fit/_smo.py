@@ -186,13 +186,17 @@ def gradient(f: Any, rows: Any, slots: Any, change: Any, start: int, stop: int) 
 
 
 @njit
-def mirror(Q: Any, rows: Any, start: int, stop: int) -> None:
-    """Q[c, rows] = Q[rows, c] for the columns start … stop, by blocks of rows: the matrix is symmetric."""
+def mirror(Q: Any, rows: Any, fresh: Any, start: int, stop: int) -> None:
+    """Q[c, rows] = Q[rows, c] for the columns start … stop, by blocks of rows: the matrix is symmetric.
+
+    Of two `fresh` rows the later is made equal to the earlier, so that no entry is both read and written.
+    """
     for first in range(0, len(rows), 16):
         last = min(len(rows), first + 16)
         for c in range(start, stop):
             for r in range(first, last):
-                Q[c, rows[r]] = Q[rows[r], c]
+                if rows[r] < c or not fresh[c]:
+                    Q[c, rows[r]] = Q[rows[r], c]
 
 
 @njit

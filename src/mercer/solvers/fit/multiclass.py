@@ -12,9 +12,9 @@ f = μδ − Kβ it is solved when, for each sample, max{f : β < upper} − min
 of `working_set`, for samples instead of variables; the inner level minimises exactly over one sample at a time, the
 worst (`_multiclass`).
 
-Crammer, Singer, *On the algorithmic implementation of multiclass kernel-based vector machines* (2001), sections 4 to 6;
-Weston, Watkins, *Multi-class support vector machines* (1998), section 3; Hsu, Lin, *A comparison of methods for
-multiclass support vector machines* (2002), section III, for the penalised offset.
+Crammer, Singer, *On the algorithmic implementation of multiclass kernel-based vector machines* (2001), equations 7 and
+14; Weston, Watkins, *Multi-class support vector machines* (1998); Hsu, Lin, *A comparison of methods for multiclass
+support vector machines* (2002), section III, for the penalised offset.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ import numpy as np
 
 from ..._errors import check_choice, check_number
 from ._rows import Block, Segment, Workers
-from .working_set import COARSE, FRESH, INNER, LARGEST, PATIENCE, SMALLEST
+from .working_set import COARSE, FRESH, INNER, PATIENCE
 
+SIZE = 512  # samples of a working set: with more, the search for the worst one costs more than rounds that it saves
 TILE = 1024  # columns of one product: with a few hundred rows in double precision it stays in the cache
 
 
@@ -201,8 +202,7 @@ class _Run:
             self.f = self.exact(np.arange(self.n))
         if not block.whole:
             block.stamp[:] = -1  # rows that an earlier run left are older than any of this one
-        self.largest = min(LARGEST, self.n, block.capacity)
-        self.size = min(self.largest, SMALLEST)
+        self.size = min(SIZE, self.n, block.capacity)
         self.inner = self.rounds = self.idle = 0
         self.history: list[dict[str, float]] = []
 
@@ -287,11 +287,8 @@ class _Run:
             if 0 <= self.most <= self.inner:
                 message = f"max_iter = {self.most} steps were taken"
                 break
-            before = self.block.computed
             working = self.choose(working, born, violation)
             self.step(working, gap)
-            if self.rounds % 4 == 3 and 4 * (self.block.computed - before) < len(working):
-                self.size = min(self.largest, 2 * self.size)
             self.rounds += 1
         return MulticlassSolution(
             np.ascontiguousarray(self.beta.T),

@@ -26,7 +26,6 @@ import numpy as np
 from ._rows import Block, Segment, Workers
 
 FRESH = 0.25  # of the working set are new variables each round, at most
-SMALLEST = 512  # fewer variables would make products of too few rows
 LARGEST = 2048  # beyond it the block leaves the last-level cache
 INNER = 0.1  # of the gap: how far the inner problem is solved
 PATIENCE = 30  # corrections in double precision, or rounds without a step, before giving up
@@ -114,7 +113,7 @@ class _Run:
         self.beta = np.zeros(self.n) if problem.start is None else problem.start.astype(np.float64)
         self.diagonal = np.concatenate([s.diagonal for s in segments]) + self.ridge
         self.largest = min(LARGEST, self.n, *(b.capacity for row in blocks for b in row if not b.whole))
-        self.size = min(self.largest, SMALLEST)
+        self.size = min(self.largest, segments[0].left.batch)
         self.inner = self.rounds = self.idle = 0
         self.Q: Any = None  # the matrix of the working set, kept from round to round
         self.seats = np.empty(0, dtype=np.int64)  # which variable has which row of Q; −1 is a hole
@@ -314,7 +313,9 @@ class _Run:
                 slots[s, t] = block.require(rows, self.rounds, self.workers)
                 copy = partial(gather, Q, block.K, slots[s, t][enter], at[mine][enter], columns, at[other])
                 self.workers(copy, int(enter.sum()), 64)
-        self.workers(partial(mirror, Q, at[fresh]), width, 256)
+        entered = np.zeros(width, dtype=bool)
+        entered[at[fresh]] = True
+        self.workers(partial(mirror, Q, at[fresh], entered), width, 256)
         Q[at[fresh], at[fresh]] += self.ridge[new].astype(dtype)
 
         def padded(values: np.ndarray, dtype: Any = np.float64) -> np.ndarray:

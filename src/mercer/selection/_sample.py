@@ -1,0 +1,212 @@
+"""The samples of a search, and the kernel matrices that its fits share."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from inspect import signature
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.metaestimators import _safe_split
+
+from .. import _tiles
+from .._array import host, namespace
+from .._errors import where
+from ..domains import Rows
+from ..kernels import Definiteness, Kernel, Precomputed
+from ..kernels._base import _same
+from ..kernels._radial import Radial
+from ..methods import SVC
+from ..methods._base import KernelEstimator
+
+OF_THE_KERNEL = ("kernel", "gamma", "degree", "coef0", "kernel_params")
+# what is known to leave the kernel as it is; a parameter in neither list may change it
+NOT_OF_THE_KERNEL = {
+    *("C", "alpha", "break_ties", "budget", "cache_size", "calibration", "checkpoint", "class_weight"),
+    *("decision_function_shape", "epsilon", "fit_intercept", "loss", "max_iter", "multi_class", "n_jobs", "nu"),
+    *("probability", "random_state", "shrinking", "solver", "time_budget", "tol", "verbose"),
+}
+SIMPLE = (str, float, int, type(None))  # compared at once, since a large grid compares a great deal
+
+
+def report(fits: int = 0, matrices: int = 0, distances: int = 0, plain: Any = None) -> dict[str, Any]:
+    return {"fits": fits, "matrices": matrices, "distances": distances, "plain": dict(plain or {})}
+
+
+class _SquaredDistance(Radial):
+    """‖x − y‖², with the accuracy and the tiles of a kernel."""
+
+    def profile(self, s: Any, xp: Any) -> Any:
+        return s
+
+
+class Matrix(NamedTuple):
+    """k(X), what is proven of k in the dimension of X, and whether X is the matrix itself."""
+
+    K: Any
+    claim: Definiteness
+    given: bool
+
+
+class Sample:
+    """All samples, and what was computed of them: squared distances, and the kernel matrices used last."""
+
+    def __init__(self, X: Any, memory: int, workers: int, answers_only: bool):
+        self.X, self.memory, self.workers, self.answers_only = X, memory, workers, answers_only
+        self.everything = np.arange(len(X) if not hasattr(X, "shape") else X.shape[0])
+        self.lock = threading.Lock()
+        self.settings: list[dict[str, Any]] = []
+        self.fixed: dict[int, Kernel | None] = {}  # of a setting, the same on every training part
+        self.kernels: dict[tuple[int, bytes], Kernel] = {}  # of a setting on a training part, where that matters
+        self.held: list[tuple[Kernel, Matrix | str]] = []  # of each kernel the matrix, or why there is none
+        self.distances: Any = None
+        self.shared = self.matrices = 0
+        self.plain: Counter[str] = Counter()
+
+    def report(self) -> dict[str, Any]:
+        return report(self.shared, self.matrices, int(self.distances is not None), self.plain)
+
+    def find(self, estimator: Any, train: np.ndarray) -> Matrix | str:
+        """The matrix of the kernel as a fit on a training part would resolve it, or why there is none."""
+        with self.lock:
+            reason = self.obstacle(estimator)
+            if reason:
+                return reason
+            try:
+                return self._matrix(estimator, self._kernel(estimator, train))
+            except Exception as error:  # whatever it is, the plain fit will meet it or not, as it should
+                return _first_line(error)
+
+    def machine(self, estimator: Any, train: np.ndarray) -> tuple[Any, Any]:
+        """The estimator for a training part, and the data that its samples are taken from."""
+        found = self.find(estimator, train)
+        if isinstance(found, Matrix):
+            try:
+                machine = clone(estimator) if found.given else _precomputed(estimator, found.claim)
+                self.count("")
+                return machine, found.K
+            except Exception as error:
+                found = _first_line(error)
+        self.count(found)
+        return clone(estimator), self.X
+
+    def count(self, reason: str, fits: int = 1) -> None:
+        """Fits on a matrix, or for a reason not."""
+        with self.lock:
+            if reason:
+                self.plain[reason] += fits
+            else:
+                self.shared += fits
+
+    def obstacle(self, estimator: Any) -> str:
+        """Why a fit cannot use a shared matrix; empty if it can."""
+        if not isinstance(estimator, KernelEstimator):
+            return f"{where(estimator)} has no precomputed form"
+        if not self.answers_only:
+            return "scoring is a function, which may look at the samples"
+        if not (isinstance(estimator.gram, str) and estimator.gram in ("auto", "dense")):
+            return "gram is neither 'auto' nor 'dense'"
+        if getattr(estimator, "free", None) not in (None, 0):
+            return "the free part is a function of the samples"
+        if not _tiles.on_host(self.X):
+            return "the samples are not on the host"
+        if self._capacity() < 1:
+            return f"matrices of {len(self.everything)} × {len(self.everything)} do not fit into memory = {self.memory}"
+        return ""
+
+    def _capacity(self) -> int:
+        """How many matrices may be held beside the squared distances and a block for each worker."""
+        return int(self.memory // (8 * len(self.everything) ** 2)) - 1 - self.workers
+
+    def _kernel(self, estimator: KernelEstimator, train: np.ndarray) -> Kernel:
+        """The kernel as a fit on the training part would resolve it."""
+        own = {name: v for name, v in estimator.get_params(deep=False).items() if name not in NOT_OF_THE_KERNEL}
+        setting = position(self.settings, own)
+        if setting not in self.fixed:
+            self.fixed[setting] = self._fixed_kernel(estimator)
+        key = setting, train.tobytes()
+        if self.fixed[setting] is None and key not in self.kernels:
+            probe = clone(estimator)
+            probe._check_sample(_safe_split(probe, self.X, None, train)[0])
+            self.kernels[key] = probe.kernel_
+        return self.fixed[setting] or self.kernels[key]
+
+    def _fixed_kernel(self, estimator: KernelEstimator) -> Kernel | None:
+        """The kernel of an estimator, unless its parameters depend on the samples."""
+        if isinstance(getattr(estimator, "gamma", None), str) and not isinstance(estimator.kernel, Kernel):
+            return None
+        probe = clone(estimator)
+        probe._check_sample(self.X)
+        return probe.kernel_ if probe.kernel_ == probe._kernel(getattr(probe, "n_features_in_", 1)) else None
+
+    def _matrix(self, estimator: KernelEstimator, kernel: Kernel) -> Matrix | str:
+        """The matrix of all samples, or the reason why there is none; the last used ones are kept."""
+        last_first = reversed(list(enumerate(self.held)))
+        place = next((i for i, (k, _) in last_first if k is kernel or k == kernel), None)
+        if place is not None:
+            self.held.append(self.held.pop(place))
+            return self.held[-1][1]
+        del self.held[: max(0, len(self.held) + 1 - self._capacity())]
+        found: Matrix | str
+        try:
+            X, _ = clone(estimator)._check_data(kernel, self.X, None, reset=True)
+            claim = kernel.definiteness_in(kernel.domain.dimension(X))
+            given = isinstance(kernel.domain, Rows)
+            if isinstance(estimator, SVC) and hasattr(X, "astype"):
+                X = X.astype(np.float64, copy=False)  # in which its criterion is judged
+            found = Matrix(X if given else self._compute(kernel, X), claim, given)
+            self.matrices += not given
+        except Exception as error:
+            found = _first_line(error)
+        self.held.append((kernel, found))
+        return found
+
+    def _compute(self, kernel: Kernel, X: Any) -> Any:
+        if not _of_distances(kernel):
+            return kernel(X)
+        if self.distances is None:
+            self.distances = _SquaredDistance()(X)
+        kernel.validate()
+        length = float(host(kernel.lengthscale))
+        s = self.distances / length
+        s /= length
+        return kernel.profile(s, namespace(s))
+
+
+def position(seen: list[dict[str, Any]], values: dict[str, Any]) -> int:
+    """Where equal values stand in a list, to which they are added otherwise."""
+    for place, other in enumerate(seen):
+        if other.keys() == values.keys() and all(_equal(other[name], values[name]) for name in values):
+            return place
+    seen.append(values)
+    return len(seen) - 1
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return bool(a == b) if isinstance(a, SIMPLE) and isinstance(b, SIMPLE) else _same(a, b)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).split("\n", 1)[0] or type(error).__name__
+
+
+def _of_distances(kernel: Kernel) -> bool:
+    """Whether a kernel is its profile of squared distances over one squared lengthscale."""
+    own = type(kernel)
+    return (
+        isinstance(kernel, Radial)
+        and (own.evaluate, own.scaled) == (Radial.evaluate, Radial.scaled)
+        and np.ndim(host(kernel.lengthscale)) == 0
+    )
+
+
+def _precomputed(estimator: KernelEstimator, claim: Definiteness) -> KernelEstimator:
+    """The estimator with the kernel's values, and what is proven of it, in place of the kernel."""
+    defaults = signature(type(estimator)).parameters
+    names = [name for name in OF_THE_KERNEL[1:] if name in estimator.get_params(deep=False)]
+    form = clone(estimator).set_params(**{name: defaults[name].default for name in names}, kernel=Precomputed(claim))
+    if not isinstance(form._kernel(1).domain, Rows):
+        raise ValueError(f"{where(estimator)} has no precomputed form")
+    return form

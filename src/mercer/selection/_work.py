@@ -1,0 +1,68 @@
+"""Tasks on threads that end when they are asked to: by Ctrl-C, by an error, or because the time is spent."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import numpy as np
+from sklearn import config_context, get_config
+
+from .._progress import Deadline, under
+
+PAUSE = 0.1  # seconds, after which a wait looks at the clock, and at Ctrl-C on systems where that does not end it
+
+
+def run(
+    tasks: list[Any],
+    work: Callable[[Any], Any],
+    receive: Callable[[Any], None],
+    workers: int,
+    deadline: Deadline,
+    stop: np.ndarray,
+) -> None:
+    """Give what `work` returns for each task to `receive`, in any order, until the time is spent.
+
+    Also a single worker is a thread, since Ctrl-C is raised on the main thread: there it ends the whole, where a fit
+    would be content with what it has. Fits under way see that the deadline has passed, compiled code that `stop[0]` is
+    not zero any more, and what they return then is left out; other work is waited for.
+    """
+    done: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+    left, queue, config = len(tasks), iter(tasks), get_config()
+
+    def loop() -> None:
+        try:
+            with config_context(**config), under(deadline):  # of scikit-learn, each thread has its own
+                for task in queue:
+                    result = None if deadline() else work(task)
+                    if deadline():
+                        break
+                    done.put((result, None))
+        except BaseException as error:
+            done.put((None, error))
+
+    threads = [threading.Thread(target=loop, daemon=True) for _ in range(min(workers, left))]
+    for thread in threads:
+        thread.start()
+    try:
+        while left and not (deadline() and done.empty()):
+            try:
+                result, error = done.get(timeout=PAUSE)
+            except Empty:
+                continue
+            if error is not None:
+                raise error
+            left -= 1
+            receive(result)
+    finally:
+        if left:
+            deadline.interrupted.set()
+            stop[0] = 1
+        for thread in threads:
+            thread.join()
+        while not done.empty():  # what was finished meanwhile
+            result, error = done.get()
+            if error is None:
+                receive(result)

@@ -1,0 +1,363 @@
+r"""The one-class machine for every λ at once: its coefficients are piecewise linear in λ.
+
+With ℓ = 2λn and α = ℓa, the hinge form is the parametric problem min ½αᵀKα − ℓ Σα over 0 ≤ α ≤ 1, optimal where, for
+g = Kα, α = 1 at g < ℓ, α = 0 at g > ℓ and anything between at g = ℓ, the elbow. While ℓ falls by one, α moves on the
+elbow by the d that solves K d = −1 there, until α reaches a bound or another g reaches ℓ.
+
+Lee, Scott, *The one-class support vector machine solution path* (2007). At a breakpoint the set that moves is found
+from all samples with g = ℓ at once, as the d that minimises ½dᵀKd + Σd under the signs that the bounds leave it (the
+directional derivative of the problem): events that coincide, as with equal samples, need no order.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_solve
+from scipy.linalg.lapack import dpstrf
+from sklearn.exceptions import ConvergenceWarning
+
+from .. import _tiles
+from .._array import host, is_array
+from .._errors import check_number
+from ..gram import Dense
+from ..kernels import Kernel, Precomputed
+from ..methods import OneClassSVM
+from ..solvers.fit._rows import Block, Segment
+from ..solvers.fit.working_set import BoxProblem, minimise
+from ..space import Function
+
+__all__ = ["OneClassMachine", "OneClassPath", "one_class_path"]
+
+EPS = float(np.finfo(np.float64).eps)
+RIDGE = 8 * EPS  # times max k(x, x), the rounding of K: what is added to its diagonal, so that it is definite
+TIE = 32 * EPS  # times max k(x, x) Σα, which bounds g: values of g closer to ℓ than this are on the elbow
+NOISE = 128 * EPS  # of the terms of a slope: smaller slopes are zero
+END = 1e-10  # times the same: where ℓ is smaller, rounding would lead the path, and it ends
+VIOLATED = 1e-8  # of ℓ: a larger violation of the optimality conditions, beyond rounding, calls for the solver
+SOLVER_STEPS = 10**5  # of one variable, then
+LONGEST = 200  # pieces for each sample, far more than paths have; a call of the solver counts as n of them
+
+
+@dataclass(frozen=True)
+class OneClassMachine:
+    """The machine at one point of a path.
+
+    Attributes
+    ----------
+    lam, nu, rho : float
+        λ of the hinge form; ν and ρ = 2λn of the same machine in the form of `OneClassSVM`, which is ρ times it.
+    coefficients : array of shape (n_samples,)
+        a, with 0 ≤ a ≤ 1/(2λn).
+    function : Function
+        f = Σ aᵢ k(·, xᵢ); f(x) ≥ 1 where `OneClassSVM` with this ν has f(x) ≥ ρ.
+    """
+
+    lam: float
+    nu: float
+    rho: float
+    coefficients: np.ndarray
+    function: Function
+
+
+@dataclass(frozen=True)
+class OneClassPath:
+    """What `one_class_path` returns: the breakpoints, between which α = 2λn·a is linear in λ.
+
+    Attributes
+    ----------
+    lambdas : array of shape (m,)
+        Falling. Above the first, α = 1 for all samples; with the last, commonly ``lambda_min``, the path ends.
+    alpha : array of shape (m, n_samples)
+        2λn times the coefficients; at λ = 0 their limit.
+    events : list of m tuples of (sample, kind)
+        What happens there as λ falls: a sample comes to the "elbow" f = 1, leaves it to the "bound" α = 1 with f < 1,
+        or to "zero" with f > 1.
+    nu : array of shape (m,)
+        The mean of α: the same machine is that of `OneClassSVM` with this ν.
+    n_support : array of shape (m,)
+        How many coefficients are not zero.
+    objective : array of shape (m,)
+        (1/n) Σ max(0, 1 − f(xᵢ)) + λ‖f‖².
+    residual : array of shape (m,)
+        The largest violation of the optimality conditions of 2λn·f, relative to the largest value of it at the start.
+    kernel, points
+        Of the machines.
+    """
+
+    lambdas: np.ndarray
+    alpha: np.ndarray
+    events: list[tuple[tuple[int, str], ...]]
+    nu: np.ndarray
+    n_support: np.ndarray
+    objective: np.ndarray
+    residual: np.ndarray
+    kernel: Kernel
+    points: Any
+
+    def at(self, lam: float) -> OneClassMachine:
+        """The machine for any λ > 0 from ``lambda_min`` on."""
+        check_number("OneClassPath.at", "lam", lam, above=0, at_least=float(self.lambdas[-1]))
+        alpha = self.alpha[0]
+        if lam < self.lambdas[0]:
+            k = int(np.searchsorted(-self.lambdas, -lam))  # lambdas[k] <= lam < lambdas[k - 1]
+            share = (lam - self.lambdas[k]) / (self.lambdas[k - 1] - self.lambdas[k])
+            alpha = self.alpha[k] + share * (self.alpha[k - 1] - self.alpha[k])  # bounds stay exact
+        rho = 2 * lam * len(alpha)
+        a, kept = alpha / rho, np.flatnonzero(alpha)
+        f = Function(self.kernel, self.kernel.domain.take(self.points, kept), a[kept])
+        return OneClassMachine(float(lam), float(alpha.mean()), float(rho), a, f)
+
+    def at_nu(self, nu: float) -> OneClassMachine:
+        """The machine of `OneClassSVM` with this ν, divided by its ρ.
+
+        Where several λ have the same ν, no sample is on the elbow, and ρ is the middle of what is possible, as there.
+        """
+        check_number("OneClassPath.at_nu", "nu", nu, above=0, at_most=1)
+        least = float(self.nu[-1])
+        if nu < least or (nu == least and self.lambdas[-1] == 0):
+            why = "the machine is 0" if self.lambdas[-1] == 0 else "the path ends; lower lambda_min"
+            raise ValueError(f"OneClassPath.at_nu: nu = {nu} must be > {least:g}, below which {why}.")
+        nus, lambdas = self.nu[::-1], self.lambdas[::-1]  # ν rises with λ, but for stretches where it stays
+        ends = []
+        for k in (np.searchsorted(nus, nu - 4 * EPS, "left"), np.searchsorted(nus, nu + 4 * EPS, "right")):
+            k = np.clip(k, 1, len(nus) - 1)
+            share = (nu - nus[k - 1]) / (nus[k] - nus[k - 1])
+            ends.append(lambdas[k - 1] + np.clip(share, 0, 1) * (lambdas[k] - lambdas[k - 1]))
+        return self.at(float(np.mean(ends)))
+
+
+def one_class_path(
+    X: Any, *, kernel: Any = "rbf", gamma: Any = "scale", degree: int = 3, coef0: float = 0.0, lambda_min: float = 0.0
+) -> OneClassPath:
+    r"""The one-class machine for all λ, exactly.
+
+    .. math:: \min_{f \in H}\; \frac1n \sum_i \max\big(0, 1 - f(x_i)\big) + \lambda \|f\|_H^2
+
+    the hinge form of `OneClassSVM` with C = 1/(2λn). A point is an inlier where f(x) ≥ δ.
+
+    Parameters
+    ----------
+    X
+        Samples, or with ``kernel="precomputed"`` their matrix. Arrays are taken in double precision.
+    kernel, gamma, degree, coef0
+        As in `OneClassSVM`. The kernel must be positive definite, since there is no offset; of one that is not known to
+        be, and is not, the path is one of stationary points.
+    lambda_min : float >= 0
+        Where the path ends. Raising it saves the breakpoints below, which have the fewest support vectors. The path
+        ends earlier where 2λn comes below 1e-10 max k(x, x) Σα, because rounding would lead it.
+
+    Returns
+    -------
+    OneClassPath
+
+    Notes
+    -----
+    The solution is :math:`f = \sum a_i k(\cdot, x_i)` with :math:`0 \le a_i \le 1/(2 \lambda n)`. In the ν form of
+    `OneClassSVM`, :math:`\min \tfrac12\|h\|^2 - \nu n \rho + \sum_i (\rho - h(x_i))_+`, the coefficients lie in [0, 1]
+    and sum to νn. Divided by ρ they obey the conditions of the hinge form with 1/(2λn) = 1/ρ. So
+    :math:`\alpha = 2 \lambda n a` are the coefficients of the ν form, ν is their mean and ρ = 2λn.
+
+    As soon as no sample has f(x) < 1, f stays the same for all smaller λ, and α falls to 0 in proportion. Samples that
+    the kernel's space cannot separate from 0 keep some with f(x) < 1 down to λ = 0.
+
+    The matrix and the breakpoints, commonly 2n to 5n of them, are held: 8n² bytes and 8n bytes each. A piece costs the
+    factorisation of the matrix of the elbow, to whose diagonal the rounding of K is added, 2e-15 max k(x, x), so that
+    samples may be equal or dependent. Where rounding still leads the path astray by more than 1e-8 of 2λn,
+    `mercer.solvers.fit.working_set` solves the problem at that λ; what is left of it is in `residual`.
+
+    References
+    ----------
+    Lee, Scott, *The one-class support vector machine solution path* (2007).
+    Schölkopf, Platt, Shawe-Taylor, Smola, Williamson, *Estimating the support of a high-dimensional distribution*
+    (2001), for the ν form.
+
+    Examples
+    --------
+    >>> path = one_class_path([[0.0], [1.0], [3.0]], gamma=0.5)
+    >>> path.lambdas.round(3), path.n_support
+    (array([0.29 , 0.238, 0.179, 0.   ]), array([3, 3, 3, 0]))
+    >>> machine = path.at(0.1)
+    >>> machine.function([[0.0], [1.0], [3.0]]).round(6), round(machine.function.norm(), 3)
+    (array([1., 1., 1.]), 1.447)
+    """
+    check_number("one_class_path", "lambda_min", lambda_min, at_least=0)
+    model = OneClassSVM(kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
+    X = model._check_sample(X)
+    if is_array(X) and not isinstance(X, np.ndarray):
+        raise TypeError(f"one_class_path: X is a {type(X).__module__} array; give a NumPy array or a CSR matrix.")
+    X = X.astype(np.float64) if hasattr(X, "astype") else X
+    resolved, domain = model.kernel_, model.kernel_.domain
+    claim = resolved.definiteness_in(domain.dimension(X))
+    if not claim.is_pd and claim.kind != "UNKNOWN":
+        raise ValueError(
+            f"one_class_path: the kernel {resolved} is {claim}, and without an offset it must be positive definite; "
+            "use OneClassSVM."
+        )
+    K = np.asarray(host(_tiles.matrix(resolved, X)), dtype=np.float64)
+    n = len(K)
+    walk = _Walk(K + RIDGE * K.diagonal().max() * np.eye(n), 2 * n * lambda_min)
+    alpha, levels = np.array(walk.alphas), np.array(walk.levels)
+    values = alpha @ K
+    violation = np.maximum(
+        np.where(alpha < 1, levels[:, None] - values, 0.0).max(axis=1),
+        np.where(alpha > 0, values - levels[:, None], 0.0).max(axis=1),
+    )
+    # ½‖f‖² of the ν form over ℓ, whose limit for ℓ → 0 is 0
+    energy = np.einsum("ki,ki->k", alpha, values)
+    energy = np.divide(energy, 2 * n * levels, out=np.zeros_like(energy), where=levels > 0)
+    return OneClassPath(
+        lambdas=levels / (2 * n),
+        alpha=alpha,
+        events=[tuple(events) for events in walk.events],
+        nu=alpha.mean(axis=1),
+        n_support=np.count_nonzero(alpha, axis=1),
+        objective=alpha.mean(axis=1) - energy,
+        residual=violation / max(walk.levels[0], float(K.diagonal().max())),
+        kernel=resolved,
+        points=domain.centres(X),
+    )
+
+
+class _Walk:
+    """From large ℓ down to `end`, breakpoint by breakpoint."""
+
+    def __init__(self, K: np.ndarray, end: float):
+        n = len(K)
+        self.K, self.end, self.largest = K, end, float(K.diagonal().max())
+        self.alpha, self.g = np.ones(n), K.sum(axis=1)
+        self.level = max(float(self.g.max()), end)
+        self.elbow = np.empty(0, dtype=np.int64)
+        self.levels: list[float] = []
+        self.alphas: list[np.ndarray] = []
+        self.events: list[list[tuple[int, str]]] = []
+        self.record()
+        self.spent = 0
+        while self.level > max(end, END * self.tie / TIE):
+            if self.spent > LONGEST * n:
+                warnings.warn(
+                    f"one_class_path: the path was left at lambda = {self.level / (2 * n):.3g} after "
+                    f"{len(self.levels)} pieces, where the matrix of the kernel is not positive definite, or too close "
+                    "to singular. Remove samples that are almost equal, or scale the data.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+                return
+            self.advance()
+        if end < self.level <= 8 * self.tie:
+            self.levels[-1] = end  # in double precision it is there
+
+    @property
+    def tie(self) -> float:
+        """What g and ℓ may differ by on the elbow."""
+        return TIE * self.largest * float(self.alpha.sum())
+
+    def record(self) -> None:
+        """A breakpoint, or the same one again where ℓ has not changed but by rounding."""
+        if self.levels and self.level >= self.levels[-1] * (1 - 4 * EPS):
+            self.alphas[-1] = self.alpha
+            return
+        self.levels.append(self.level)
+        self.alphas.append(self.alpha)
+        self.events.append([])
+
+    def advance(self) -> None:
+        """One piece."""
+        self.spent += 1
+        if self.spent % 32 == 0:
+            self.g = self.K @ self.alpha
+        tie = self.tie
+        allowed = VIOLATED * self.level + 4 * tie
+        if self.violation() > allowed:
+            self.repair(0.01 * allowed)
+        h, below, above = self.g - self.level, self.alpha == 1, self.alpha == 0
+        if (below & (h < -tie)).any():
+            sign = (above & (h <= tie)) * 1.0 - (below & (h >= -tie))
+            inside = np.flatnonzero(~(below | above))
+            d, rate, stuck = self.direction(inside, sign)
+            meets = ~stuck & np.where(below, rate > 0, above & (rate < 0))
+            self.turn(np.union1d(inside, np.flatnonzero(d)))
+        else:  # no sample has f < 1: from here on f stays the same
+            d, rate, meets = -self.alpha / self.level, 1 - self.g / self.level, np.zeros(len(h), dtype=bool)
+            self.turn(np.flatnonzero(~above))
+        moves = d != 0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(d > 0, (1 - self.alpha) / d, -self.alpha / d)
+            steps = np.where(moves, room, np.where(meets, np.maximum(-h / rate, 0.0), np.inf))
+        left = self.level - self.end
+        step = float(steps.min())
+        step = left if step >= left * (1 - 1e-12) else step
+        self.alpha = np.clip(self.alpha + step * d, 0.0, 1.0)
+        reached = moves & (steps <= step * (1 + 1e-12))
+        self.alpha[reached] = d[reached] > 0
+        self.g = self.g + step * (rate - 1)
+        self.level = self.level - step
+        self.record()
+
+    def direction(self, inside: np.ndarray, sign: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The d that minimises ½dᵀKd + Σd, the slope (g − ℓ)′ = Kd + 1, and where the slope must count as 0.
+
+        The samples `inside` may move both ways, others as `sign` says (0: not at all). An active-set method like that
+        of Lawson and Hanson for non-negative least squares: samples join as their slope asks for it, and leave where
+        they would go the wrong way. A sample that depends on the others does not join.
+        """
+        shut = sign == 0
+        moving, d = self.solve(inside)
+        for last in (*[False] * (3 * len(d)), True):  # rounding may lead it round in a circle
+            rate = 1.0 + d[moving] @ self.K[moving]
+            noise = NOISE * (1.0 + self.largest * np.abs(d).sum())
+            push = np.where(shut, 0.0, -sign * rate)
+            push[moving] = 0.0
+            best = int(push.argmax())
+            if push[best] <= noise or last:
+                break
+            joined, target = self.solve(np.append(moving, best))
+            if len(joined) <= len(moving):
+                shut[best] = True
+                continue
+            while (wrong := joined[sign[joined] * target[joined] < 0]).size:
+                share = d[wrong] / (d[wrong] - target[wrong])
+                d = d + share.min() * (target - d)
+                leave = wrong[share <= share.min()]
+                d[leave] = 0.0
+                joined, target = self.solve(np.setdiff1d(joined, leave))
+            shut[best] |= best not in joined
+            moving, d = joined, target
+        return d, rate, (np.abs(rate) <= noise) | (shut & (sign != 0))
+
+    def solve(self, samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """K d = −1 on the samples, of which those that depend on the others keep d = 0 and are left out."""
+        d = np.zeros(len(self.K))
+        if not len(samples):
+            return samples, d
+        factor, pivots, rank, _ = dpstrf(self.K[np.ix_(samples, samples)], lower=1, tol=EPS * self.largest)
+        samples = samples[pivots[:rank] - 1]
+        d[samples] = cho_solve((factor[:rank, :rank], True), -np.ones(rank), check_finite=False)
+        return samples, d
+
+    def turn(self, elbow: np.ndarray) -> None:
+        """Write down who comes to the elbow and who leaves it at the last breakpoint."""
+        for i in np.setdiff1d(elbow, self.elbow).tolist():
+            self.events[-1].append((i, "elbow"))
+        for i in np.setdiff1d(self.elbow, elbow).tolist():
+            self.events[-1].append((i, "bound" if self.alpha[i] == 1 else "zero"))
+        self.elbow = elbow
+
+    def violation(self) -> float:
+        """Of the optimality conditions, the largest."""
+        h = self.g - self.level
+        return max(float(h[self.alpha > 0].max(initial=0.0)), -float(h[self.alpha < 1].min(initial=0.0)))
+
+    def repair(self, tol: float) -> None:
+        """Where rounding has led the path astray, solve the box-constrained problem at this ℓ from here."""
+        n = len(self.g)
+        self.spent += n
+        gram = Dense().build(Precomputed(), self.K, np.random.default_rng(0))
+        segment = Segment(*gram.points(), self.K.diagonal(), gram.block)
+        problem = BoxProblem(np.full(n, self.level), np.zeros(n), np.ones(n), None, self.alpha)
+        blocks = [[Block(segment, segment, n, np.float64)]]
+        self.alpha = self.alphas[-1] = minimise([segment], blocks, problem, tol, max_iter=SOLVER_STEPS).beta
+        self.g = self.K @ self.alpha

@@ -1,0 +1,136 @@
+"""Compiled part of `many`: the machines of all pairs of classes for growing C, on one kernel matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._jit import njit
+from ._smo import CHUNK, gradient, smo
+
+STEPS = 1 << 14  # of one call of SMO: a request to stop is heard between calls
+FAR = 0.3  # of the way to the next C, from which it is gone to its end
+
+
+@njit
+def solve(
+    K: Any,
+    order: Any,
+    edges: Any,
+    weight: Any,
+    strengths: Any,
+    tol: float,
+    most: int,
+    stop: Any,
+    coefficients: Any,
+    offsets: Any,
+    gaps: Any,
+    steps: Any,
+) -> None:
+    """All pairs for all C, into the last four, until `stop[0]` is not zero; samples lie class after class."""
+    S = np.empty((len(order), len(order)))
+    for i in range(len(order)):
+        source, target = K[order[i]], S[i]
+        for j in range(len(order)):
+            target[j] = source[order[j]]
+    sizes = np.sort(edges[1:] - edges[:-1])
+    memory = np.empty(_padded(sizes[-1] + sizes[-2]) ** 2)  # of all pairs in turn, since fresh memory is slow
+    pair = 0
+    for a in range(len(sizes) - 1):
+        for b in range(a + 1, len(sizes)):
+            A, B = slice(edges[a], edges[a + 1]), slice(edges[b], edges[b + 1])
+            first, n = edges[a + 1] - edges[a], edges[a + 1] - edges[a] + edges[b + 1] - edges[b]
+            width = _padded(n)
+            Q = memory[: width**2].reshape((width, width))
+            Q[:first, :first], Q[:first, first:n], Q[:n, n:] = S[A, A], S[A, B], 0.0
+            Q[first:n, :first], Q[first:n, first:n], Q[n:] = S[B, A], S[B, B], 0.0
+            bound = np.concatenate((weight[A], -weight[B]))
+            parts = coefficients[:, b - 1, A], coefficients[:, a, B]
+            report = offsets[:, pair], gaps[:, pair], steps[:, pair]
+            _path(Q, first, bound, strengths, tol, most, stop, parts, report)
+            if stop[0] != 0:
+                return
+            pair += 1
+
+
+@njit
+def _padded(n: int) -> int:
+    return -(-n // CHUNK) * CHUNK
+
+
+@njit
+def _path(
+    Q: Any, first: int, bound: Any, strengths: Any, tol: float, most: int, stop: Any, parts: Any, report: Any
+) -> None:
+    """One pair for growing C: β between zero and C times `bound`, and f = y − Kβ, which follows it."""
+    n, width = len(bound), len(Q)
+    diagonal, lower, upper = np.ones(width), np.zeros(width), np.zeros(width)
+    beta, last, f = np.zeros(width), np.zeros(width), np.zeros(width)
+    f[:first], f[first:n] = 1.0, -1.0
+    for i in range(n):
+        diagonal[i] = Q[i, i]
+    for k in range(len(strengths)):
+        upper[:first], lower[first:n] = strengths[k] * bound[:first], strengths[k] * bound[first:]
+        gap, offset = _gap(f, beta, lower, upper, n)
+        if k > 0 and gap > tol:
+            _stretch(beta, last, f, first, n, strengths[k] / strengths[k - 1], lower, upper)
+            _follow(Q, beta, last, f, n)
+            gap, offset = _gap(f, beta, lower, upper, n)
+        taken = 0
+        while gap > tol and taken < most and stop[0] == 0:
+            taken += smo(Q, f, beta, lower, upper, diagonal, tol, STEPS)
+            _follow(Q, beta, last, f, n)
+            gap, offset = _gap(f, beta, lower, upper, n)
+        parts[0][k], parts[1][k] = beta[:first], beta[first:n]
+        report[0][k], report[1][k], report[2][k] = offset, gap, taken
+
+
+@njit
+def _stretch(beta: Any, last: Any, f: Any, first: int, n: int, ratio: float, lower: Any, upper: Any) -> None:
+    """β, and f with it, times the s ≤ ratio that minimises s²βᵀKβ/2 − s yᵀβ, or the ratio itself if s is close to it.
+
+    Then all variables at a bound stay at one, which saves more steps than the best factor.
+    """
+    linear = squared = 0.0
+    for i in range(n):
+        y = 1.0 if i < first else -1.0
+        linear += y * beta[i]
+        squared += beta[i] * (y - f[i])
+    best = linear / squared if squared > 0 else 1.0
+    scale = ratio if best > 1.0 + FAR * (ratio - 1.0) else best
+    for i in range(n):
+        y = 1.0 if i < first else -1.0
+        end = upper[i] if i < first else lower[i]
+        f[i], last[i] = y - scale * (y - f[i]), scale * beta[i]
+        # multiplied, a bound may miss the new one by a rounding, and would count as free
+        beta[i] = end if abs(last[i]) >= (1.0 - 1e-14) * abs(end) else last[i]
+
+
+@njit
+def _follow(Q: Any, beta: Any, last: Any, f: Any, n: int) -> None:
+    """f = y − Kβ from its value at the last β, which becomes β."""
+    rows, change = np.empty(n, np.int64), np.empty(n)
+    count = 0
+    for j in range(n):
+        if beta[j] != last[j]:
+            rows[count], change[count] = j, beta[j] - last[j]
+            last[j] = beta[j]
+            count += 1
+    gradient(f, Q, rows[:count], change[:count], 0, n)
+
+
+@njit
+def _gap(f: Any, beta: Any, lower: Any, upper: Any, n: int) -> Any:
+    """LIBSVM's criterion, and the offset: the mean of f over free variables, else the middle of its interval."""
+    top, bottom, total, free = -1e300, 1e300, 0.0, 0
+    for i in range(n):
+        grows, falls = beta[i] < upper[i], beta[i] > lower[i]
+        if grows:
+            top = max(top, f[i])
+        if falls:
+            bottom = min(bottom, f[i])
+        if grows and falls:
+            total += f[i]
+            free += 1
+    return top - bottom, total / free if free else 0.5 * (top + bottom)

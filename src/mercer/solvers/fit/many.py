@@ -1,0 +1,135 @@
+r"""Many small support vector machines on one kernel matrix: all pairs of classes, over a range of C.
+
+.. math:: \min_\beta \tfrac12 \beta^\top K \beta - y^\top \beta \quad\text{with}\quad 0 \le y_i \beta_i \le C w_i,
+    \; \sum_i \beta_i = 0
+
+for each pair of classes, y = 1 on the first and −1 on the second, and each C from the smallest on. From β at
+C to C′ > C: sβ is feasible for 0 ≤ s ≤ C′/C, and yᵀβ/βᵀKβ is the s with the lowest objective; there the next solution
+starts, or at C′/C if that is not far from it. Everything is in double precision, in compiled code that holds no lock,
+so that calls for other matrices or other samples run on other threads.
+
+References
+----------
+Fan, Chen, Lin, *Working set selection using second order information for training SVM* (2005), WSS 2, for the steps.
+DeCoste, Wagstaff, *Alpha seeding for support vector machines* (2000), for starts from a smaller C.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import _ovr_decision_function
+
+__all__ = ["LARGEST", "PairPath", "solve_pairs", "vote"]
+
+LARGEST = 2048  # samples of a pair, up to which its whole matrix is cheaper than a working set
+MOST = 10_000_000  # steps, LIBSVM's limit
+
+
+@dataclass(frozen=True)
+class PairPath:
+    """Machines of k classes, one for each pair of them and each of m values of C.
+
+    Attributes
+    ----------
+    order, edges : array of int
+        The samples, class after class: those of class c are ``order[edges[c]:edges[c + 1]]``.
+    coefficients : array of shape (m, k − 1, n)
+        β of each sample in the pairs of its class with the others, these in their order, as in LIBSVM's models.
+    offsets, gaps : array of shape (m, pairs)
+        Offsets, and max{f : β can grow} − min{f : β can fall} for f = y − Kβ, the criterion that ``tol`` bounds.
+    steps : array of shape (m, pairs)
+        How many steps of two variables each took.
+    """
+
+    order: np.ndarray
+    edges: np.ndarray
+    coefficients: np.ndarray
+    offsets: np.ndarray
+    gaps: np.ndarray
+    steps: np.ndarray
+
+    def decisions(self, K: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Values at the samples of some rows of K, of shape (m, rows, pairs); positive for the first of a pair."""
+        strengths, others, _ = self.coefficients.shape
+        place = {pair: k for k, pair in enumerate(combinations(range(others + 1), 2))}
+        values = np.repeat(self.offsets.T[:, :, None], len(rows), axis=2)
+        for c in range(others + 1):  # class by class: in a pair, all others have zero coefficients
+            part = slice(self.edges[c], self.edges[c + 1])
+            coefficients = self.coefficients[:, :, part].transpose(1, 0, 2).reshape(strengths * others, -1)
+            products = (coefficients @ K[np.ix_(rows, self.order[part])].T).reshape(others, strengths, -1)
+            for o, product in zip((o for o in range(others + 1) if o != c), products, strict=True):
+                values[place[min(c, o), max(c, o)]] += product
+        return values.transpose(1, 2, 0)
+
+
+def solve_pairs(
+    K: np.ndarray,
+    members: list[np.ndarray],
+    weight: np.ndarray,
+    strengths: np.ndarray,
+    tol: float,
+    stop: np.ndarray | None = None,
+    most: int = MOST,
+) -> PairPath:
+    """The machines of all pairs of classes, for each C.
+
+    Parameters
+    ----------
+    K : array of shape (N, N), float64
+        Kernel values of all samples, symmetric.
+    members : list of arrays of int
+        The training samples of each class, of two or more, none empty.
+    weight : array of shape (N,)
+        Multiplies C for each sample; > 0 for the training samples.
+    strengths : array of numbers > 0
+        The values of C, increasing.
+    tol : float > 0
+        Bound of the criterion, judged in double precision; smaller takes more steps.
+    stop : array of one number, optional
+        Work ends soon after another thread sets it to something else than zero; what is returned is then incomplete.
+    most : int
+        Steps after which a problem is left, with its gap above `tol`.
+
+    Examples
+    --------
+    >>> x = np.array([-2.0, -1.0, 1.0, 2.0])
+    >>> members = [np.array([0, 1]), np.array([2, 3])]
+    >>> path = solve_pairs(np.outer(x, x), members, np.ones(4), np.array([0.1, 10.0]), 1e-6)
+    >>> path.coefficients[:, 0].round(3).tolist()  # from the first class (y = 1) to the second
+    [[0.075, 0.1, -0.1, -0.075], [0.0, 0.5, -0.5, 0.0]]
+    """
+    from ._many import solve
+
+    edges = np.cumsum([0] + [len(m) for m in members])
+    order = np.concatenate(members)
+    pairs = len(members) * (len(members) - 1) // 2
+    shape = len(strengths), pairs
+    coefficients = np.zeros((len(strengths), len(members) - 1, len(order)))
+    offsets, gaps, steps = np.zeros(shape), np.zeros(shape), np.zeros(shape, np.int64)
+    flag = np.zeros(1) if stop is None else stop
+    solve(K, order, edges, weight[order], strengths, float(tol), most, flag, coefficients, offsets, gaps, steps)
+    return PairPath(order, edges, coefficients, offsets, gaps, steps)
+
+
+def vote(values: np.ndarray, classes: int, break_ties: bool = False) -> np.ndarray:
+    """The index of the class with most votes, from values of the pairs (last axis), positive for the first of a pair.
+
+    Among ties it is the first class or, with `break_ties`, the most confident one.
+
+    Examples
+    --------
+    >>> vote(np.array([[1.0, 1.0, -1.0], [-1.0, -1.0, 2.0]]), 3)  # pairs (0, 1), (0, 2), (1, 2)
+    array([0, 1])
+    """
+    if break_ties and classes > 2:
+        flat = values.reshape(-1, values.shape[-1])
+        return _ovr_decision_function(flat < 0, -flat, classes).argmax(axis=1).reshape(values.shape[:-1])
+    first, second = np.array(list(combinations(range(classes), 2))).T
+    every = np.arange(classes)
+    exchange = (first[:, None] == every).astype(np.float32) - (second[:, None] == every)
+    votes: Any = (values > 0).astype(np.float32) @ exchange  # besides one vote from each pair for its second class
+    return (votes + np.bincount(second, minlength=classes)).argmax(axis=-1)

@@ -1,0 +1,111 @@
+"""Checkpoints: what is put comes back, only to the same work, and never from a broken file."""
+
+import os
+
+import numpy as np
+import pytest
+
+from mercer import _checkpoint
+from mercer._checkpoint import Checkpoint
+
+STATE = {"beta": np.arange(3.0), "values": np.eye(2)}
+
+
+def written(path, computed_from):
+    checkpoint = Checkpoint(path, "X", {"it": computed_from})
+    checkpoint.put("a", STATE, done=True)
+    checkpoint.write()
+    return checkpoint
+
+
+def test_states_come_back(tmp_path) -> None:
+    path = tmp_path / "file"
+    first = Checkpoint(path, "X", {"it": [1]})
+    assert first.get("a against b") is None
+    first.put("a against b", STATE, done=True)
+    first.put("a/b against ../c", {"beta": np.zeros(2)}, done=True)
+    first.write()
+    again = Checkpoint(str(path), "X", {"it": [1]})
+    assert again.get("c") is None
+    for name, value in STATE.items():
+        assert np.array_equal(again.get("a against b")[name], value)
+    assert np.array_equal(again.get("a/b against ../c")["beta"], np.zeros(2))
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_state_is_a_copy(tmp_path) -> None:
+    beta = np.zeros(3)
+    checkpoint = Checkpoint(tmp_path / "file", "X", {"it": [1]})
+    checkpoint.put("a", {"beta": beta}, done=True)
+    beta[:] = 7
+    checkpoint.write()
+    assert np.array_equal(Checkpoint(tmp_path / "file", "X", {"it": [1]}).get("a")["beta"], np.zeros(3))
+
+
+def test_it_is_written_only_every_few_seconds(tmp_path, monkeypatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(_checkpoint.time, "monotonic", lambda: now)
+    checkpoint = Checkpoint(tmp_path / "file", "X", {"it": [1]})
+    checkpoint.put("a", STATE)
+    checkpoint.put("b", STATE, done=True)
+    assert not (tmp_path / "file").exists()
+    now += 1.01 * _checkpoint.SECONDS
+    checkpoint.put("c", STATE)
+    found = Checkpoint(tmp_path / "file", "X", {"it": [1]})
+    assert [found.get(name) is None for name in "abc"] == [True, False, False]
+
+
+@pytest.mark.parametrize("other", [[2], [1, np.zeros(1)], [{"a": 1}]], ids=str)
+def test_other_work_is_refused(tmp_path, other) -> None:
+    written(tmp_path / "file", [1, np.ones(1)])
+    with pytest.raises(ValueError, match=r"SVC: checkpoint = .*file' is of other work: it differ. Delete it"):
+        Checkpoint(tmp_path / "file", "SVC", {"it": other})
+    assert Checkpoint(tmp_path / "file", "SVC", {"it": [1, np.ones(1)]}).get("a") is not None
+
+
+def broken(path):
+    whole = path.read_bytes()
+    middle = len(whole) // 2
+    yield "empty", b""
+    yield "text", b"alpha beta gamma"
+    yield "half", whole[:middle]
+    yield "no beginning", whole[middle:]
+    for at in range(len(whole)):
+        yield f"flipped at {at}", whole[:at] + bytes([whole[at] ^ 255]) + whole[at + 1 :]
+
+
+def test_a_broken_file_is_refused(tmp_path) -> None:
+    path = tmp_path / "file"
+    written(path, [1])
+    for what, content in list(broken(path)):
+        path.write_bytes(content)
+        try:
+            found = Checkpoint(path, "SVC", {"it": [1]}).get("a")
+        except ValueError as error:
+            assert "SVC: checkpoint" in str(error), what
+        else:  # a byte that no one reads
+            assert what.startswith("flipped"), what
+            assert all(np.array_equal(found[name], STATE[name]) for name in STATE), what
+    np.save(tmp_path / "array.npy", np.ones(3))
+    np.savez(tmp_path / "others.npz", a=np.ones(3))
+    for name in ("array.npy", "others.npz", "."):
+        with pytest.raises(ValueError, match="is not a checkpoint"):
+            Checkpoint(tmp_path / name, "SVC", {"it": [1]})
+
+
+def test_a_write_that_fails_leaves_the_last_one(tmp_path, monkeypatch) -> None:
+    path = tmp_path / "file"
+    checkpoint = written(path, [1])
+    monkeypatch.setattr(_checkpoint.os, "replace", lambda *paths: (_ for _ in ()).throw(OSError("no power")))
+    checkpoint.put("a", {"beta": np.ones(3)}, done=True)
+    with pytest.raises(OSError, match="no power"):
+        checkpoint.write()
+    assert (tmp_path / "file.part").exists()
+    assert np.array_equal(Checkpoint(path, "X", {"it": [1]}).get("a")["beta"], STATE["beta"])
+
+
+def test_what_cannot_work_is_said_at_once(tmp_path) -> None:
+    with pytest.raises(ValueError, match="lies in a folder that does not exist"):
+        Checkpoint(tmp_path / "missing" / "file", "SVC", {"it": [1]})
+    with pytest.raises(ValueError, match="must know it again, but they cannot be pickled"):
+        Checkpoint(tmp_path / "file", "SVC", {"it": [lambda: 0]})
