@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 API = Path(__file__).resolve().parents[1] / "docs" / "api"
-PUBLIC = "basis closed_forms domains gram kernels losses measures solvers.eigen solvers.linear testing"
+PUBLIC = """
+    basis closed_forms domains gram io.libsvm kernels losses measures plot selection
+    solvers.eigen solvers.fit.many solvers.fit.primal solvers.linear testing
+"""
 MODULES = ["mercer", *(f"mercer.{name}" for name in PUBLIC.split())]
 
 

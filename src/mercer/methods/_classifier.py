@@ -20,6 +20,7 @@ from .._errors import check_choice, where
 from .._progress import Watch, run, with_callbacks
 from .._random import generator
 from ..solvers.fit._rows import Arena, Block, Segment, Workers
+from ..solvers.fit.many import vote
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ._calibration import CLIP, FOLDS, Calibration, couple, folds, probability, quality, slopes
 from ._svm import SINGLE, KernelRows, SupportVectorMachine
@@ -200,7 +201,10 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         return Solved(task, solution, self._held_out(rows, task, solution) if self._calibrated else None)
 
     def _held_out(self, rows: KernelRows, task: Task, solution: BoxSolution, C: float | None = None) -> np.ndarray:
-        """For each sample the value of a machine that was fitted without it, from the rows that are there."""
+        """For each sample the value of a machine that was fitted without it, from the rows that are there.
+
+        Values are asked for with one digit less than the machine itself: slopes do not depend on it.
+        """
         values, fold = np.empty(len(task.y)), task.fold
         for k in range(fold.max() + 1):
             weight = np.where(fold == k, 0.0, task.weight)
@@ -209,7 +213,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
                 beta = np.where(fold == k, 0.0, solution.beta) * (task.weight.sum() / weight.sum())
                 problem.start = _balanced(np.clip(beta, problem.lower, problem.upper))
             problem.near = (solution.beta, solution.values)
-            part = rows.minimise(problem, f"{task.name}, fold {k + 1}")
+            part = rows.minimise(problem, f"{task.name}, fold {k + 1}", slack=10.0)
             scale, offset = self._scale_and_offset(part)
             values[fold == k] = (scale * part.values + offset)[fold == k]
         return values
@@ -317,14 +321,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
             return (values >= 0).astype(int)
         if self.multi_class != "ovo":
             return values.argmax(axis=1)
-        if self.break_ties:
-            return _ovr_decision_function(values < 0, -values, len(self.classes_)).argmax(axis=1)
-        votes = np.zeros((len(values), len(self.classes_)), dtype=np.int64)
-        for k, (a, b) in enumerate(self._pairs):
-            first = values[:, k] > 0
-            votes[:, a] += first
-            votes[:, b] += ~first
-        return votes.argmax(axis=1)
+        return vote(values, len(self.classes_), self.break_ties)
 
     def _probabilities(self, values: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Class probabilities from decisions and slopes."""

@@ -268,15 +268,18 @@ class KernelRows:
         """Rows that were computed so far."""
         return sum(block.computed for block in {id(b): b for row in self.grid for b in row}.values())
 
-    def minimise(self, problem: Any, task: str) -> Any:
-        """Solve a `BoxProblem` or a `MulticlassProblem`, from where the checkpoint left the task if there is one."""
+    def minimise(self, problem: Any, task: str, slack: float = 1.0) -> Any:
+        """Solve a `BoxProblem` or a `MulticlassProblem`, from where the checkpoint left the task if there is one.
+
+        `slack` multiplies the tolerance.
+        """
         saved = self.watch.checkpoint.get(task) if self.watch.checkpoint else None
         if saved is not None:
             problem = _from(problem, saved["beta"], saved["values"])
         model, monitor = self.model, self.watch.monitor(task)
         solution: Any
         while True:
-            rest = (problem, model.tol, self.workers, model.max_iter, monitor)
+            rest = (problem, slack * model.tol, self.workers, model.max_iter, monitor)
             if isinstance(problem, BoxProblem):
                 solution = minimise(self.segments, self.grid, *rest)
             else:

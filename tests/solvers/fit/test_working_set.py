@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.optimize import LinearConstraint, minimize
+from scipy.optimize import LinearConstraint, minimize, minimize_scalar
 
 from mercer.kernels import Gaussian
 from mercer.solvers.fit._rows import Block, Segment
@@ -80,6 +80,25 @@ def test_equals_a_general_method(problem) -> None:
         mine = problem.group == g
         start = np.zeros(40) if problem.start is None else problem.start
         assert ours.beta[mine].sum() == pytest.approx(start[mine].sum(), abs=1e-10)
+
+
+@pytest.mark.parametrize("steps", [0, 5, 20, -1])
+@pytest.mark.parametrize("problem", list(problems()))
+def test_the_duality_gap_is_primal_less_dual(problem, steps) -> None:
+    """The primal is ½βᵀKβ + Σ max (ux − ½Rx²) + the sums times the offsets, its maxima found point by point."""
+    S = segment(np.float64)
+    ours = minimise([S], [[Block(S, S, 40, float)]], problem, 1e-9, max_iter=steps)
+    ridge = np.zeros(40) if problem.ridge is None else problem.ridge
+    b = ours.offsets[problem.group] if problem.groups else np.zeros(40)
+    u = problem.linear - K @ ours.beta - b
+    loss = [
+        -minimize_scalar(lambda x, i=i: 0.5 * ridge[i] * x * x - u[i] * x, bounds=ends, options={"xatol": 1e-12}).fun
+        for i, ends in enumerate(np.clip([problem.lower, problem.upper], -1e6, 1e6).T)
+    ]
+    primal = 0.5 * ours.beta @ K @ ours.beta + np.sum(loss) + b @ ours.beta
+    assert ours.duality_gap >= 0
+    assert ours.duality_gap == pytest.approx(primal + ours.objective, abs=1e-6 * max(1, abs(primal)))
+    assert (ours.duality_gap < 1e-6) == (steps < 0)
 
 
 @pytest.mark.parametrize("problem", list(problems()))

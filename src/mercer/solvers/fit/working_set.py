@@ -57,7 +57,11 @@ class BoxProblem:
 
 @dataclass(frozen=True)
 class BoxSolution:
-    """β, f and Kβ at the end, the offset of each group (the middle of the free f), and how good they are."""
+    """β, f and Kβ at the end, the offset of each group (the middle of the free f), and how good they are.
+
+    `gap` is the largest violation of the optimality conditions, which `tol` bounds; `duality_gap` is what the value of
+    the primal problem, with these offsets, exceeds the negative of `objective` by.
+    """
 
     beta: np.ndarray
     f: np.ndarray
@@ -65,6 +69,7 @@ class BoxSolution:
     offsets: np.ndarray
     objective: float
     gap: float
+    duality_gap: float
     n_iter: int
     inner_iter: int
     converged: bool
@@ -113,7 +118,8 @@ class _Run:
         self.beta = np.zeros(self.n) if problem.start is None else problem.start.astype(np.float64)
         self.diagonal = np.concatenate([s.diagonal for s in segments]) + self.ridge
         self.largest = min(LARGEST, self.n, *(b.capacity for row in blocks for b in row if not b.whole))
-        self.size = min(self.largest, segments[0].left.batch)
+        free = int(np.sum((self.beta > self.lower) & (self.beta < self.upper) & (self.beta != 0)))
+        self.size = min(self.largest, max(segments[0].left.batch, 3 * free // 2))
         self.inner = self.rounds = self.idle = 0
         self.Q: Any = None  # the matrix of the working set, kept from round to round
         self.seats = np.empty(0, dtype=np.int64)  # which variable has which row of Q; −1 is a hole
@@ -349,6 +355,14 @@ class _Run:
     def objective(self) -> float:
         return float(-0.5 * self.beta @ (self.f + self.problem.linear))
 
+    def duality_gap(self, offsets: np.ndarray) -> float:
+        """Each variable's loss, the maximum of ux − ½Rx² over its box for u = p − Kβ − offset, less that of β."""
+        u = self.f + self.ridge * self.beta - (offsets[self.group] if self.groups else 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            best = np.clip(u / self.ridge, self.lower, self.upper)
+        best = np.where(np.isnan(best), self.beta, best)  # where u = R = 0 all of the box is best
+        return float(np.sum((u - 0.5 * self.ridge * (best + self.beta)) * (best - self.beta)))
+
     def finish(self, message: str) -> BoxSolution:
         state = self.extremes()
         gap, (_, _, top, bottom) = self.gap(*state), state
@@ -366,6 +380,7 @@ class _Run:
             offsets,
             self.objective(),
             gap,
+            self.duality_gap(offsets),
             self.rounds,
             self.inner,
             not message,

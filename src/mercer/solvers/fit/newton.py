@@ -1,0 +1,67 @@
+r"""Newton's method for smooth losses of one value per sample, each step a weighted ridge regression.
+
+With curvatures h the step solves :math:`(K + \alpha (wh)^{-1}) a + H c = f - \ell'/h`, :math:`H^\top a = 0`: the one
+linear primitive, so that dense, low-rank and lazy matrices are served alike (iteratively reweighted least squares).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..linear import LinearSolver, solve
+from ._base import FitProblem, FitSolution, finish
+
+FLAT = 1e-7  # of the largest curvature: a floor, which where a loss is linear gives αa = −wℓ′ as it should
+
+
+def newton(
+    problem: FitProblem,
+    solver: LinearSolver,
+    tol: float = 1e-8,
+    max_iter: int = 100,
+    start: tuple[np.ndarray, np.ndarray | None] | None = None,
+    monitor: Any = None,
+) -> FitSolution:
+    """Solve from `start`, (a, c), until the decrement, twice the expected decrease, is tol times the objective.
+
+    Where the loss is not convex, curvatures majorise it, and what is found is a stationary point.
+    """
+    gram, loss, w, alpha, H = problem.gram, problem.loss, problem.weight, problem.alpha, problem.H
+    a, c = (np.zeros(gram.n), None if H is None else np.zeros(H.shape[1])) if start is None else start
+    smooth = np.asarray(gram @ a)
+    f = smooth + problem.free_part(c)
+    value = problem.total(f) + 0.5 * alpha * float(a @ smooth)
+    history: list[dict[str, float]] = []
+    message = f"max_iter = {max_iter} steps were taken"
+    for _ in range(max_iter):
+        g, h = np.asarray(loss.gradient(problem.y, f)), np.asarray(loss.majorizer(problem.y, f))
+        h = np.maximum(h, FLAT * max(float(h.max()), FLAT))
+        step = solve(gram, f - g / h, float(alpha), solver, H, w * h)
+        to_a, to_c = np.asarray(step.coefficients), None if H is None else np.asarray(step.free)
+        to_smooth = np.asarray(gram @ to_a)
+        da, ds = to_a - a, to_smooth - smooth
+        df = ds + (problem.free_part(to_c) - problem.free_part(c))
+        slope = float((w * g) @ df + alpha * (smooth @ da))
+        history.append({"objective": value, "decrement": -slope})
+        if -slope <= tol * max(abs(value), 1e-300):
+            message = ""
+            break
+        t, found = 1.0, value
+        while t > 1e-10:
+            squared = float((a + t * da) @ (smooth + t * ds))
+            found = problem.total(f + t * df) + 0.5 * alpha * squared
+            if found <= value + 1e-4 * t * slope:
+                break
+            t /= 2
+        else:
+            message = "" if -slope <= 1e3 * tol * max(abs(value), 1.0) else "no step lowers the objective"
+            break
+        a, smooth, f, value = a + t * da, smooth + t * ds, f + t * df, found
+        c = to_c if c is None or to_c is None else c + t * (to_c - c)
+        reason = monitor({"gap": -slope, "round": len(history), "beta": a, "values": smooth}) if monitor else None
+        if reason:
+            message = reason
+            break
+    return finish(problem, a, c, len(history), not message, "newton", message, history)
