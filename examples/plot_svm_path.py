@@ -13,7 +13,7 @@ solution before, on kernel rows that they share, and says of each what is known 
   the other support vectors that are strictly between their bounds.
 
 The bound counts too many, and the estimate is the leave-one-out error itself as long as no other sample meets or leaves
-a bound. Both cost next to nothing once the machine is there.
+a bound. They cost one pass over the kernel matrix, and one inverse of the size of the free support vectors.
 """
 
 import matplotlib.pyplot as plt
@@ -30,9 +30,9 @@ plt.rcParams.update(
 )
 
 # %%
-# Two hundred points of two noisy moons are given, twenty thousand others tell the truth.
+# Three hundred points of two noisy moons are given, twenty thousand others tell the truth.
 
-X, y = make_moons(200, noise=0.3, random_state=3)
+X, y = make_moons(300, noise=0.3, random_state=0)
 X_new, y_new = make_moons(20_000, noise=0.3, random_state=4)
 kernel = "gaussian(lengthscale=0.5)"
 path = svm_path(X, y, np.logspace(-2, 4, 61), kernel=kernel)
@@ -40,9 +40,10 @@ true_error = np.array([np.mean((f(X_new) > 0) != y_new) for f in path.functions]
 print(f"{len(path.C)} machines from {path.n_rows} kernel rows of {len(X)} samples")
 
 # %%
-# **Errors.** The training error falls all the way, while the true error turns: more C then buys noise. The span
-# estimate follows the true error, and its least value, at the dotted line, is a good choice. The bound lies far above,
-# and rises early, but it is proven.
+# **Errors.** The training error is least at the end, where the true error has long turned: more C then buys noise. The
+# span estimate follows the true error, with the noise of three hundred samples, and its least value, at the dotted
+# line, is a good choice; where all coefficients are at their bound there is none. The bound lies far above, but it is
+# proven.
 #
 # **Support vectors.** With a small C nearly all coefficients are at their bound C: the machine is close to the
 # difference of the class means. As C grows, fewer samples lie within the margin, and more of those that carry it are
@@ -52,31 +53,34 @@ best = path.C[np.nanargmin(path.span_estimate)]
 figure, (top, bottom) = plt.subplots(
     2, 1, figsize=(8.5, 6), sharex=True, layout="constrained", height_ratios=[1.7, 1]
 )
-for values, colour, width, name in (
-    (path.loo_bound, GREY, 1.5, "ξα bound"),
-    (true_error, ORANGE, 2.2, "true error"),
-    (path.span_estimate, BLUE, 1.5, "span estimate"),
-    (path.training_error, GREEN, 1.5, "training error"),
+for values, colour, width, name, shift in (
+    (path.loo_bound, "#777777", 1.5, "ξα bound", 0),
+    (path.span_estimate, BLUE, 1.5, "span estimate", 6),
+    (true_error, ORANGE, 2.2, "true error", -6),
+    (path.training_error, GREEN, 1.5, "training error", 0),
 ):
-    top.semilogx(path.C, values, color=colour, linewidth=width, label=name)
-top.axvline(best, color=INK, linewidth=1, linestyle=":")
-top.set(ylim=(0, 0.5), yticks=[0, 0.1, 0.2, 0.3, 0.4, 0.5])
+    top.semilogx(path.C, values, color=colour, linewidth=width)
+    style = {"textcoords": "offset points", "color": colour, "va": "center"}
+    top.annotate(name, (path.C[-1], values[-1]), (5, shift), **style)
+top.set(ylim=(0, 0.3), yticks=[0, 0.1, 0.2, 0.3])
 top.set_title("Fraction in error", loc="left", fontsize=11)
-top.legend(frameon=False, ncols=4, loc="upper center")
 
 bottom.stackplot(
     path.C, path.n_bound, path.n_support - path.n_bound, colors=["#d9d9d9", "#9ec5e3"], linewidth=0
 )
-bottom.axvline(best, color=INK, linewidth=1, linestyle=":")
+bottom.text(0.03, 60, "at the bound C", color="#666666")
+bottom.text(300, 30, "free", color=INK)
 bottom.set(xlim=(path.C[0], path.C[-1]), ylim=(0, len(X)), xlabel="C")
 bottom.set_title("Support vectors", loc="left", fontsize=11)
+for ax in (top, bottom):
+    ax.axvline(best, color=INK, linewidth=1, linestyle=":")
 
 # %%
 # **Three machines of the path:** a wide margin that nearly everybody violates, the one that the span estimate chose,
 # and one that bends around single points.
 
 figure, axes = plt.subplots(
-    1, 3, figsize=(11, 3.1), layout="constrained", subplot_kw={"aspect": "equal"}
+    1, 3, figsize=(11, 2.95), layout="constrained", subplot_kw={"aspect": "equal"}
 )
 for ax, C in zip(axes, (0.03, best, 1e4), strict=True):
     k = int(np.argmin(np.abs(np.log(path.C / C))))

@@ -52,15 +52,17 @@ def brier(p, y):
 
 rng = np.random.default_rng(0)
 two = Mixture([(0, 0), (2.1, 0)], [1.6, 0.8], [0.6, 0.4])
-X, y = two.draw(500, rng)
+X, y = two.draw(1000, rng)
 X_new, y_new = two.draw(6000, rng)
-model = SVC(C=1, gamma=0.3, calibration="cv").fit(X, y)
+model = SVC(C=1, gamma=0.1, calibration="cv").fit(X, y)
 f, p = model.decision_function(X_new), model.predict_proba(X_new)[:, 1]
 
 # %%
 # On 6,000 new points one can count. Left, how often the second class has a value near f, with two standard deviations,
-# and the map that was fitted without having seen any of them. The two slopes differ: beyond the margin of the narrow
-# class one is surer than beyond the other. Right, the same against the probability that was promised.
+# and the map that was fitted without having seen any of them; below, how many points there are. The two slopes differ:
+# among the points of the narrow class there are always some of the wide one, and the machine cannot be as sure of it.
+# Right, the same against the probability that was promised. Where the machine's boundary lies a little off the true
+# one, no map that takes 0 to ½ can mend it: the price of probabilities that never contradict the prediction.
 
 
 def counted(by, edges):
@@ -74,40 +76,26 @@ def counted(by, edges):
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(10, 4.4), layout="constrained", width_ratios=[1.35, 1]
 )
-grid = np.linspace(-2.4, 1.8, 400)
+grid = np.linspace(-3, 2, 400)
 minus, plus = model.calibration_.slopes[0]
-left.hist(
-    [f[y_new == 0], f[y_new == 1]],
-    np.linspace(-2.4, 1.8, 64),
-    stacked=True,
-    weights=[np.full(np.sum(y_new == c), 1 / 2500) for c in (0, 1)],
-    color=["#c9dcec", "#f3d5c3"],
-)
+bins, weights = np.linspace(-3, 2, 64), [np.full(np.sum(y_new == c), 1 / 1500) for c in (0, 1)]
+values, tints = [f[y_new == 0], f[y_new == 1]], ["#c9dcec", "#f3d5c3"]
+left.hist(values, bins, weights=weights, stacked=True, color=tints)
 left.plot(grid, 1 / (1 + np.exp(-np.where(grid < 0, minus, plus) * grid)), color=INK, linewidth=2)
-left.errorbar(
-    *counted(f, np.quantile(f, np.linspace(0, 1, 21))),
-    fmt="o",
-    color=GREEN,
-    markersize=4.5,
-    linewidth=1,
-)
-left.plot([-2.4, 0, 0], [0.5, 0.5, 0], color=GREY, linewidth=1, linestyle=(0, (4, 2)))
-left.text(-2.3, 0.53, "f = 0  ↦  ½", color="#777777")
-left.text(-2.3, 0.09, f"$a_-$ = {minus:.2f}", color=INK)
-left.text(1.75, 0.80, f"$a_+$ = {plus:.2f}", color=INK, ha="right")
-left.set(xlim=(-2.4, 1.8), ylim=(0, 1), xlabel="value f of the machine", yticks=[0, 0.5, 1])
+dots = {"fmt": "o", "color": GREEN, "markersize": 4.5, "linewidth": 1}
+left.errorbar(*counted(f, np.quantile(f, np.linspace(0, 1, 21))), **dots)
+left.plot([-3, 0, 0], [0.5, 0.5, 0], color=GREY, linewidth=1, linestyle=(0, (4, 2)))
+left.text(-2.9, 0.53, "f = 0  ↦  ½", color="#777777")
+left.text(-0.62, 0.30, f"$a_-$ = {minus:.2f}", color=INK, ha="right")
+left.text(0.62, 0.88, f"$a_+$ = {plus:.2f}", color=INK, ha="right")
+left.set(xlim=(-3, 2), ylim=(0, 1), xlabel="value f of the machine")
+left.set(xticks=[-3, -2, -1, 0, 1, 2], yticks=[0, 0.5, 1])
 left.set_title("Fraction of the second class, and the map", loc="left", fontsize=11)
 
 right.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=(0, (4, 2)))
-right.errorbar(*counted(p, np.linspace(0, 1, 11)), fmt="o", color=GREEN, markersize=5, linewidth=1)
-right.set(
-    xlim=(0, 1),
-    ylim=(0, 1),
-    aspect="equal",
-    xlabel="promised",
-    xticks=[0, 0.5, 1],
-    yticks=[0, 0.5, 1],
-)
+right.errorbar(*counted(p, np.linspace(0, 1, 11)), **dots)
+right.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="promised")
+right.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
 right.set_title("Observed", loc="left", fontsize=11)
 
 # %%
@@ -134,43 +122,29 @@ for name, score in scores.items():
 # the normal densities, which know no distance that is too far.
 
 three = Mixture([(-1.3, -0.6), (1.4, -0.8), (0.1, 1.3)], [0.9, 0.7, 0.8], [0.4, 0.3, 0.3])
+rng = np.random.default_rng(1)
 X, y = three.draw(450, rng)
 model = SVC(C=1, gamma=0.35, calibration="cv").fit(X, y)
-x0, x1 = np.meshgrid(np.linspace(-3.6, 3.4, 280), np.linspace(-3, 3.6, 264))
+window = (-3.6, 3.4, -3, 3.6)
+x0, x1 = np.meshgrid(np.linspace(*window[:2], 280), np.linspace(*window[2:], 264))
 plane = np.column_stack([x0.ravel(), x1.ravel()])
 palette = np.array([to_rgb(colour) for colour in (BLUE, ORANGE, GREEN)])
 
-figure, axes = plt.subplots(1, 2, figsize=(10, 4.9), layout="constrained", sharex=True, sharey=True)
+figure, axes = plt.subplots(1, 2, figsize=(10, 5.1), layout="constrained", sharex=True, sharey=True)
 answers = {"the machine": model.predict_proba, "the truth": three.probabilities}
 X_new, y_new = three.draw(6000, rng)
 for ax, (name, answer) in zip(axes, answers.items(), strict=True):
     field = answer(plane).reshape(*x0.shape, 3)
-    ax.imshow(
-        0.25 + 0.75 * field @ palette,
-        origin="lower",
-        extent=(-3.6, 3.4, -3, 3.6),
-        interpolation="bilinear",
-        alpha=0.75,
-    )
-    ax.contour(
-        x0, x1, field.max(axis=2), [0.6, 0.8, 0.95], colors="white", linewidths=[0.8, 1.1, 1.6]
-    )
+    colours = 0.25 + 0.75 * field @ palette
+    ax.imshow(colours, origin="lower", extent=window, interpolation="bilinear", alpha=0.75)
+    lines = {"colors": "white", "linewidths": [0.8, 1.1, 1.6]}
+    ax.contour(x0, x1, field.max(axis=2), [0.6, 0.8, 0.95], **lines)
     for c, marker in enumerate("osD"):
-        ax.plot(
-            *X[y == c].T,
-            marker,
-            color=palette[c],
-            markersize=4,
-            markeredgecolor="white",
-            markeredgewidth=0.5,
-        )
-    ax.set(xticks=[], yticks=[], xlim=(-3.6, 3.4), ylim=(-3, 3.6), aspect="equal")
+        edge = {"markeredgecolor": "white", "markeredgewidth": 0.5}
+        ax.plot(*X[y == c].T, marker, color=palette[c], markersize=4, **edge)
+    score = brier(answer(X_new), y_new)
+    ax.set(xticks=[], yticks=[], xlim=window[:2], ylim=window[2:], aspect="equal")
     ax.spines[:].set_visible(False)
-    ax.set_title(
-        f"{name}: Brier score {brier(answer(X_new), y_new):.3f} on new points",
-        loc="left",
-        fontsize=11,
-    )
-print(
-    f"held out: Brier score {model.calibration_.brier:.3f}, log-loss {model.calibration_.log_loss:.3f}"
-)
+    ax.set_title(f"{name}: Brier score {score:.3f} on new points", loc="left", fontsize=11)
+told = model.calibration_
+print(f"held out: Brier score {told.brier:.3f}, log-loss {told.log_loss:.3f}")

@@ -1,15 +1,20 @@
 """KernelRidge: scikit-learn's results, and what scikit-learn does not have, against brute force."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF
 from sklearn.kernel_ridge import KernelRidge as Reference
 from sklearn.model_selection import GridSearchCV
 
-from mercer import IndefiniteKernelWarning, KernelRidge
+from mercer import IndefiniteKernelWarning, KernelInterpolator, KernelRidge
 from mercer.basis import Polynomials
 from mercer.gram import IncompleteCholesky, Nystrom
-from mercer.kernels import Gaussian, Linear, Power, ThinPlate, Wendland
+from mercer.kernels import Constant, Gaussian, Laplace, Linear, Polynomial, Power, ThinPlate, Wendland
 
 rng = np.random.default_rng(7)
 X = rng.normal(size=(60, 4))
@@ -308,3 +313,175 @@ def test_a_grid_may_hold_numpy_integers():
     grid = {"free": np.arange(2), "kernel__smoothness": np.arange(1, 3)}
     search = GridSearchCV(KernelRidge(kernel=Wendland(1, 3.0)), grid, cv=3).fit(X, y)
     assert search.cv_results_["mean_test_score"].shape == (4,)
+
+
+# ---- the Gaussian process behind it
+
+
+NEW = rng.normal(size=(9, 4))
+
+
+@pytest.mark.parametrize("target", [y, Y], ids=["one", "two"])
+@pytest.mark.parametrize("noise", [1e-3, 0.5])
+def test_standard_deviation_equals_that_of_scikit_learns_gaussian_process(noise, target) -> None:
+    lengths = np.array([0.8, 1.2, 2.0, 0.5])
+    theirs = GaussianProcessRegressor(1.7 * RBF(lengths), alpha=noise, optimizer=None).fit(X, target)
+    ours = KernelRidge(noise, kernel=1.7 * Gaussian(lengths)).fit(X, target)
+    for a, b in zip(ours.predict(NEW, return_std=True), theirs.predict(NEW, return_std=True), strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-8)
+    at = 1.7 * Gaussian(lengths * 1.3)
+    value = ours.log_marginal_likelihood({"kernel__lengthscale": lengths * 1.3})
+    theirs = GaussianProcessRegressor(1.7 * RBF(lengths * 1.3), alpha=noise, optimizer=None).fit(X, target)
+    assert value == pytest.approx(theirs.log_marginal_likelihood_value_, rel=1e-9)
+    assert KernelRidge(noise, kernel=at).fit(X, target).log_marginal_likelihood() == pytest.approx(value, rel=1e-12)
+
+
+def test_weights_divide_the_noise() -> None:
+    theirs = GaussianProcessRegressor(RBF(1.3), alpha=0.2 / WEIGHT, optimizer=None).fit(X, y)
+    ours = KernelRidge(0.2, kernel=Gaussian(1.3)).fit(X, y, WEIGHT)
+    np.testing.assert_allclose(
+        ours.predict(NEW, return_std=True)[1], theirs.predict(NEW, return_std=True)[1], atol=1e-8
+    )
+
+
+@pytest.mark.parametrize(
+    "weight", [None, WEIGHT, np.where(WEIGHT < 0.5, 0.0, WEIGHT)], ids=["equal", "weighted", "zero"]
+)
+def test_with_a_free_part_it_is_the_limit_of_a_wide_prior(weight) -> None:
+    wide = 1e7
+    ours = KernelRidge(0.2, kernel=Gaussian(1.3), free=1).fit(X, y, weight)
+    limit = KernelRidge(0.2, kernel=Gaussian(1.3) + wide * (Linear() + Constant(1.0))).fit(X, y, weight)
+    mean, std = ours.predict(NEW, return_std=True)
+    np.testing.assert_allclose(mean, limit.predict(NEW), atol=1e-4)
+    np.testing.assert_allclose(std, limit.predict(NEW, return_std=True)[1], rtol=1e-4)
+
+
+def test_an_interpolant_is_certain_at_its_points_and_has_the_power_function() -> None:
+    std = KernelRidge(0.0, kernel=Gaussian(1.0), free=0).fit(X, y).predict(np.vstack([X[:3], NEW]), return_std=True)[1]
+    np.testing.assert_allclose(std[:3], 0, atol=1e-6)
+    np.testing.assert_allclose(std[3:], KernelInterpolator(Gaussian(1.0), free=0).fit(X, y).power(NEW), atol=1e-6)
+
+
+@pytest.mark.parametrize("free", [None, 1])
+def test_standard_deviation_of_every_representation(free) -> None:
+    kernel = Gaussian(1.3)
+    exact = KernelRidge(0.2, kernel=kernel, free=free).fit(X, y, WEIGHT).predict(NEW, return_std=True)[1]
+    for gram in ("lazy", IncompleteCholesky(tol=1e-13)):
+        model = KernelRidge(0.2, kernel=kernel, free=free, gram=gram).fit(X, y, WEIGHT)
+        np.testing.assert_allclose(model.predict(NEW, return_std=True)[1], exact, rtol=1e-6)
+    far = KernelRidge(0.2, kernel=kernel, gram=Nystrom(rank=5), random_state=0).fit(X, y)
+    np.testing.assert_allclose(far.predict(NEW + 100, return_std=True)[1], 1.0)
+
+
+def test_standard_deviation_with_one_alpha_per_target_and_after_pickling() -> None:
+    model = KernelRidge([0.1, 2.0], kernel="rbf", fit_intercept=True).fit(X, Y)
+    std = model.predict(NEW, return_std=True)[1]
+    for j, alpha in enumerate([0.1, 2.0]):
+        one = KernelRidge(alpha, kernel="rbf", fit_intercept=True).fit(X, Y[:, j])
+        np.testing.assert_allclose(std[:, j], one.predict(NEW, return_std=True)[1], rtol=1e-10)
+    assert len(pickle.dumps(model)) < 1.2 * len(pickle.dumps(clone(model).fit(X, Y)))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(NEW, return_std=True)[1], std)
+
+
+@pytest.mark.parametrize("name", ["gausspr_reg_rbf_sine", "gausspr_reg_laplace_cars", "gausspr_reg_poly_cars"])
+def test_values_of_kernlabs_gausspr(name, oracle) -> None:
+    o = oracle(name)
+    p = o["parameters"]
+    kernel = {
+        "rbfdot": lambda: Gaussian.from_kernlab(p["sigma"]),
+        "laplacedot": lambda: Laplace.from_kernlab(p["sigma"]),
+        "polydot": lambda: Polynomial(p["degree"], scale=p["scale"], offset=p["offset"]),
+    }[p["kernel"]]()
+    model = KernelRidge(p["var"], kernel=kernel).fit(o["inputs"]["X"], o["inputs"]["y"])
+    tol = 1e-7 if p["kernel"] == "laplacedot" else 1e-9  # kernlab rounds its distances there
+    mean, std = model.predict(o["inputs"]["Xnew"], return_std=True)
+    np.testing.assert_allclose(mean, np.ravel(o["outputs"]["predict_new"]), atol=tol)
+    np.testing.assert_allclose(std**2, np.ravel(o["outputs"]["variance_new"]), atol=tol)
+    if p["kernel"] != "polydot":  # of low rank: kernlab's coefficients are not determined to so many digits
+        np.testing.assert_allclose(model.dual_coef_, np.ravel(o["outputs"]["alpha"]), atol=100 * tol)
+
+
+def test_gradient_of_the_likelihood_is_offered_by_name() -> None:
+    kernel = 1.5 * Gaussian(np.array([0.8, 1.2, 2.0, 0.5]))
+    model = KernelRidge(0.3, kernel=kernel, fit_intercept=True).fit(X, Y, WEIGHT)
+    value, gradient = model.log_marginal_likelihood(gradient=True)
+    assert set(gradient) == {"alpha", "scale", "kernel__lengthscale"}
+    assert value == pytest.approx(model.log_marginal_likelihood())
+    step = 1e-5
+    up, down = (model.log_marginal_likelihood({"scale": 1.5 + s, "alpha": 0.3}) for s in (step, -step))
+    assert gradient["scale"] == pytest.approx((up - down) / (2 * step), rel=1e-5)
+    up, down = (model.log_marginal_likelihood({"alpha": 0.3 + s}) for s in (step, -step))
+    assert gradient["alpha"] == pytest.approx((up - down) / (2 * step), rel=1e-5)
+    with pytest.raises(TypeError, match="needs the exact kernel matrix"):
+        KernelRidge(kernel="rbf", gram=Nystrom(rank=5)).fit(X, y).log_marginal_likelihood(gradient=True)
+    with pytest.raises(ValueError, match="one alpha for all targets"):
+        KernelRidge([1.0, 2.0], kernel="rbf").fit(X, Y).log_marginal_likelihood(gradient=True)
+
+
+@pytest.mark.parametrize("gram", ["auto", Nystrom(rank=20)], ids=["dense", "low rank"])
+def test_leave_one_out_equals_refits(gram) -> None:
+    weight = np.where(WEIGHT < 0.4, 0.0, WEIGHT)
+    model = KernelRidge([0.2, 3.0], kernel=Gaussian(1.3), free=1, gram=gram, random_state=0).fit(X, Y, weight)
+    values = model.leave_one_out()
+    assert values.shape == Y.shape and (weight == 0).any()
+    for i in range(0, 60, 3):
+        without = weight.copy()
+        without[i] = 0
+        other = clone(model).fit(X, Y, without)
+        np.testing.assert_allclose(values[i], other.predict(X[[i]])[0], rtol=0, atol=1e-8)
+
+
+def test_summary_by_definition() -> None:
+    alpha, H, K = 0.5, Polynomials(1)(X), Gaussian(1.3)(X)
+    model = KernelRidge(alpha, kernel=Gaussian(1.3), free=1).fit(X, y, WEIGHT)
+    told = model.summary()
+    hat = np.column_stack(
+        [KernelRidge(alpha, kernel=Gaussian(1.3), free=1).fit(X, e, WEIGHT).predict(X) for e in np.eye(60)]
+    )
+    degrees = np.trace(hat)
+    residual = y - hat @ y
+    assert told.degrees_of_freedom == pytest.approx(degrees)
+    variance = np.sum(WEIGHT * residual**2) / (60 - degrees)
+    assert told.residual_variance == pytest.approx(variance)
+    S = K + alpha * np.diag(1 / WEIGHT)
+    covariance = variance / alpha * np.linalg.inv(H.T @ np.linalg.solve(S, H))
+    np.testing.assert_allclose(told.free_std_error, np.sqrt(np.diagonal(covariance)))
+    np.testing.assert_array_equal(told.free_coef, model.free_coef_)
+    left_out = residual / (1 - np.diagonal(hat))
+    assert told.leave_one_out == pytest.approx(np.average(left_out**2, weights=WEIGHT))
+    assert told.gcv == pytest.approx(np.mean(WEIGHT * residual**2) / (1 - degrees / 60) ** 2)
+    assert told.log_marginal_likelihood == pytest.approx(model.log_marginal_likelihood())
+    assert told.n_samples == 60 and "60 samples, kernel gaussian(lengthscale=1.3), alpha 0.5" in str(told)
+    assert str(told).count("(") >= 5
+
+
+def test_summary_of_several_targets() -> None:
+    told = KernelRidge([0.5, 2.0], kernel="rbf", fit_intercept=True).fit(X, Y).summary()
+    for j, alpha in enumerate([0.5, 2.0]):
+        one = KernelRidge(alpha, kernel="rbf", fit_intercept=True).fit(X, Y[:, j]).summary()
+        for name in ("degrees_of_freedom", "residual_variance", "gcv", "leave_one_out", "log_marginal_likelihood"):
+            assert getattr(told, name)[j] == pytest.approx(getattr(one, name))
+        assert told.free_std_error[0, j] == pytest.approx(one.free_std_error[0])
+    assert KernelRidge(kernel="rbf").fit(X, y).summary().free_std_error is None
+    with pytest.raises(ValueError, match="alpha = 0 leaves no residuals"):
+        KernelRidge(0, kernel="rbf").fit(X, y).summary()
+
+
+def test_standard_deviation_is_refused_where_there_is_none() -> None:
+    with pytest.warns(IndefiniteKernelWarning):
+        model = KernelRidge(kernel="sigmoid").fit(X, y)
+    with pytest.raises(ValueError, match="return_std needs a positive definite kernel"):
+        model.predict(X, return_std=True)
+    K = Gaussian(1.3)(X)
+    with pytest.raises(TypeError, match=r"return_std needs k\(x, x\)"):
+        KernelRidge(kernel="precomputed").fit(K, y).predict(K, return_std=True)
+
+
+def test_standard_deviation_in_every_array_library(xp) -> None:
+    model = KernelRidge(0.5, kernel="rbf", fit_intercept=True).fit(xp.asarray(X), xp.asarray(y))
+    _, std = model.predict(xp.asarray(NEW), return_std=True)
+    expected = KernelRidge(0.5, kernel="rbf", fit_intercept=True).fit(X, y).predict(NEW, return_std=True)[1]
+    np.testing.assert_allclose(np.asarray(std), expected, rtol=1e-9)
+    np.testing.assert_allclose(
+        np.asarray(model.leave_one_out()), KernelRidge(0.5, kernel="rbf", fit_intercept=True).fit(X, y).leave_one_out()
+    )

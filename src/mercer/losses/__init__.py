@@ -1,8 +1,48 @@
 """Losses: what error is."""
 
-from ._base import Loss, registry
+from ._base import Box, Loss, register, registry
 from .absolute import Absolute
+from .cox import Cox
+from .custom import Custom
+from .epsilon_insensitive import EpsilonInsensitive
+from .expectile import Expectile
+from .exponential import Exponential
+from .expression import as_loss
+from .hampel import Hampel
+from .hinge import Hinge
+from .huber import Huber
+from .log_cosh import LogCosh
 from .logistic import Logistic
+from .multinomial import Multinomial
+from .pinball import Pinball
+from .poisson import Poisson
+from .smoothed_hinge import SmoothedHinge
 from .squared import Squared
+from .squared_epsilon_insensitive import SquaredEpsilonInsensitive
+from .squared_hinge import SquaredHinge
 
-__all__ = ["Absolute", "Logistic", "Loss", "Squared", "registry"]
+__all__ = [
+    "Absolute",
+    "Box",
+    "Cox",
+    "Custom",
+    "EpsilonInsensitive",
+    "Expectile",
+    "Exponential",
+    "Hampel",
+    "Hinge",
+    "Huber",
+    "LogCosh",
+    "Logistic",
+    "Loss",
+    "Multinomial",
+    "Pinball",
+    "Poisson",
+    "SmoothedHinge",
+    "Squared",
+    "SquaredEpsilonInsensitive",
+    "SquaredHinge",
+    "as_loss",
+    "register",
+    "registry",
+]

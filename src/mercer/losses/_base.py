@@ -1,48 +1,195 @@
 """What error is: a function of targets y and values f of the whole sample, which knows no kernel.
 
-A loss writes `value`, one number per sample, and what it has besides is announced in `provides`: "gradient", "hessian"
-(both in f, sample by sample), "prox" and "link_inverse". Objectives are Σ wᵢ ℓ(yᵢ, fᵢ) + (α/2)‖f‖².
+Objectives are L(f) + (α/2)‖f‖² with L(f) = Σ wᵢ ℓ(yᵢ, fᵢ). A loss is separable or `coupled`:
+
+- A separable one writes `value`, the numbers ℓ(yᵢ, fᵢ), from which `total`, the number L, follows. f has one entry per
+  sample, or a row of `outputs(y)` entries, of which a loss of one variable treats each as a sample of its own.
+- A coupled one writes `total`, and has no value for a single sample.
+
+Every derivative is one of L in f, weights included. `weight=None` stands for ones, so that derivatives of a separable
+loss are then those of ℓ, sample by sample. What a loss has of the following is announced in `provides`:
+
+=================  ==================================================================================================
+gradient           ∂L/∂f, of the shape of f; at a kink, where `smooth` is False, a subgradient
+hessian            the diagonal of ∂²L/∂f², or its blocks of shape (n, k, k) where rows of f are one variable
+hessian_product    ∂²L/∂f² V, for V of the shape of f, or with one more axis of columns
+majorizer          in the form of `hessian`, M ≥ 0 and M ≥ ∂²L/∂f²: the curvature of a Newton or reweighting step
+prox               argmin_f ℓ(y, f) + ‖f − v‖²/(2·step), per sample, exact; step is a number or one per sample
+conjugate          ℓ*(y, u) = sup_f uf − ℓ(y, f), per sample; infinite outside its domain
+box                the dual as a quadratic form in a box, see `Box`
+link               f for a mean (or probability, or rate); `link_inverse` the mean that f stands for, increasing in f
+=================  ==================================================================================================
+
+`convex` and `smooth` (a gradient everywhere, Lipschitz on bounded sets, and a Hessian almost everywhere) tell a solver
+what it may do, `task` what targets are. Targets are checked once, by `check`, and are of f's array library and floating
+type; no other method validates.
+
+The dual problem. For L = Σ bᵢ ℓ(yᵢ, fᵢ) + ½‖f‖² the minimiser is f = Σ βᵢ k(·, xᵢ) with βᵢ = −bᵢ ℓ'(fᵢ), and β
+minimises ½βᵀKβ + Σ bᵢ ℓ*(yᵢ, −βᵢ/bᵢ), with Σβ = 0 where f has a free offset. The two optimal values add up to 0, so
+that their sum at any f and β is the duality gap.
+
+Rockafellar, *Convex Analysis* (1970), sections 12 and 31.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import re
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._array import is_array, namespace
+from .._errors import where
+
+Task = Literal["regression", "binary", "multiclass", "count", "survival"]
+DERIVATIVES = ("gradient", "hessian", "hessian_product", "majorizer")
+DUAL = ("prox", "conjugate")
+LINK = ("link", "link_inverse")
+ABILITIES = (*DERIVATIVES, *DUAL, "box", *LINK)
+FAR = 1e300  # of a bound that is none
 registry: dict[str, type[Loss]] = {}
+_L = TypeVar("_L", bound="Loss")
+
+
+class Box(NamedTuple):
+    """One copy of the samples in the dual problem: ½β(K + R)β − pβ with lower ≤ β ≤ upper, R = diag(`ridge`)."""
+
+    linear: Any
+    lower: Any
+    upper: Any
+    ridge: Any = None
+
+
+def register(cls: type[_L]) -> type[_L]:
+    """Enter a loss into the registry under its name in snake case, where `as_loss` and the law tests find it."""
+    cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+    registry[cls.name] = cls
+    return cls
+
+
+def per_sample(numbers: Any, f: Any) -> Any:
+    """A number, or one per sample, in a shape that multiplies f."""
+    if not is_array(numbers) or numbers.ndim in (0, f.ndim):
+        return numbers
+    return namespace(numbers).reshape(numbers, (-1, *(1,) * (f.ndim - 1)))
+
+
+def weighted(values: Any, weight: Any) -> Any:
+    """Values (or blocks) multiplied by the weight of their sample."""
+    return values if weight is None else values * per_sample(weight, values)
 
 
 class Loss(BaseEstimator):
-    """ℓ(y, f), for arrays of one shape."""
+    """The loss Σ wᵢ ℓ(yᵢ, fᵢ), or one that couples the samples.
 
-    provides: ClassVar[frozenset[str]] = frozenset()
-    convex: ClassVar[bool] = True
+    A subclass writes `value` (or `total`, if `coupled`) and the abilities that it lists in `abilities`; `register`
+    makes it known by name, and `mercer.testing.check_loss` checks it.
 
-    def __init_subclass__(cls, **kwargs: Any):
-        super().__init_subclass__(**kwargs)
-        registry[cls.__name__.lower()] = cls
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.losses import Squared
+    >>> Squared().total(np.array([3.0, 1.0]), np.array([1.0, 1.0]), weight=np.array([2.0, 1.0]))
+    np.float64(4.0)
+    >>> sorted(Squared().provides)[:4]
+    ['box', 'conjugate', 'gradient', 'hessian']
+    """
+
+    name: ClassVar[str]
+    abilities: ClassVar[tuple[str, ...]] = ()
+    task: ClassVar[Task] = "regression"
+    coupled: ClassVar[bool] = False
+    smooth: ClassVar[bool] = True
+    convex: bool = True
+
+    @property
+    def provides(self) -> frozenset[str]:
+        """Which of the optional operations there are."""
+        return frozenset(self.abilities)
+
+    def validate(self) -> None:
+        """Raise unless the parameters are valid."""
+
+    def check(self, y: Any) -> None:
+        """Raise unless the parameters and the targets y are valid."""
+        self.validate()
+
+    def outputs(self, y: Any) -> tuple[int, ...]:
+        """The shape of f besides the samples: () for one function, (k,) for k of them."""
+        return tuple(y.shape[1:])
+
+    # ---- the loss
 
     def value(self, y: Any, f: Any) -> Any:
         """ℓ(yᵢ, fᵢ) for each sample."""
-        raise NotImplementedError
+        if self.coupled:
+            raise NotImplementedError(f"{where(self)} couples the samples and has no value for one of them; use total.")
+        raise self._lacks("value")
 
-    def gradient(self, y: Any, f: Any) -> Any:
-        """∂ℓ/∂f for each sample."""
-        raise NotImplementedError
+    def total(self, y: Any, f: Any, weight: Any = None) -> Any:
+        """Σ wᵢ ℓ(yᵢ, fᵢ)."""
+        values = weighted(self.value(y, f), weight)
+        return namespace(values).sum(values)
 
-    def hessian(self, y: Any, f: Any) -> Any:
-        """∂²ℓ/∂f² for each sample."""
-        raise NotImplementedError
+    # ---- its derivatives
 
-    def prox(self, y: Any, v: Any, step: float) -> Any:
-        """argmin_f ℓ(y, f) + (f − v)²/(2·step) for each sample."""
-        raise NotImplementedError
+    def gradient(self, y: Any, f: Any, weight: Any = None) -> Any:
+        """∂L/∂f, of the shape of f."""
+        raise self._lacks("gradient")
+
+    def hessian(self, y: Any, f: Any, weight: Any = None) -> Any:
+        """∂²L/∂f²: its diagonal, or its blocks where rows of f are one variable."""
+        raise self._lacks("hessian")
+
+    def hessian_product(self, y: Any, f: Any, V: Any, weight: Any = None) -> Any:
+        """∂²L/∂f² V."""
+        H = self.hessian(y, f, weight)
+        return (H if V.ndim == H.ndim else H[..., None]) * V
+
+    def majorizer(self, y: Any, f: Any, weight: Any = None) -> Any:
+        """A positive curvature that is at least the Hessian's; where the loss is convex mostly that itself."""
+        return self.hessian(y, f, weight)
+
+    # ---- its convex dual
+
+    def prox(self, y: Any, v: Any, step: Any) -> Any:
+        """argmin_f ℓ(y, f) + ‖f − v‖²/(2·step) for each sample."""
+        raise self._lacks("prox")
+
+    def conjugate(self, y: Any, u: Any) -> Any:
+        """ℓ*(y, u) = sup_f uf − ℓ(y, f) for each sample."""
+        raise self._lacks("conjugate")
+
+    def box(self, y: Any, bound: Any) -> list[Box]:
+        """The dual of Σ boundᵢ ℓ(yᵢ, fᵢ) + ½‖f‖², one `Box` per copy of the samples, in double precision.
+
+        It is the problem of `mercer.solvers.fit.working_set.BoxProblem`, whose variables are those of all copies, one
+        after the other; βᵢ is the sum over the copies.
+        """
+        raise self._lacks("box")
+
+    # ---- what f stands for
+
+    def link(self, mean: Any) -> Any:
+        """The value f that stands for a mean (or probability, or rate)."""
+        raise self._lacks("link")
 
     def link_inverse(self, f: Any) -> Any:
-        """The mean (or probability) that the value f stands for."""
-        raise NotImplementedError
+        """The mean (or probability, or rate) that the value f stands for."""
+        raise self._lacks("link_inverse")
 
-    def targets(self, rng: Any, n: int) -> Any:
+    # ---- for the law tests
+
+    def targets(self, rng: np.random.Generator, n: int) -> np.ndarray:
         """n valid targets, for the law tests."""
         return rng.normal(size=n)
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        """Members of the family on which the law tests run."""
+        return [cls()]
+
+    def _lacks(self, ability: str) -> NotImplementedError:
+        has = ", ".join(sorted(self.provides)) or "nothing else"
+        return NotImplementedError(f"{where(self)} has no {ability}; it provides {has}.")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from ._base import DUAL, LINK, register
+from ._pieces import Piece, PiecewiseQuadratic
+from ._scalar import Residual
 
-from .._array import namespace
-from ._base import Loss
 
-
-class Absolute(Loss):
+@register
+class Absolute(Residual, PiecewiseQuadratic):
     r"""Absolute error: its minimiser is the conditional median.
 
     .. math:: \ell(y, f) = |y - f|
+
+    Notes
+    -----
+    The conjugate is :math:`yu` for :math:`|u| \le 1`, and the dual box −b ≤ β ≤ b with the linear part y.
 
     Examples
     --------
@@ -20,13 +24,9 @@ class Absolute(Loss):
     array([1.5])
     """
 
-    provides = frozenset({"prox", "link_inverse"})
+    abilities = ("gradient", *DUAL, "box", *LINK)
+    smooth = False
 
-    def value(self, y: Any, f: Any) -> Any:
-        return namespace(f).abs(y - f)
-
-    def prox(self, y: Any, v: Any, step: float) -> Any:
-        return v + namespace(v).clip(y - v, -step, step)
-
-    def link_inverse(self, f: Any) -> Any:
-        return f
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        return (Piece(0.0, -1.0, 1.0),)

@@ -2,42 +2,62 @@
 
 from __future__ import annotations
 
+from functools import partial
+from math import inf
 from typing import Any
 
-import numpy as np
-
 from .._array import namespace
-from ._base import Loss
+from ._base import DERIVATIVES, DUAL, LINK, register
+from ._scalar import Margin, entropy, inside, newton
 
 
-class Logistic(Loss):
+@register
+class Logistic(Margin):
     r"""Logistic loss for labels y = ±1.
 
     .. math:: \ell(y, f) = \log(1 + e^{-yf})
 
     The link is the logistic function: P(y = 1) = 1/(1 + e⁻ᶠ).
 
+    Notes
+    -----
+    The conjugate is :math:`s \log s + (1-s) \log(1-s)` with :math:`s = -yu` in [0, 1]; the proximal map is found by
+    Newton's method.
+
+    References
+    ----------
+    Zhu, Hastie, *Kernel logistic regression and the import vector machine* (2005). Jaakkola, Haussler,
+    *Probabilistic kernel regression models* (1999), for the dual.
+
     Examples
     --------
+    >>> import numpy as np
     >>> Logistic().value(np.array([1.0]), np.array([0.0])).round(4)
     array([0.6931])
     """
 
-    provides = frozenset({"gradient", "hessian", "link_inverse"})
+    abilities = (*DERIVATIVES, *DUAL, *LINK)
 
-    def value(self, y: Any, f: Any) -> Any:
-        xp = namespace(f)
-        return xp.logaddexp(xp.zeros_like(f), -y * f)
+    def profile(self, t: Any, xp: Any) -> Any:
+        return xp.logaddexp(xp.zeros_like(t), -t)
 
-    def gradient(self, y: Any, f: Any) -> Any:
-        return -y * self.link_inverse(-y * f)
+    def slope(self, t: Any, xp: Any) -> Any:
+        return -self.link_inverse(-t)
 
-    def hessian(self, y: Any, f: Any) -> Any:
-        return self.link_inverse(f) * self.link_inverse(-f)
+    def curvature(self, t: Any, xp: Any) -> Any:
+        return self.link_inverse(t) * self.link_inverse(-t)
+
+    def shrink(self, t: Any, step: Any, xp: Any) -> Any:
+        return newton(partial(self.slope, xp=xp), partial(self.curvature, xp=xp), t, step, xp)
+
+    def dual(self, s: Any, xp: Any) -> Any:
+        at, within = inside(s, -1.0, 0.0, xp)
+        return xp.where(within, entropy(-at, xp) + entropy(1 + at, xp), inf)
+
+    def link(self, mean: Any) -> Any:
+        xp = namespace(mean)
+        return xp.log(mean) - xp.log1p(-mean)
 
     def link_inverse(self, f: Any) -> Any:
         xp = namespace(f)
         return xp.exp(-xp.logaddexp(xp.zeros_like(f), -f))  # accurate at both ends, never overflows
-
-    def targets(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        return rng.choice([-1.0, 1.0], n)

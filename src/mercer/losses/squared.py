@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from math import inf
 
-from .._array import namespace
-from ._base import Loss
+from ._base import DERIVATIVES, DUAL, LINK, register
+from ._pieces import Piece, PiecewiseQuadratic
+from ._scalar import Residual
 
 
-class Squared(Loss):
-    r"""Squared error.
+@register
+class Squared(Residual, PiecewiseQuadratic):
+    r"""Squared error: its minimiser is the conditional mean.
 
     .. math:: \ell(y, f) = \tfrac12 (y - f)^2
+
+    Notes
+    -----
+    The conjugate is :math:`yu + \tfrac12 u^2`. The dual has no bounds and the ridge 1/b: it is kernel ridge regression,
+    (K + diag(1/b))β = y.
 
     Examples
     --------
@@ -20,19 +27,8 @@ class Squared(Loss):
     array([2.])
     """
 
-    provides = frozenset({"gradient", "hessian", "prox", "link_inverse"})
+    abilities = (*DERIVATIVES, *DUAL, "box", *LINK)
 
-    def value(self, y: Any, f: Any) -> Any:
-        return 0.5 * (y - f) ** 2
-
-    def gradient(self, y: Any, f: Any) -> Any:
-        return f - y
-
-    def hessian(self, y: Any, f: Any) -> Any:
-        return namespace(f).ones_like(f)
-
-    def prox(self, y: Any, v: Any, step: float) -> Any:
-        return (v + step * y) / (1 + step)
-
-    def link_inverse(self, f: Any) -> Any:
-        return f
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        return (Piece(0.0, -inf, inf, 1.0),)

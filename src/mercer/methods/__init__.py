@@ -2,6 +2,7 @@
 
 from .interpolator import KernelInterpolator
 from .linear_svm import LinearSVC, LinearSVR
+from .machine import KernelMachine
 from .mean_classifier import KernelMeanClassifier
 from .ridge import KernelRidge
 from .svc import SVC, NuSVC
@@ -11,6 +12,7 @@ __all__ = [
     "SVC",
     "SVR",
     "KernelInterpolator",
+    "KernelMachine",
     "KernelMeanClassifier",
     "KernelRidge",
     "LinearSVC",

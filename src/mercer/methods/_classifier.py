@@ -23,7 +23,7 @@ from ..solvers.fit._rows import Arena, Block, Segment, Workers
 from ..solvers.fit.many import vote
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ._calibration import CLIP, FOLDS, Calibration, couple, folds, probability, quality, slopes
-from ._svm import SINGLE, KernelRows, SupportVectorMachine
+from ._svm import KernelRows, SupportVectorMachine
 
 JUDGED = 5000  # samples at most, on which probabilities are judged
 
@@ -170,7 +170,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         self, X: Any, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
     ) -> list[Solved]:
         """Pairs of classes on threads, which share the rows of each class over itself."""
-        dtype = np.float32 if self.tol >= SINGLE else np.float64
+        dtype = self._precision(int(np.sort([len(m) for m in members])[-2:].sum()))
         whole = self._segment(X, dtype)
         segments = [whole.take(m) for m in members]
         # rows of a class over itself serve all its pairs: keep them all where they fit into half of the cache

@@ -27,7 +27,7 @@ from ..kernels import Kernel
 from ..kernels.expression import from_sklearn
 from ..solvers.fit._rows import Block, Segment, Workers
 from ..solvers.fit.multiclass import minimise_multiclass
-from ..solvers.fit.working_set import COARSE, BoxProblem, BoxSolution, minimise
+from ..solvers.fit.working_set import COARSE, SMALL, BoxProblem, BoxSolution, minimise
 from ..space import Function
 from ._base import KernelEstimator
 
@@ -125,6 +125,10 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         left = kernel.prepare(_cast(X, dtype))
         right = left if centres is X else kernel.prepare(_cast(centres, dtype))
         return Segment(left, right, host(kernel.evaluate_diag(X)).astype(np.float64), exact)
+
+    def _precision(self, variables: int) -> Any:
+        """Of kernel rows: double for small tolerances, and for problems so small that it saves the check of single."""
+        return np.float32 if self.tol >= SINGLE and variables > SMALL else np.float64
 
     def _capacity(self, columns: int, dtype: Any, share: float = 1.0) -> int:
         """How many rows of so many columns fit into a share of the cache."""
@@ -250,7 +254,7 @@ class KernelRows:
         if segments is not None and grid is not None:
             self.segments, self.grid = segments, grid
         else:
-            self._build(np.float32 if model.tol >= SINGLE else np.float64)
+            self._build(model._precision(copies * len(index)))
 
     def _build(self, dtype: Any) -> None:
         segment = self.model._segment(self.X, dtype).take(self.index)

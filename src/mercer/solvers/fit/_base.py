@@ -31,9 +31,8 @@ class FitProblem:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of f: one value per sample, or one per sample and class."""
-        classes = self.loss.outputs(self.y)
-        return (self.gram.n,) if classes is None else (self.gram.n, classes)
+        """Of f: one value per sample, or several."""
+        return (self.gram.n, *self.loss.outputs(self.y))
 
     def total(self, f: np.ndarray) -> float:
         """Σ wᵢ ℓ(yᵢ, fᵢ)."""
@@ -41,10 +40,15 @@ class FitProblem:
 
     def slope(self, f: np.ndarray) -> np.ndarray:
         """Its gradient in f."""
-        g = np.asarray(
-            self.loss.gradient(self.y, f, self.weight) if self.loss.coupled else self.loss.gradient(self.y, f)
-        )
-        return g if self.loss.coupled else _times(self.weight, g)
+        return np.asarray(self.loss.gradient(self.y, f, self.weight))
+
+    def curvature(self, f: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """Its Hessian at f, times V."""
+        return np.asarray(self.loss.hessian_product(self.y, f, V, self.weight))
+
+    def projected(self, a: np.ndarray) -> np.ndarray:
+        """The nearest coefficients with Hᵀa = 0."""
+        return a if self.H is None else a - self.H @ np.linalg.lstsq(self.H, a, rcond=None)[0]
 
     def free_part(self, c: np.ndarray | None) -> Any:
         """Hc."""
@@ -60,7 +64,7 @@ class FitSolution:
     values: np.ndarray
     objective: float
     gradient_norm: float  # in the space, relative to that of f = 0
-    gap: float | None  # between this objective and the dual value, where the loss has a conjugate
+    gap: float | None  # between this objective and the dual value, where the loss has a conjugate, and a its domain
     n_iter: int
     converged: bool
     method: str
@@ -87,26 +91,31 @@ def finish(
     gradient = np.nan
     if "gradient" in problem.loss.provides:
         gradient = _norm(K, problem.slope(f) + problem.alpha * a) / (_norm(K, problem.slope(0.0 * f)) or 1.0)
-    gap = duality_gap(problem, a, smooth, objective)
+    points = [a]
+    if "gradient" in problem.loss.provides and problem.loss.smooth:
+        points.append(problem.projected(-problem.slope(f) / problem.alpha))
+    gaps = [gap for gap in (duality_gap(problem, p, objective) for p in points) if gap is not None]
+    gap = min(gaps) if gaps else None
     return FitSolution(a, c, f, objective, gradient, gap, n_iter, converged, method, message, history or [])
 
 
-def duality_gap(problem: FitProblem, a: np.ndarray, smooth: np.ndarray, objective: float) -> float | None:
-    """The objective minus the dual value at a; None for losses without a conjugate, infinite outside its domain."""
-    loss, w = problem.loss, problem.weight
-    if "conjugate" not in loss.provides or loss.coupled:
+def duality_gap(problem: FitProblem, a: np.ndarray, objective: float) -> float | None:
+    """The objective minus the dual value at a, or at a multiple of it that lies within the bounds in spite of rounding.
+
+    None for losses without a conjugate. With a free part it is exact up to Hᵀa, which is zero but for rounding.
+    """
+    loss, w, alpha = problem.loss, problem.weight, problem.alpha
+    if "conjugate" not in loss.provides:
         return None
     used = w > 0
-    u = np.divide(-problem.alpha * a[used], w[used] if a.ndim == 1 else w[used][:, None])
-    star = np.asarray(loss.conjugate(problem.y[used], u))
-    dual = -float(np.sum(w[used] * star)) - 0.5 * problem.alpha * float(np.sum(a * smooth))
-    return objective - dual
+    u = -alpha * a[used] / (w[used] if a.ndim == 1 else w[used][:, None])
+    squared_norm = float(np.sum(a * np.asarray(problem.gram @ a)))
+    best = np.inf
+    for t in (1.0, 1 - 1e-10, 1 - 1e-7):
+        star = np.asarray(loss.conjugate(problem.y[used], t * u))
+        best = min(best, objective + float(w[used] @ star) + 0.5 * alpha * t * t * squared_norm)
+    return best if np.isfinite(best) else None
 
 
 def _norm(K: Gram, r: np.ndarray) -> float:
     return float(np.sqrt(max(float(np.sum(r * np.asarray(K @ r))), 0.0)))
-
-
-def _times(weight: np.ndarray, g: np.ndarray) -> np.ndarray:
-    """wᵢ gᵢ, also for several values per sample."""
-    return g * weight.reshape(-1, *[1] * (g.ndim - 1))

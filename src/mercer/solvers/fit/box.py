@@ -1,7 +1,7 @@
 r"""Fit problems whose dual is a box, through the working-set solver: exact, also where the loss has corners.
 
 Losses with a `box` are maxima of finitely many lines or parabolas in f: with bounds w/α their coefficients a are
-sums of variables β between bounds, and without a free part, or with a constant alone, the dual has one equality at most.
+sums of variables β between bounds; without a free part, or with a constant alone, there is one equality at most.
 """
 
 from __future__ import annotations

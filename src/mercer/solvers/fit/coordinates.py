@@ -69,10 +69,11 @@ class Coordinates:
         """At an optimum αa = −wℓ′, which small eigenvalues do not blur; the better of both is taken."""
         u, c = self.split(x)
         free = None if self.problem.H is None else c
-        found = finish(self.problem, self.coefficients(u), free, *rest)
+        found = finish(self.problem, self.problem.projected(self.coefficients(u)), free, *rest)
         if "gradient" not in self.problem.loss.provides:
             return found
-        other = finish(self.problem, -self.problem.slope(self.values_at(x)) / self.problem.alpha, free, *rest)
+        a = self.problem.projected(-self.problem.slope(self.values_at(x)) / self.problem.alpha)
+        other = finish(self.problem, a, free, *rest)
         return other if other.objective <= found.objective else found
 
 
@@ -114,15 +115,15 @@ def newton_cg(
 def _conjugate_gradients(at: Coordinates, x: np.ndarray, b: np.ndarray, accuracy: float) -> np.ndarray:
     """H⁻¹b for the Hessian at x, preconditioned by the mean curvature times K."""
     problem, f = at.problem, at.values_at(x)
-    product = problem.loss.hessian_map(problem.y, f, problem.weight)
     k = int(np.prod(problem.shape[1:], dtype=int))
-    mean = float(problem.loss.curvature(problem.y, f, problem.weight))
+    signs = np.where(np.random.default_rng(0).random(f.shape) < 0.5, -1.0, 1.0)
+    mean = max(float(np.mean(signs * problem.curvature(f, signs))), 1e-12)  # of the diagonal, in expectation
     scale = np.concatenate([mean * at.values + problem.alpha, mean * np.sum(at.H**2, axis=0) + 1e-12])
     precondition = np.repeat(1.0 / scale, k)
 
     def apply(v: np.ndarray) -> np.ndarray:
         u, c = at.split(v)
-        s = product(at.Z @ u + at.H @ c)
+        s = problem.curvature(f, at.Z @ u + at.H @ c)
         return at.join(at.Z.T @ s + problem.alpha * u, at.H.T @ s)
 
     out, r = np.zeros_like(b), b.copy()
@@ -194,16 +195,15 @@ def admm(problem: FitProblem, tol: float = 1e-6, max_iter: int = 20_000, monitor
         d = d + mixed - z
         if k % 10 == 9:
             primal, dual = float(np.linalg.norm(f - z)), float(rho * np.linalg.norm(Z.T @ (z - before)))
-            a = -rho * d / alpha
-            a = a - H @ np.linalg.lstsq(H, a, rcond=None)[0] if H.shape[1] else a
+            a = problem.projected(-rho * d / alpha)
             smooth = Z @ (Z.T @ a)
             objective = problem.total(smooth + H @ c) + 0.5 * alpha * float(a @ smooth)
             if best is None or objective < best[0]:
                 best = objective, a, c
-            gap = duality_gap(problem, a, smooth, objective)
+            gap = duality_gap(problem, a, objective)
             history.append({"objective": objective, "gap": np.nan if gap is None else gap, "rho": rho})
             if gap is not None and gap <= tol * max(abs(objective), 1e-300):
-                message = ""
+                message, best = "", (objective, a, c)
                 break
             reason = monitor({"gap": gap, "round": k}) if monitor else None
             if reason:

@@ -34,10 +34,10 @@ def newton(
     f = smooth + problem.free_part(c)
     value = problem.total(f) + 0.5 * alpha * float(a @ smooth)
     history: list[dict[str, float]] = []
-    message = f"max_iter = {max_iter} steps were taken"
+    message, floor = f"max_iter = {max_iter} steps were taken", FLAT
     for _ in range(max_iter):
         g, h = np.asarray(loss.gradient(problem.y, f)), np.asarray(loss.majorizer(problem.y, f))
-        h = np.maximum(h, FLAT * max(float(h.max()), FLAT))
+        h = np.maximum(h, floor * max(float(h.max()), float(np.abs(g).max()), 1e-300))
         step = solve(gram, f - g / h, float(alpha), solver, H, w * h)
         to_a, to_c = np.asarray(step.coefficients), None if H is None else np.asarray(step.free)
         to_smooth = np.asarray(gram @ to_a)
@@ -47,17 +47,23 @@ def newton(
         history.append({"objective": value, "decrement": -slope})
         if -slope <= tol * max(abs(value), 1e-300):
             message = ""
+            if problem.total(f + df) + 0.5 * alpha * float(to_a @ to_smooth) <= value:  # it costs nothing any more
+                a, c = to_a, to_c
             break
         t, found = 1.0, value
-        while t > 1e-10:
+        while t > 1e-3:
             squared = float((a + t * da) @ (smooth + t * ds))
             found = problem.total(f + t * df) + 0.5 * alpha * squared
             if found <= value + 1e-4 * t * slope:
                 break
             t /= 2
-        else:
-            message = "" if -slope <= 1e3 * tol * max(abs(value), 1.0) else "no step lowers the objective"
+        else:  # too far for the curvature here: where a loss is straight, it has none, and steps must be kept short
+            floor *= 100
+            if floor < 1e6:
+                continue
+            message = "no step lowers the objective"
             break
+        floor = max(FLAT, floor / 100)
         a, smooth, f, value = a + t * da, smooth + t * ds, f + t * df, found
         c = to_c if c is None or to_c is None else c + t * (to_c - c)
         reason = monitor({"gap": -slope, "round": len(history), "beta": a, "values": smooth}) if monitor else None

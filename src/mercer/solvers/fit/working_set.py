@@ -26,9 +26,10 @@ import numpy as np
 from ._rows import Block, Segment, Workers
 
 FRESH = 0.25  # of the working set are new variables each round, at most
+SMALL = 768  # up to so many variables, a problem is its own working set
 LARGEST = 2048  # beyond it the block leaves the last-level cache
 INNER = 0.1  # of the gap: how far the inner problem is solved
-PATIENCE = 30  # corrections in double precision, or rounds without a step, before giving up
+PATIENCE = 30  # corrections in double precision, or rounds without a lower objective, before giving up
 OLD = -(1 << 40)  # rows that earlier runs left are older than any of this one, whose rounds count from 0
 COARSE = "the precision of the kernel rows does not suffice for this tol"
 
@@ -119,7 +120,9 @@ class _Run:
         self.diagonal = np.concatenate([s.diagonal for s in segments]) + self.ridge
         self.largest = min(LARGEST, self.n, *(b.capacity for row in blocks for b in row if not b.whole))
         free = int(np.sum((self.beta > self.lower) & (self.beta < self.upper) & (self.beta != 0)))
-        self.size = min(self.largest, max(segments[0].left.batch, 3 * free // 2))
+        self.double = blocks[0][0].K.dtype == np.float64
+        self.small = self.n <= min(SMALL, self.largest)
+        self.size = self.n if self.small else min(self.largest, max(segments[0].left.batch, 3 * free // 2))
         self.inner = self.rounds = self.idle = 0
         self.Q: Any = None  # the matrix of the working set, kept from round to round
         self.seats = np.empty(0, dtype=np.int64)  # which variable has which row of Q; −1 is a hole
@@ -216,28 +219,32 @@ class _Run:
         working = np.empty(0, dtype=np.int64)
         born = np.zeros(self.n, dtype=np.int64)
         corrections, message, started = 0, "", time.perf_counter()
+        least, stalled = np.inf, 0
         while True:
             state = self.extremes()
-            gap = self.gap(*state)
+            gap, objective = self.gap(*state), self.objective()
             self.history.append(
                 {
                     "gap": gap,
-                    "objective": self.objective(),
+                    "objective": objective,
                     "working": len(working),
                     "seconds": time.perf_counter() - started,
                 }
             )
+            stalled = 0 if objective < least else stalled + 1
+            least = min(least, objective)
             if gap <= self.tol:
-                if self.drift(*state[:2]) <= 0.05 * self.tol:
+                if self.double or self.drift(*state[:2]) <= 0.05 * self.tol:
                     break
                 corrections += 1
-                self.f = self.exact(np.arange(self.n))
+                self.f, least = self.exact(np.arange(self.n)), np.inf
                 if corrections > PATIENCE:
                     message = COARSE
                     break
                 continue
-            if self.idle >= 3:  # in the rows' precision there is no gap where in double precision there is one
-                message = COARSE
+            # in the rows' precision there is no gap where in double precision there is one, or steps are of rounding
+            if self.idle >= 3 or stalled > PATIENCE:
+                self.f, message = self.exact(np.arange(self.n)), COARSE
                 break
             if self.monitor:
                 now = {"gap": gap, "round": self.rounds, "beta": self.beta, "values": self.values}
@@ -331,7 +338,7 @@ class _Run:
 
         f, beta, lower, upper = (padded(v) for v in (self.f, self.beta, self.lower, self.upper))
         diagonal = padded(self.diagonal, dtype)
-        inner_tol = max(0.5 * self.tol, INNER * gap)
+        inner_tol = 0.5 * self.tol if self.small else max(0.5 * self.tol, INNER * gap)
         most = 200 * width if self.most < 0 else min(200 * width, self.most - self.inner)
         if self.groups == 0:
             count = smo_single(Q, f, beta, lower, upper, diagonal, inner_tol, most)

@@ -1,0 +1,96 @@
+r"""Piecewise linear and quadratic functions, given by their conjugate.
+
+.. math:: \varphi(t) = \sum_j \max_{l_j \le s \le u_j} (t - q_j) s - \tfrac12 \rho_j s^2, \qquad l_j \le 0 \le u_j
+
+Two pieces have their own sign of s each, so that φ*(s) is qs + ½ρs² of the piece to which s belongs. From this follow
+the derivatives, the proximal map (Moreau: t − step·s, where s maximises with ρ + step for ρ) and the dual box.
+
+Aravkin, Burke, Pillonetto, *Sparse/robust estimation and Kalman smoothing with nonsmooth log-concave densities* (2013),
+definition 1.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from math import inf, isinf
+from typing import Any, NamedTuple
+
+from .._array import is_array, namespace
+from ._base import FAR, Box
+from ._scalar import Scalar, inside
+
+
+class Piece(NamedTuple):
+    """q, l, u and ρ."""
+
+    kink: float
+    lower: float
+    upper: float
+    ridge: float = 0.0
+
+    def maximiser(self, t: Any, ridge: Any, xp: Any) -> Any:
+        """The s at which (t − q)s − ½·ridge·s² is largest; of an interval of them 0."""
+        d = t - self.kink
+        if is_array(ridge) or ridge > 0:
+            return xp.clip(d / ridge, self.lower, self.upper)
+        rising, falling = xp.astype(d > 0, t.dtype), xp.astype(d < 0, t.dtype)
+        return self.upper * rising + self.lower * falling
+
+
+class PiecewiseQuadratic(Scalar):
+    """A loss of one variable made of such pieces. A piece with ρ = 0 makes a kink."""
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The pieces: one, or one for s ≥ 0 and one, with no larger q, for s ≤ 0."""
+        raise NotImplementedError
+
+    def profile(self, t: Any, xp: Any) -> Any:
+        total = 0.0
+        for piece in self.pieces:
+            s = piece.maximiser(t, piece.ridge, xp)
+            total = total + ((t - piece.kink) - 0.5 * piece.ridge * s) * s
+        return total
+
+    def slope(self, t: Any, xp: Any) -> Any:
+        return sum(piece.maximiser(t, piece.ridge, xp) for piece in self.pieces)
+
+    def curvature(self, t: Any, xp: Any) -> Any:
+        if not self.smooth:
+            return super().curvature(t, xp)
+        parts = []
+        for piece in self.pieces:
+            s = (t - piece.kink) / piece.ridge
+            parts.append(xp.astype((piece.lower <= s) & (s <= piece.upper), t.dtype) / piece.ridge)
+        return reduce(xp.maximum, parts)  # not the sum, for the point where two meet
+
+    def shrink(self, t: Any, step: Any, xp: Any) -> Any:
+        return t - step * sum(piece.maximiser(t, piece.ridge + step, xp) for piece in self.pieces)
+
+    def dual(self, s: Any, xp: Any) -> Any:
+        best = xp.full_like(s, inf)
+        for piece in self.pieces:
+            at, within = inside(s, piece.lower, piece.upper, xp)
+            best = xp.where(within, xp.minimum(best, (piece.kink + 0.5 * piece.ridge * at) * at), best)
+        return best
+
+    def box(self, y: Any, bound: Any) -> list[Box]:
+        r"""The dual of Σ boundᵢ ℓ(yᵢ, fᵢ) + ½‖f‖², one `Box` per piece.
+
+        With s = −σβ/b, the term b ℓ*(−β/b) = b (φ*(s) + τβσ/b) of the dual is −σ(q − τ)β + ½(ρ/b)β²: the linear part
+        is p = σ(q − τ), which is y − q for a residual and qy for a margin, the ridge ρ/b, and the box b[l, u] for a
+        residual, −yb[u, l] for a margin. A sample of weight zero has the box [0, 0].
+        """
+        xp = namespace(bound)
+        sigma, tau = self.affine(y)
+        used = bound > 0
+        boxes = []
+        for piece in self.pieces:
+            first, second = (
+                -sigma * (xp.astype(used, bound.dtype) * (FAR if end > 0 else -FAR) if isinf(end) else bound * end)
+                for end in (piece.lower, piece.upper)
+            )
+            ridge = xp.where(used, piece.ridge / xp.where(used, bound, 1.0), 0.0) if piece.ridge > 0 else None
+            linear = sigma * (piece.kink - tau)
+            boxes.append(Box(linear, xp.minimum(first, second), xp.maximum(first, second), ridge))
+        return boxes

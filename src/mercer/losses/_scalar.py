@@ -1,0 +1,157 @@
+"""Losses of one variable: ℓ(y, f) = φ(t) with t = y − f, the residual, or t = yf, the margin of a label y = ±1.
+
+With t = σf + τ and σ = ±1, everything about ℓ follows from φ: ℓ' = σφ'(t), ℓ'' = φ''(t), the proximal map
+σ(prox_φ(σv + τ) − τ), and ℓ*(u) = φ*(σu) − στu.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._array import eps, namespace
+from .._errors import where
+from ._base import Loss, per_sample, weighted
+
+NEWTON = 200  # steps at most; every step halves the residual or the bracket
+
+
+class Scalar(Loss):
+    """φ(σf + τ), given as `profile`, `slope`, `curvature`, the proximal map `shrink` and the conjugate `dual`."""
+
+    def affine(self, y: Any) -> tuple[Any, Any]:
+        """σ and τ."""
+        raise NotImplementedError
+
+    def profile(self, t: Any, xp: Any) -> Any:
+        """φ(t)."""
+        raise NotImplementedError
+
+    def slope(self, t: Any, xp: Any) -> Any:
+        """φ'(t), or a member of the subdifferential."""
+        raise NotImplementedError
+
+    def curvature(self, t: Any, xp: Any) -> Any:
+        """φ''(t)."""
+        raise self._lacks("hessian")
+
+    def shrink(self, t: Any, step: Any, xp: Any) -> Any:
+        """argmin_x φ(x) + (x − t)²/(2·step)."""
+        raise self._lacks("prox")
+
+    def dual(self, s: Any, xp: Any) -> Any:
+        """φ*(s) = sup_t st − φ(t)."""
+        raise self._lacks("conjugate")
+
+    def value(self, y: Any, f: Any) -> Any:
+        sigma, tau = self.affine(y)
+        return self.profile(sigma * f + tau, namespace(f))
+
+    def gradient(self, y: Any, f: Any, weight: Any = None) -> Any:
+        sigma, tau = self.affine(y)
+        return weighted(sigma * self.slope(sigma * f + tau, namespace(f)), weight)
+
+    def hessian(self, y: Any, f: Any, weight: Any = None) -> Any:
+        sigma, tau = self.affine(y)
+        return weighted(self.curvature(sigma * f + tau, namespace(f)), weight)
+
+    def prox(self, y: Any, v: Any, step: Any) -> Any:
+        sigma, tau = self.affine(y)
+        return sigma * (self.shrink(sigma * v + tau, per_sample(step, v), namespace(v)) - tau)
+
+    def conjugate(self, y: Any, u: Any) -> Any:
+        sigma, tau = self.affine(y)
+        return self.dual(sigma * u, namespace(u)) - sigma * tau * u
+
+
+class Residual(Scalar):
+    """φ(y − f); f is on the scale of y."""
+
+    def affine(self, y: Any) -> tuple[Any, Any]:
+        return -1.0, y
+
+    def link(self, mean: Any) -> Any:
+        return mean
+
+    def link_inverse(self, f: Any) -> Any:
+        return f
+
+
+class Margin(Scalar):
+    """φ(yf) for labels y = ±1."""
+
+    task = "binary"
+
+    def affine(self, y: Any) -> tuple[Any, Any]:
+        return y, 0.0
+
+    def check(self, y: Any) -> None:
+        super().check(y)
+        xp = namespace(y)
+        if not bool(xp.all(xp.abs(y) == 1)):
+            raise ValueError(f"{where(self)}: labels y must be −1 and 1; encode the two classes so.")
+
+    def targets(self, rng: np.random.Generator, n: int) -> np.ndarray:
+        return rng.choice([-1.0, 1.0], n)
+
+
+class Reweighted(Residual):
+    """φ(y − f) with φ'(r)/r falling in |r|, so that the parabola of that curvature which touches φ at r lies above it.
+
+    Huber, *Robust Statistics* (1981), section 7.8: with it, iteratively reweighted least squares falls in every step.
+    """
+
+    def majorizer(self, y: Any, f: Any, weight: Any = None) -> Any:
+        xp = namespace(f)
+        away = y != f  # φ''(0) = 1 stands for 0/0
+        r = xp.where(away, y - f, 1.0)
+        return weighted(xp.where(away, self.slope(r, xp) / r, 1.0), weight)
+
+
+def newton(slope: Callable[[Any], Any], curvature: Callable[[Any], Any], t: Any, step: Any, xp: Any) -> Any:
+    """The root x of x − t + step·φ'(x), to rounding, for a convex φ.
+
+    It lies between t and t − step·φ'(t), because φ' is increasing. A Newton step is replaced by a bisection where it
+    leaves the bracket, or follows one that did not halve the residual.
+    """
+    end = t - step * slope(t)
+    low, high = xp.minimum(t, end), xp.maximum(t, end)
+    x, before = t, xp.full_like(t, xp.inf)
+    for _ in range(NEWTON):
+        g = x - t + step * slope(x)
+        change = g / (1 + step * curvature(x))
+        rounding = eps(t) * xp.abs(x)
+        going = (xp.abs(g) > 4 * (rounding + eps(t) * xp.abs(t))) & (xp.abs(change) > 2 * rounding)
+        if not bool(xp.any(going)):
+            break
+        low, high = xp.where(g <= 0, x, low), xp.where(g >= 0, x, high)
+        new = x - change
+        good = (new >= low) & (new <= high) & (2 * xp.abs(g) <= before)
+        x, before = xp.where(going, xp.where(good, new, low + (high - low) / 2), x), xp.abs(g)
+    return x
+
+
+def log_omega(z: Any, xp: Any) -> Any:
+    """The root x of eˣ + x = z, the logarithm of Wright's ω.
+
+    Newton's method from the right of the root, where it falls towards it: the error e ≤ 1 of the start becomes at most
+    e²/2 in each step, and is below rounding after six.
+    """
+    x = xp.where(z > 1, xp.log(xp.where(z > 1, z, 1.0)), z)
+    for _ in range(6):
+        power = xp.exp(x)
+        x = x - (power + x - z) / (power + 1)
+    return x
+
+
+def entropy(p: Any, xp: Any) -> Any:
+    """p log p, with its limit 0 at 0."""
+    return p * xp.log(xp.where(p > 0, p, 1.0))
+
+
+def inside(s: Any, lower: float, upper: float, xp: Any) -> tuple[Any, Any]:
+    """s moved into [lower, upper], and whether it lay there but for rounding."""
+    at = xp.clip(s, lower, upper)
+    return at, xp.abs(s - at) <= 8 * eps(s) * (1 + xp.abs(at))

@@ -1,0 +1,57 @@
+"""The loss of support vector regression."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._errors import check_number
+from ._base import DUAL, LINK, register
+from ._pieces import Piece, PiecewiseQuadratic
+from ._scalar import Residual
+
+
+@register
+class EpsilonInsensitive(Residual, PiecewiseQuadratic):
+    r"""Absolute error beyond a tube of half-width ε.
+
+    .. math:: \ell(y, f) = (|y - f| - \varepsilon)_+
+
+    Parameters
+    ----------
+    epsilon : float >= 0
+        Half-width of the tube, in units of y. Raising it leaves more samples without influence; 0 is `Absolute`.
+
+    Notes
+    -----
+    The conjugate is :math:`yu + \varepsilon |u|` for :math:`|u| \le 1`. In the dual it takes two copies of the samples,
+    β = β⁺ + β⁻ with 0 ≤ β⁺ ≤ b pulling from y − ε and −b ≤ β⁻ ≤ 0 from y + ε.
+
+    References
+    ----------
+    Vapnik, *The Nature of Statistical Learning Theory* (1995), section 6.1. Smola, Schölkopf, *A tutorial on support
+    vector regression* (2004), equation 10.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> EpsilonInsensitive(epsilon=0.5).value(np.zeros(2), np.array([0.25, 2.0]))
+    array([0. , 1.5])
+    """
+
+    abilities = ("gradient", *DUAL, "box", *LINK)
+    smooth = False
+
+    def __init__(self, epsilon: float = 0.1):
+        self.epsilon = epsilon
+
+    def validate(self) -> None:
+        check_number(self, "epsilon", self.epsilon, at_least=0)
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        epsilon = float(self.epsilon)
+        return Piece(epsilon, 0.0, 1.0), Piece(-epsilon, -1.0, 0.0)
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [cls(), cls(0.0), cls(1.0)]

@@ -1,0 +1,100 @@
+"""The loss of Poisson regression."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from .._array import namespace
+from .._errors import where
+from ._base import DERIVATIVES, DUAL, LINK, Loss, register, weighted
+from ._scalar import entropy, inside, log_omega
+
+
+@register
+class Poisson(Loss):
+    r"""Half of the Poisson deviance, with log link and a known exposure E of each sample.
+
+    .. math:: \ell(y, f) = y \log \frac{y}{\mu} - (y - \mu), \qquad \mu = E e^f
+
+    Targets are counts y, or two columns: y and E > 0. An exposure (a time of observation, a population) multiplies the
+    rate :math:`e^f`; an offset o, as other software has it, is E = exp(o). Being part of the targets, it follows its
+    sample into every fold.
+
+    Notes
+    -----
+    It is the negative log-likelihood minus that of the best μ, so that it is 0 at y = μ; y need not be whole. The
+    conjugate is :math:`v \log(v/E) - v + y \log E - y \log y + y` with :math:`v = u + y \ge 0`. The proximal map
+    solves :math:`E e^f - y + (f - v)/\mathrm{step} = 0` by Wright's ω function.
+
+    References
+    ----------
+    McCullagh, Nelder, *Generalized Linear Models* (1989), sections 2.3 and 6.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Poisson().value(np.array([0.0, 1.0]), np.array([0.0, 0.0]))
+    array([1., 0.])
+    >>> Poisson().gradient(np.array([[3.0, 10.0]]), np.array([0.0]))
+    array([7.])
+    """
+
+    abilities = (*DERIVATIVES, *DUAL, *LINK)
+    task = "count"
+
+    def check(self, y: Any) -> None:
+        super().check(y)
+        if y.ndim > 2 or (y.ndim == 2 and y.shape[1] != 2):
+            raise ValueError(f"{where(self)}: y of shape {y.shape} must be counts, or two columns: count and exposure.")
+        count, exposure = _columns(y)
+        xp = namespace(y)
+        if not bool(xp.all(count >= 0)):
+            raise ValueError(f"{where(self)}: counts y must be >= 0; the smallest is {float(xp.min(count)):g}.")
+        if not bool(xp.all(exposure > 0)):
+            raise ValueError(f"{where(self)}: exposures must be > 0; leave samples without exposure out.")
+
+    def outputs(self, y: Any) -> tuple[int, ...]:
+        return ()
+
+    def value(self, y: Any, f: Any) -> Any:
+        xp = namespace(f)
+        y, exposure = _columns(y)
+        mean = exposure * xp.exp(f)
+        return mean - y * (f + xp.log(exposure)) + entropy(y, xp) - y
+
+    def gradient(self, y: Any, f: Any, weight: Any = None) -> Any:
+        y, exposure = _columns(y)
+        return weighted(exposure * namespace(f).exp(f) - y, weight)
+
+    def hessian(self, y: Any, f: Any, weight: Any = None) -> Any:
+        return weighted(_columns(y)[1] * namespace(f).exp(f), weight)
+
+    def prox(self, y: Any, v: Any, step: Any) -> Any:
+        xp = namespace(v)
+        y, exposure = _columns(y)
+        level = xp.log(step * exposure)
+        return log_omega(level + v + step * y, xp) - level
+
+    def conjugate(self, y: Any, u: Any) -> Any:
+        xp = namespace(u)
+        y, exposure = _columns(y)
+        v, within = inside(u + y, 0.0, inf, xp)
+        return xp.where(within, entropy(v, xp) - v - u * xp.log(exposure) - entropy(y, xp) + y, inf)
+
+    def link(self, mean: Any) -> Any:
+        return namespace(mean).log(mean)
+
+    def link_inverse(self, f: Any) -> Any:
+        return namespace(f).exp(f)
+
+    def targets(self, rng: np.random.Generator, n: int) -> np.ndarray:
+        exposure = rng.uniform(0.2, 3.0, n)
+        return np.column_stack([rng.poisson(2 * exposure).astype(float), exposure])
+
+
+def _columns(y: Any) -> tuple[Any, Any]:
+    """Counts and exposures."""
+    return (y, namespace(y).ones_like(y)) if y.ndim == 1 else (y[:, 0], y[:, 1])

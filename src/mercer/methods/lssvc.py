@@ -1,0 +1,97 @@
+"""The least-squares support vector machine."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from .._errors import check_number
+from ..basis import Polynomials
+from .ridge import RidgeClassifier
+
+
+class LeastSquaresSVC(RidgeClassifier):
+    r"""Least-squares support vector machine: the hinge of a support vector machine replaced by a square.
+
+    .. math:: \min_{f \in H,\, b}\; \tfrac12 \sum_i w_i (y_i - f(x_i) - b)^2 + \tfrac{\alpha}{2} \|f\|_H^2,
+              \qquad y_i = \pm 1
+
+    By :math:`y_i^2 = 1` the square is that of :math:`1 - y_i(f(x_i) + b)`. The solution is one linear system,
+    :math:`(K + \alpha W^{-1})a + b = y`, :math:`\sum a_i = 0`. With more than two classes there is one function for
+    each, fitted to the indicator of the class, and the largest wins.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable
+        Positive definite, or conditionally so of order 1 (the intercept is free).
+    alpha : float > 0
+        Weight of the penalty; larger is smoother. Suykens' γ is 1/alpha, kernlab's τ is alpha/n.
+    class_weight : dict, "balanced" or None
+        Factors on the weights of the samples of each class.
+    gram : str or Representation
+        How the kernel matrix is held or approximated.
+    solver : str or LinearSolver
+        As in `KernelRidge`.
+    random_state : int, RandomState, Generator or None
+        For representations that draw.
+
+    Attributes
+    ----------
+    classes_ : array
+    dual_coef_ : array of shape (n_samples,) for two classes, else (n_samples, n_classes)
+        a.
+    intercept_ : float, or array of shape (n_classes,)
+        b.
+    function_ : Function
+        f + b.
+    kernel_, X_fit_, solution_, gram_choice_
+        As in `KernelRidge`.
+
+    Notes
+    -----
+    Costs as `KernelRidge`; no coefficient is zero, so there are no support vectors to save on. `leave_one_out` gives
+    the decision values of machines that had not seen the sample, without refits; `KernelRidgeClassifierCV` chooses
+    alpha and the kernel by them. For two classes kernlab's scores, which are fitted to 0 and 1, are (1 ± f)/2.
+
+    References
+    ----------
+    Suykens, Vandewalle, *Least squares support vector machine classifiers* (1999), equation 16; Cawley, *Leave-one-out
+    cross-validation based model selection criteria for weighted LS-SVMs* (2006), equation 12.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [4.0], [5.0]])
+    >>> model = LeastSquaresSVC("gaussian(lengthscale=2.0)", alpha=0.1).fit(X, ["low", "low", "high", "high"])
+    >>> model.predict([[0.5], [4.5]])
+    array(['low', 'high'], dtype='<U4')
+    >>> (model.leave_one_out() > 0) == (model.classes_[1] == np.array(["low", "low", "high", "high"]))
+    array([ True,  True,  True,  True])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian(lengthscale='median')",
+        *,
+        alpha: float = 1.0,
+        class_weight: Any = None,
+        gram: Any = "auto",
+        solver: Any = "auto",
+        random_state: Any = None,
+    ):
+        self.kernel = kernel
+        self.alpha = alpha
+        self.class_weight = class_weight
+        self.gram = gram
+        self.solver = solver
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to samples X with labels y."""
+        check_number(self, "alpha", self.alpha, above=0)
+        X, y = self._check_fit(X, y)
+        target, weight = self._encode(y, self._check_weight(sample_weight, X), low=0.0)
+        basis = Polynomials(0)
+        self._require_definite(X, basis)
+        self._fit_system(X, target, np.array([float(self.alpha)]), weight, basis)
+        return self

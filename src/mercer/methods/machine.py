@@ -1,0 +1,362 @@
+"""The representer theorem as an estimator."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+
+from .._array import host, is_array
+from .._errors import check_choice, check_number, where
+from .._progress import Deadline
+from ..basis import Polynomials
+from ..losses import Loss, as_loss
+from ..solvers.fit._base import FitProblem, FitSolution, finish
+from ..solvers.fit.box import box
+from ..solvers.fit.coordinates import admm, lbfgs, newton_cg
+from ..solvers.fit.l1 import l1
+from ..solvers.fit.newton import newton
+from ..solvers.fit.penalty import minimise_penalty, within_ball
+from ..solvers.linear import linear_solver, solve
+from ._base import KernelEstimator
+
+SOLVERS = ("auto", "direct", "newton", "newton_cg", "lbfgs", "admm", "working_set")
+LABELS = ("binary", "multiclass")
+
+
+class KernelMachine(KernelEstimator):
+    r"""Any loss, any unpenalised part, any increasing penalty of the norm.
+
+    .. math:: \min_{f \in H,\, c}\; \sum_i w_i\, \ell\Big(y_i,\, f(x_i) + \sum_b c_b h_b(x_i)\Big)
+              + \alpha\, \Psi(\|f\|_H)
+
+    with :math:`\Psi(r) = r^2/2` unless another is given. By the representer theorem
+    :math:`f = \sum_i a_i k(\cdot, x_i)`: whatever the loss, adding to f a part that is orthogonal to all
+    :math:`k(\cdot, x_i)` changes no value and only raises the norm.
+
+    Parameters
+    ----------
+    loss : str or Loss
+        A name ("squared", "huber", "logistic", "multinomial", "hinge", "poisson", …), an expression
+        ("pinball(quantile=0.9)"), or a Loss of `mercer.losses`, `Custom` among them.
+    kernel : str, Kernel or expression
+    alpha : float > 0
+        Weight of the penalty; larger is smoother.
+    free : None, int, list of functions, or basis
+        Unpenalised part: a polynomial degree (0 is the intercept) or functions X → (n,). Kernels that are positive
+        definite only conditionally need theirs.
+    penalty : {"squared", "norm", "l1"}, ("ball", radius), or callable
+        Ψ: r²/2; r; the constraint ‖f‖ ≤ radius (alpha has no meaning then, and stays 1); or a function of the norm
+        that does not decrease. "l1" is Σ|aᵢ|, which is no function of f: it makes expansions sparse, and lies outside
+        the theorem.
+    gram : str or Representation
+        How the kernel matrix is held or approximated.
+    solver : str
+        See the table.
+    tol : float > 0
+        Relative to the objective: the decrement of Newton's method, or the duality gap; for "working_set" the criterion
+        of the support vector machines, in units of f.
+    max_iter : int, optional
+        Steps at most; None leaves it to the solver.
+    class_weight : dict, "balanced" or None
+        For losses of labels.
+    time_budget : float, optional
+        Seconds after which the best function so far is returned, with a warning.
+    random_state : int, RandomState, Generator or None
+        For representations that draw.
+
+    Attributes
+    ----------
+    function_ : Function
+        f with its free part; one column per class for losses of several.
+    dual_coef_, free_coef_ : array
+        a and c.
+    solution_ : FitSolution
+        Objective, duality gap or gradient norm, iterations, method and history.
+    alpha_ : float
+        The weight of the squared penalty that has the same solution.
+    classes_ : array
+        The labels, for losses of labels.
+    loss_, kernel_, gram_choice_
+
+    Notes
+    -----
+    ==================================================================  ===============
+    ``solver="auto"``, the first that holds                             choice
+    ==================================================================  ===============
+    the loss is `Squared`                                               "direct"
+    it has a box, and there is no free part but a constant              "working_set"
+    it is smooth, and has one value per sample                          "newton"
+    it has a Hessian, with several values or coupled samples            "newton_cg"
+    it has a gradient, and is smooth                                    "lbfgs"
+    it is convex, with a proximal map                                   "admm"
+    ==================================================================  ===============
+
+    "direct" and "newton" go through the one linear primitive, and serve dense, low-rank and lazy matrices; the others
+    need the matrix or a factor. A loss that is not convex (`Hampel`) leads to a stationary point.
+
+    Another penalty is minimised along the path of the squared one, which holds all minimisers: μ from ∞, where f = 0,
+    to 10⁻¹⁰ of the largest that matters, and between its best points. Of ties the smallest norm is taken.
+
+    References
+    ----------
+    Schölkopf, Herbrich, Smola, *A generalized representer theorem* (2001), theorem 1 and its semiparametric version.
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 3, 20)[:, None]
+    >>> y = np.sin(X[:, 0])
+    >>> y[3] = 30.0
+    >>> robust = KernelMachine("huber", kernel="gaussian", alpha=1e-3).fit(X, y)
+    >>> bool(abs(robust.predict([[1.5]])[0] - np.sin(1.5)) < 0.05)
+    True
+    """
+
+    def __init__(
+        self,
+        loss: Any = "squared",
+        *,
+        kernel: Any = "gaussian(lengthscale='median')",
+        alpha: float = 1.0,
+        free: Any = None,
+        penalty: Any = "squared",
+        gram: Any = "auto",
+        solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int | None = None,
+        class_weight: Any = None,
+        time_budget: float | None = None,
+        random_state: Any = None,
+    ):
+        self.loss = loss
+        self.kernel = kernel
+        self.alpha = alpha
+        self.free = free
+        self.penalty = penalty
+        self.gram = gram
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.time_budget = time_budget
+        self.random_state = random_state
+
+    # ---- from data to a problem
+
+    def _loss(self) -> Loss:
+        return as_loss(self.loss)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to samples X and targets y (labels, numbers, counts, or (time, event) rows: as the loss asks)."""
+        self._check_parameters()
+        loss = self.loss_ = self._loss()
+        X, y = self._check_fit(X, y, y_numeric=loss.task not in LABELS, multi_output=loss.task in ("survival", "count"))
+        if is_array(X) and not isinstance(X, np.ndarray):
+            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
+        n = self.kernel_.domain.size(X)
+        weight = self._check_weight(sample_weight, X)
+        weight = np.ones(n) if weight is None else weight.astype(np.float64)
+        y, weight = self._targets(y, weight)
+        loss.check(y)
+        basis = self._free_basis(self.free, False)
+        self._is_definite(X, basis)
+        gram = self._build(X)
+        H = None if basis is None else np.asarray(basis(X), dtype=np.float64)
+        problem = FitProblem(gram, loss, y, float(self.alpha), weight, H)
+        self._deadline = Deadline(self.time_budget)
+        self.solution_, self.alpha_ = self._minimise(problem, self._solver(problem, basis))
+        del self._deadline
+        self._warn()
+        self.dual_coef_, self.free_coef_ = self.solution_.coefficients, self.solution_.free
+        self.n_iter_ = self.solution_.n_iter
+        self.function_ = self._function(gram, self.dual_coef_, basis, self.free_coef_)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_number(self, "alpha", self.alpha, above=0)
+        check_number(self, "tol", self.tol, above=0)
+        check_choice(self, "solver", self.solver, SOLVERS)
+        if self.max_iter is not None:
+            check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
+        if self.time_budget is not None:
+            check_number(self, "time_budget", self.time_budget, above=0)
+        if isinstance(self.penalty, tuple) and len(self.penalty) == 2 and self.penalty[0] == "ball":
+            check_number(self, "penalty: the radius", self.penalty[1], above=0)
+            if self.alpha != 1.0:
+                raise ValueError(f"{where(self)}: alpha = {self.alpha} has no meaning within a ball; leave it at 1.")
+        elif not callable(self.penalty):
+            check_choice(self, "penalty", self.penalty, ("squared", "norm", "l1"))
+
+    def _targets(self, y: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Targets as the loss wants them, and weights with those of the classes."""
+        loss = self.loss_
+        if loss.task not in LABELS:
+            if self.class_weight is not None:
+                raise ValueError(f"{where(self)}: class_weight has no meaning for loss = {self.loss!r}; leave it out.")
+            return np.asarray(host(y), dtype=np.float64), weight
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(np.asarray(y), return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{where(self)}: the number of classes has to be greater than one; y holds one class, "
+                f"{self.classes_[0]!r}."
+            )
+        factors = compute_class_weight(self.class_weight, classes=self.classes_, y=np.asarray(y))
+        weight = weight * factors[labels]
+        if loss.task == "multiclass":
+            return labels, weight
+        if len(self.classes_) > 2:
+            raise ValueError(
+                f"{where(self)}: Only binary classification is supported by loss = {self.loss!r}; y holds "
+                f"{len(self.classes_)} classes. Use loss='multinomial'."
+            )
+        return np.where(labels == 1, 1.0, -1.0), weight
+
+    # ---- from a problem to its solution
+
+    def _solver(self, problem: FitProblem, basis: Any) -> str:
+        """The table of the docstring; raises for what a solver cannot do."""
+        loss, provides = problem.loss, problem.loss.provides
+        constant = basis is None or (isinstance(basis, Polynomials) and basis.degree == 0)
+        single = len(problem.shape) == 1 and not loss.coupled
+        able = {
+            "direct": type(loss).__name__ == "Squared",
+            "working_set": "box" in provides and constant and not loss.smooth,
+            "newton": loss.smooth and single and "majorizer" in provides,
+            "newton_cg": loss.smooth and loss.convex and "hessian_product" in provides,
+            "lbfgs": loss.smooth and "gradient" in provides,
+            "admm": loss.convex and single and "prox" in provides,
+        }
+        if self.solver == "auto":
+            for name, suits in able.items():
+                if suits:
+                    return name
+            raise ValueError(f"{where(self)}: no solver suits loss = {self.loss!r}; give its gradient or proximal map.")
+        able["working_set"] = "box" in provides and constant
+        if not able[self.solver]:
+            others = [name for name, suits in able.items() if suits]
+            raise ValueError(
+                f"{where(self)}: solver = {self.solver!r} does not suit loss = {self.loss!r}, free = {self.free!r}; "
+                f"use one of {', '.join(map(repr, ['auto', *others]))}."
+            )
+        return self.solver
+
+    def _minimise(self, problem: FitProblem, solver: str) -> tuple[FitSolution, float]:
+        """The solution, and the weight of the squared penalty that leads to it."""
+        if isinstance(self.penalty, str) and self.penalty == "squared":
+            return self._solve(problem, solver, problem.alpha, None), problem.alpha
+        if isinstance(self.penalty, str) and self.penalty == "l1":
+            if not problem.loss.smooth or len(problem.shape) > 1:
+                raise ValueError(f"{where(self)}: penalty = 'l1' needs a smooth loss of one value, not {self.loss!r}.")
+            return l1(problem, max(self.tol, 1e-6), self.max_iter or 20_000), np.nan
+        last: list[FitSolution] = []
+
+        def at(mu: float) -> FitSolution:
+            last.append(self._solve(problem, solver, mu, last[-1] if last else None))
+            return last[-1]
+
+        def norm(s: FitSolution) -> float:
+            smooth = s.values - problem.free_part(s.free)
+            return float(np.sqrt(max(float(np.sum(s.coefficients * smooth)), 0.0)))
+
+        # μ‖f‖ = ‖Σ wℓ′ k(·, xᵢ)‖ at the solution: from the slopes at 0, a μ for which f is next to 0
+        diagonal = np.asarray(problem.gram.diagonal(), dtype=np.float64)
+        largest = 1e4 * float(np.sum(problem.weight * np.abs(diagonal))) or 1.0
+        if isinstance(self.penalty, tuple):
+            mu, solution = within_ball(at, norm, float(self.penalty[1]), largest)
+            return solution, mu
+
+        def zero(s: FitSolution) -> FitSolution:
+            return finish(problem, 0.0 * s.coefficients, s.free, s.n_iter, s.converged, s.method, s.message)
+
+        def penalty(r: float) -> float:
+            return float(self.alpha) * (r if self.penalty == "norm" else float(self.penalty(r)))
+
+        best, _ = minimise_penalty(at, norm, lambda s: problem.total(s.values), penalty, largest, zero)
+        return best.solution, best.mu
+
+    def _solve(self, problem: FitProblem, solver: str, alpha: float, near: FitSolution | None) -> FitSolution:
+        """The solution for (alpha/2)‖f‖², from a near one where the solver can start anywhere."""
+        problem = replace(problem, alpha=alpha)
+        gram, most, monitor = problem.gram, self.max_iter, self._deadline
+        if solver == "direct":
+            found = solve(gram, problem.y, alpha, linear_solver("auto", gram), problem.H, problem.weight)
+            free = None if found.free is None else np.asarray(found.free)
+            return finish(problem, np.asarray(found.coefficients), free, found.n_iter, found.converged, "direct")
+        if solver == "newton":
+            start = None if near is None else (near.coefficients, near.free)
+            return newton(problem, linear_solver("auto", gram), self.tol, most or 100, start, monitor)
+        if solver == "newton_cg":
+            return newton_cg(problem, self.tol, most or 100, None, monitor)
+        if solver == "lbfgs":
+            return lbfgs(problem, self.tol, most or 2000)
+        if solver == "admm":
+            return admm(problem, max(self.tol, 1e-7), most or 20_000, monitor)
+        return box(problem, self.tol, most or -1, monitor)
+
+    def _warn(self) -> None:
+        if not self.solution_.converged:
+            warnings.warn(
+                f"{where(self)}: the solver stopped early ({self.solution_.message}). Scale the data, raise alpha or "
+                "max_iter, or try another solver.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    # ---- answers
+
+    def _is_classifier(self) -> bool:
+        return self._loss().task in LABELS
+
+    def _has_probabilities(self) -> bool:
+        return self._is_classifier() and "link_inverse" in self._loss().provides
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels, or the mean that the value stands for (a median or quantile, where the loss asks for one)."""
+        values = self._values(X)
+        if self.loss_.task == "multiclass":
+            return self.classes_[values.argmax(axis=1)]
+        if self.loss_.task == "binary":
+            return self.classes_[(values >= 0).astype(int)]
+        return self.loss_.link_inverse(values) if "link_inverse" in self.loss_.provides else values
+
+    def _values(self, X: Any) -> np.ndarray:
+        return np.asarray(self.function_(self._check_new(X)))
+
+    @available_if(_is_classifier)
+    def decision_function(self, X: Any) -> np.ndarray:
+        """f(x): one value, positive for the second class, or one per class."""
+        return self._values(X)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes, one column each."""
+        p = np.asarray(self.loss_.link_inverse(self._values(X)))
+        return p if p.ndim == 2 else np.stack([1 - p, p], axis=1)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy for labels, else R²."""
+        from sklearn.metrics import accuracy_score, r2_score
+
+        metric = accuracy_score if self._is_classifier() else r2_score
+        return float(metric(y, self.predict(X), sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, RegressorTags
+
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        task = self._loss().task
+        if task in LABELS:
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags(multi_class=task == "multiclass")
+        else:
+            tags.estimator_type = "regressor"
+            tags.regressor_tags = RegressorTags()
+        return tags

@@ -1,0 +1,413 @@
+"""Kernel ridge regression and classification with alpha and the kernel chosen in closed form."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import check_cv
+
+from .._array import host, like
+from .._errors import where
+from ..basis import Polynomials, as_basis
+from ..gram import Gram
+from ..kernels import Kernel
+from ..kernels.expression import as_kernel
+from ..solvers.spectral import Spectral, maximise_likelihood
+from .ridge import RidgeClassifier, RidgeMethod, RidgeRegressor, chosen
+
+CRITERIA = ("gcv", "marginal_likelihood")
+ALPHAS = tuple(10.0**e for e in range(-6, 4))
+
+
+class HeldOut(RegressorMixin, BaseEstimator):
+    """What a scorer takes for an estimator: its samples are the predictions themselves."""
+
+    def predict(self, X: Any) -> Any:
+        """X."""
+        return X
+
+
+class HeldOutLabels(ClassifierMixin, BaseEstimator):
+    """The same of decision values."""
+
+    def __init__(self, classes: Any = None):
+        self.classes = classes
+
+    @property
+    def classes_(self) -> Any:
+        """The labels."""
+        return self.classes
+
+    def decision_function(self, X: Any) -> Any:
+        """X."""
+        return X
+
+    def predict(self, X: Any) -> Any:
+        """The labels."""
+        return chosen(self.classes, X)
+
+
+class RidgeSearch(RidgeMethod):
+    """The search over strengths and kernels, which regression and classification share."""
+
+    alphas: Any
+    cv: Any
+    scoring: Any
+    alpha_per_target: bool = False
+    fit_intercept: bool
+    free: Any
+    store_cv_results: bool
+    optimize: bool
+
+    def _kernel(self, n_features: int) -> Kernel:
+        return as_kernel(self.kernel[0] if self._is_list(self.kernel) else self.kernel)
+
+    @staticmethod
+    def _is_list(kernel: Any) -> bool:
+        return isinstance(kernel, (list, tuple)) and len(kernel) > 0
+
+    def _check_search(self) -> np.ndarray:
+        alphas = np.atleast_1d(host(self.alphas))
+        if alphas.dtype.kind not in "fiu":
+            raise TypeError(f"{where(self)}: alphas = {self.alphas!r} must be numbers > 0.")
+        if alphas.ndim != 1 or not alphas.size or not np.all(np.isfinite(alphas)) or (alphas <= 0).any():
+            raise ValueError(f"{where(self)}: alphas = {self.alphas!r} must be numbers > 0, at least one.")
+        if isinstance(self.cv, str) and self.cv not in CRITERIA:
+            raise ValueError(
+                f"{where(self)}: cv = {self.cv!r} is unknown; give None (leave-one-out), 'gcv', 'marginal_likelihood', "
+                "a number of folds or a splitter."
+            )
+        if isinstance(self.cv, str) and self.scoring is not None:
+            raise ValueError(f"{where(self)}: cv = {self.cv!r} is a criterion of its own; leave scoring out.")
+        if self.optimize and (self.cv != "marginal_likelihood" or self.alpha_per_target):
+            raise ValueError(
+                f"{where(self)}: optimize=True follows the gradient of the likelihood; it needs "
+                "cv='marginal_likelihood' and one alpha for all targets."
+            )
+        if self.store_cv_results and self.cv is not None:
+            raise ValueError(f"{where(self)}: store_cv_results=True needs cv=None (leave-one-out).")
+        return alphas.astype(np.float64)
+
+    def _search(self, X: Any, y: Any, target: Any, weight: Any) -> None:
+        """Score every strength with every kernel, and keep the best; y is what scorers are given."""
+        alphas = self._check_search()
+        basis = as_basis(self.free) if self.free is not None else Polynomials(0) if self.fit_intercept else None
+        kernels = [as_kernel(k) for k in self.kernel] if self._is_list(self.kernel) else [self._kernel(1)]
+        splits = None
+        if self.cv is not None and not isinstance(self.cv, str):
+            n = self.kernel_.domain.size(X)
+            splits = list(check_cv(self.cv, host(y), classifier=is_classifier(self)).split(np.zeros(n), host(y)))
+        self.kernels_, table, best = [], [], -np.inf
+        for kernel in kernels:
+            self.kernel_ = kernel.resolve(X)
+            self.kernel_.validate()
+            self.kernel_.domain.check(X, self.kernel_, "X")
+            gram, path, b = self._decompose(X, target, weight, basis)
+            scores, values = self._scores(path, b, alphas, host(y), splits)
+            self.kernels_.append(self.kernel_)
+            table.append(scores)
+            value = scores.max(axis=1).mean()
+            if not table[1:] or value > best:
+                best, choice = value, (self.kernel_, gram, path, b, scores, values)
+        self.kernel_, gram, path, b, scores, values = choice
+        places = scores.argmax(axis=1)
+        strength, score = alphas[places], scores.max(axis=1)
+        if self.optimize:
+            gram, path, b, strength, score = self._climb(gram, path, b, float(strength[0]), target, basis)
+        single = not self.alpha_per_target
+        self.alpha_ = float(strength[0]) if single else strength
+        self.best_score_ = float(score[0]) if single else score
+        self.scores_ = np.stack([s[0] if single else s.T for s in table])
+        if self.store_cv_results:
+            self.cv_results_ = values[:, 0, :] if target.ndim == 1 else values
+        solution = path.solve(b, strength)
+        a, c = solution.coefficients, solution.free
+        if target.ndim == 1:
+            a, c, b = a[:, 0], None if c is None else c[:, 0], b[:, 0]
+        self._definite = True
+        self._keep(gram, b, strength, path.design.weight, basis, solution, a, c)
+
+    def _decompose(self, X: Any, target: Any, weight: Any, basis: Any) -> tuple[Gram, Spectral, Any]:
+        self._require_definite(X, basis)
+        gram = self._build(X)
+        sample = gram.like
+        b = like(target if target.ndim == 2 else target[:, None], sample)
+        H = None if basis is None else like(basis(X), sample)
+        return gram, Spectral(gram, H, None if weight is None else like(weight, sample)), b
+
+    # ---- scores, of shape (1, A), or (n_targets, A) with one alpha of each target
+
+    def _scores(self, path: Spectral, b: Any, alphas: np.ndarray, y: np.ndarray, splits: Any) -> tuple[np.ndarray, Any]:
+        if self.cv == "gcv":
+            return self._joined(-host(path.gcv(b, alphas)), np.mean), None
+        if self.cv == "marginal_likelihood":
+            return self._joined(host(path.log_marginal_likelihood(b, alphas)), np.sum), None
+        weight = None if path.design.weight is None else host(path.design.weight)
+        if splits is None:
+            values = path.leave_one_out(b, alphas)
+            if self.scoring is None and not is_classifier(self):
+                squares = (b[:, :, None] - values) ** 2
+                return self._joined(-np.average(host(squares), axis=0, weights=weight), np.mean), squares
+            return self._judged(host(values), y, weight), values
+        parts = [
+            self._judged(host(values), y[test], None if weight is None else weight[test])
+            for (_, test), values in zip(splits, path.held_out(b, alphas, splits), strict=True)
+        ]
+        return np.mean(parts, axis=0), None
+
+    def _joined(self, scores: np.ndarray, how: Any) -> np.ndarray:
+        return scores if self.alpha_per_target else how(scores, axis=0, keepdims=True)
+
+    def _judged(self, values: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        """A scorer's verdict on predictions of shape (m, t, A)."""
+        labels = is_classifier(self)
+        scorer = get_scorer(self.scoring or ("accuracy" if labels else "r2"))
+        stand_in = HeldOutLabels(self.classes_) if labels else HeldOut()
+        options = {} if weight is None else {"sample_weight": weight}
+
+        def score(p: np.ndarray, q: np.ndarray) -> float:
+            return float(scorer(stand_in, p, q, **options))
+
+        A = values.shape[2]
+        if self.alpha_per_target:
+            columns = y[:, None] if y.ndim == 1 else y
+            return np.array(
+                [[score(v[:, j], columns[:, i]) for j in range(A)] for i, v in enumerate(_by_target(values))]
+            )
+        flat = values[:, 0, :] if values.shape[1] == 1 and (labels or y.ndim == 1) else values
+        return np.array([[score(flat[..., j], y) for j in range(A)]])
+
+    def _climb(
+        self, gram: Gram, path: Spectral, b: Any, alpha: float, target: Any, basis: Any
+    ) -> tuple[Gram, Spectral, Any, np.ndarray, np.ndarray]:
+        if gram.trace_error:
+            raise TypeError(
+                f"{where(self)}: optimize=True needs the exact kernel matrix, not {where(gram)}; use gram='dense'."
+            )
+        design = path.design
+        self.kernel_, strength, value, converged = maximise_likelihood(
+            self.kernel_, gram.X, b, alpha, design.H, design.weight
+        )
+        if not converged:
+            warnings.warn(
+                f"{where(self)}: the search for the largest likelihood stopped before it converged, at {value:.6g}. "
+                "The likelihood is flat or unbounded in a parameter; fix it, or start elsewhere.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        gram, path, b = self._decompose(gram.X, target, design.weight, basis)
+        return gram, path, b, np.array([strength]), np.array([value])
+
+
+def _by_target(values: np.ndarray) -> list[np.ndarray]:
+    return [values[:, i, :] for i in range(values.shape[1])]
+
+
+class KernelRidgeCV(RidgeSearch, RidgeRegressor):
+    r"""Kernel ridge regression with alpha and the kernel chosen by leave-one-out, in closed form.
+
+    .. math:: \min_{f \in H,\, c}\; \tfrac12 \sum_i w_i \Big(y_i - f(x_i) - \sum_b c_b h_b(x_i)\Big)^2
+              + \tfrac{\alpha}{2} \|f\|_H^2, \qquad
+              y_i - f^{(-i)}(x_i) = \frac{y_i - f(x_i)}{1 - h_{ii}(\alpha)}
+
+    One eigendecomposition for each kernel gives the whole path of alphas: the second equation holds exactly, for every
+    α, with weights and free part. Likewise the other criteria:
+
+    =========================  ===========================================================================
+    cv                         score, larger is better
+    =========================  ===========================================================================
+    None                       `scoring` of the leave-one-out predictions (None: minus their squared error)
+    "gcv"                      minus the generalised cross-validation :math:`n \|W^{1/2} r\|^2 / (n - \mathrm{tr} A)^2`
+    "marginal_likelihood"      log likelihood of the Gaussian process with covariance k and noise variance α
+    number of folds, splitter  `scoring` (None: R²), mean over the folds; each is exact
+    =========================  ===========================================================================
+
+    Parameters
+    ----------
+    alphas : array of numbers > 0
+        The strengths to choose from; many cost little more than one.
+    kernel : str, Kernel or callable, or a list of them
+        Positive definite, or conditionally so where the free part has the polynomials that it needs. Of a list the best
+        with its best alpha is chosen; data-driven parameters are filled in on all samples.
+    fit_intercept : bool
+        Whether to add an unpenalised constant.
+    free : None, int, list of functions, or basis
+        Unpenalised part: a polynomial degree (which includes the intercept) or functions X → (n,). Given, it takes the
+        place of the intercept.
+    cv : None, "gcv", "marginal_likelihood", int, splitter or list of (train, test)
+        See above. Folds are computed from the same eigendecomposition where that is cheaper than from their own.
+    scoring : str, callable or None
+        A scorer of scikit-learn. It is given all leave-one-out predictions at once, or those of a fold, and the weights
+        where there are any.
+    alpha_per_target : bool
+        Whether each target has its own alpha. The kernel is one for all: that with the best mean.
+    store_cv_results : bool
+        Whether to keep `cv_results_`; with leave-one-out only.
+    optimize : bool
+        With ``cv="marginal_likelihood"``: whether to climb from the best of the grid to the next maximum in alpha and
+        all parameters of the kernel that it has derivatives for (one lengthscale per feature, scales and weights of
+        composite kernels). O(n³) a step.
+    gram : str or Representation
+        How the kernel matrix is held or approximated. A low-rank one costs O(nr²); a lazy one is formed.
+    random_state : int, RandomState, Generator or None
+        For representations that draw.
+
+    Attributes
+    ----------
+    alpha_ : float, or array of shape (n_targets,)
+    kernel_ : Kernel
+        The chosen ones.
+    best_score_ : float, or array of shape (n_targets,)
+    scores_ : array of shape (n_kernels, n_alphas), or (n_kernels, n_alphas, n_targets)
+        Every score.
+    kernels_ : list of Kernel
+        The kernels of `scores_`, with data-driven parameters filled in.
+    cv_results_ : array of shape (n_samples, n_alphas) or (n_samples, n_targets, n_alphas)
+        Squared leave-one-out errors with the chosen kernel (with `scoring`: the predictions).
+    dual_coef_, free_coef_, intercept_, function_, X_fit_, solution_, gram_choice_
+        As in `KernelRidge`.
+
+    See Also
+    --------
+    KernelRidge : for a given alpha; it has the same `predict`, `leave_one_out`, `log_marginal_likelihood`, `summary`.
+
+    Notes
+    -----
+    O(n³) for each kernel, or O(nr²) for a matrix of rank r, which may be numerical; then O(nr) for each alpha, and
+    O(m²r) for each alpha and fold of m samples. A sample that alone determines a free function has hᵢᵢ = 1 and is
+    refused.
+
+    References
+    ----------
+    Golub, Heath, Wahba, *Generalized cross-validation as a method for choosing a good ridge parameter* (1979); Wahba,
+    *Spline Models for Observational Data* (1990), section 4.2; Rasmussen, Williams, *Gaussian Processes for Machine
+    Learning* (2006), sections 2.7 and 5.4.
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 3, 40)[:, None]
+    >>> y = np.sin(2 * X[:, 0]) + 0.1 * np.cos(40 * X[:, 0])
+    >>> model = KernelRidgeCV(kernel=[f"gaussian(lengthscale={s})" for s in (0.01, 0.5, 50.0)]).fit(X, y)
+    >>> str(model.kernel_), model.scores_.shape
+    ('gaussian(lengthscale=0.5)', (3, 10))
+    >>> bool(np.isclose(model.best_score_, -np.mean((y - model.leave_one_out()) ** 2)))
+    True
+    """
+
+    def __init__(
+        self,
+        alphas: Any = ALPHAS,
+        *,
+        kernel: Any = "gaussian(lengthscale='median')",
+        fit_intercept: bool = True,
+        free: Any = None,
+        cv: Any = None,
+        scoring: Any = None,
+        alpha_per_target: bool = False,
+        store_cv_results: bool = False,
+        optimize: bool = False,
+        gram: Any = "auto",
+        random_state: Any = None,
+    ):
+        self.alphas = alphas
+        self.kernel = kernel
+        self.fit_intercept = fit_intercept
+        self.free = free
+        self.cv = cv
+        self.scoring = scoring
+        self.alpha_per_target = alpha_per_target
+        self.store_cv_results = store_cv_results
+        self.optimize = optimize
+        self.gram = gram
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose, and fit to samples X and targets y of shape (n,) or (n, n_targets)."""
+        X, y = self._check_fit(X, y, multi_output=True, y_numeric=True)
+        self._search(X, y, y, self._check_weight(sample_weight, X))
+        return self
+
+
+class KernelRidgeClassifierCV(RidgeSearch, RidgeClassifier):
+    r"""Classification by kernel ridge regression on labels ±1, with alpha and the kernel chosen in closed form.
+
+    .. math:: \min_{f \in H,\, c}\; \tfrac12 \sum_i w_i \Big(y_i - f(x_i) - \sum_b c_b h_b(x_i)\Big)^2
+              + \tfrac{\alpha}{2} \|f\|_H^2, \qquad y_i = \pm 1
+
+    With more than two classes there is one function for each, against the rest, and the largest wins. The alpha and the
+    kernel with the best accuracy of the leave-one-out predictions (or another score) are chosen, as in `KernelRidgeCV`,
+    without refits.
+
+    Parameters
+    ----------
+    alphas, kernel, fit_intercept, free, cv, store_cv_results, optimize, gram, random_state
+        As in `KernelRidgeCV`.
+    scoring : str, callable or None
+        A scorer of scikit-learn; None is the accuracy. Those that need probabilities have none here.
+    class_weight : dict, "balanced" or None
+        Factors on the weights of the samples of each class, in the fit and in the scores.
+
+    Attributes
+    ----------
+    classes_ : array
+    alpha_, kernel_, best_score_, scores_, kernels_
+        As in `KernelRidgeCV`.
+    cv_results_ : array of shape (n_samples, n_alphas) or (n_samples, n_classes, n_alphas)
+        The leave-one-out decision values with the chosen kernel.
+    dual_coef_, free_coef_, intercept_, function_, X_fit_, solution_, gram_choice_
+        As in `KernelRidge`.
+
+    Notes
+    -----
+    Accuracies are equal for many alphas; among those that tie the smallest is chosen if `alphas` ascend.
+
+    References
+    ----------
+    Rifkin, Lippert, *Notes on regularized least squares* (2007), sections 2 and 5.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [7.0]])
+    >>> model = KernelRidgeClassifierCV(kernel="gaussian(lengthscale=2.0)").fit(X, list("aaabbb"))
+    >>> model.best_score_, model.predict([[0.5], [6.5]])
+    (1.0, array(['a', 'b'], dtype='<U1'))
+    """
+
+    def __init__(
+        self,
+        alphas: Any = ALPHAS,
+        *,
+        kernel: Any = "gaussian(lengthscale='median')",
+        fit_intercept: bool = True,
+        free: Any = None,
+        cv: Any = None,
+        scoring: Any = None,
+        class_weight: Any = None,
+        store_cv_results: bool = False,
+        optimize: bool = False,
+        gram: Any = "auto",
+        random_state: Any = None,
+    ):
+        self.alphas = alphas
+        self.kernel = kernel
+        self.fit_intercept = fit_intercept
+        self.free = free
+        self.cv = cv
+        self.scoring = scoring
+        self.class_weight = class_weight
+        self.store_cv_results = store_cv_results
+        self.optimize = optimize
+        self.gram = gram
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose, and fit to samples X with labels y."""
+        X, y = self._check_fit(X, y)
+        target, weight = self._encode(y, self._check_weight(sample_weight, X), low=-1.0)
+        self._search(X, y, target, weight)
+        return self

@@ -1,0 +1,175 @@
+"""The thin-plate smoothing spline in several variables."""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Any, Self
+
+from sklearn.base import RegressorMixin
+
+from .._array import like, namespace
+from .._errors import check_number, where
+from ..basis import Polynomials
+from ..kernels import Kernel
+from ..kernels.polyharmonic import Polyharmonic, Reduced, anchors_of, duchon
+from ..solvers.smoothing import DemmlerReinsch
+from ..space import Function
+from ._base import KernelEstimator
+from ._spline import Smoother
+
+
+class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
+    r"""Thin-plate smoothing spline: the rotation-invariant spline in d dimensions.
+
+    .. math:: \min_f\; \tfrac12 \sum_i w_i \big(y_i - f(x_i)\big)^2 + \tfrac{\alpha}{2} \sum_{|\nu| = m}
+              \frac{m!}{\nu!} \int_{\mathbb R^d} \big(\partial^\nu f\big)^2
+
+    In the plane with m = 2 the penalty is the bending energy :math:`\int f_{xx}^2 + 2 f_{xy}^2 + f_{yy}^2`. Polynomials
+    of degree < m are free.
+
+    Parameters
+    ----------
+    alpha : float > 0, or {"gcv", "loo", "reml"}
+        Weight of the penalty; larger is smoother, up to the polynomial of degree m − 1. Or how to choose it: by
+        generalised cross-validation, by leave-one-out, or by restricted maximum likelihood. R's ``fields::Tps`` calls
+        it lambda.
+    order : int > d/2, optional
+        m. Raising it makes the function smoother and enlarges the free part to (d + m − 1 choose d) polynomials, which
+        the samples have to determine. None: 2, in any dimension; see the notes for d > 3.
+    df : float, optional
+        Instead of `alpha`: the effective degrees of freedom.
+    gram : str or Representation
+        "auto" or "dense": exact, O(n³) once for all alphas. ``Nystrom(rank=r)`` and others with a factor: the spline
+        with r landmarks, O(nr²).
+    random_state : int, RandomState, Generator or None
+        For representations that draw.
+
+    Attributes
+    ----------
+    alpha_, edf_, noise_variance_, criteria_, leverage_, leave_one_out_
+        As for `SmoothingSpline`.
+    order_ : int
+        m.
+    function_ : Function
+        f in the space of the polyharmonic kernel, with its polynomial: values, gradients, bending energy ‖f‖².
+    kernel_ : Kernel
+        The positive definite form of that kernel, from which the matrix is made.
+    gram_choice_ : str
+        How the matrix was held, and why.
+
+    Notes
+    -----
+    One eigendecomposition serves all alphas (Demmler–Reinsch). Columns of X should have one unit: the penalty is
+    invariant under rotations, not under scaling a coordinate.
+
+    The penalty needs 2m > d, and then the free part grows quickly with d. With ``order=None`` the free part stays
+    affine: for d > 3 the second derivatives are measured in Duchon's larger family of norms,
+    :math:`\int |\omega|^{2s} |\widehat{\partial^\nu f}|^2` with s = (d − 3)/2, whose kernel is −‖x − y‖ up to a factor,
+    which is taken as 1.
+
+    Posterior standard deviations with landmarks contain what the landmarks leave of the prior's variance.
+
+    References
+    ----------
+    Duchon, *Splines minimizing rotation-invariant semi-norms in Sobolev spaces* (1977). Wahba, *Spline Models for
+    Observational Data* (1990), sections 2.4 and 2.5. Wood, *Thin plate regression splines* (2003): low rank.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(80, 2))
+    >>> y = np.sin(4 * X[:, 0]) * X[:, 1] + 0.05 * rng.normal(size=80)
+    >>> model = ThinPlateSpline().fit(X, y)
+    >>> bool(model.score(X, y) > 0.95), model.order_
+    (True, 2)
+    """
+
+    substitutes = ("df",)
+
+    def __init__(
+        self,
+        alpha: float | str = "gcv",
+        *,
+        order: int | None = None,
+        df: float | None = None,
+        gram: Any = "auto",
+        random_state: Any = None,
+    ):
+        self.alpha = alpha
+        self.order = order
+        self.df = df
+        self.gram = gram
+        self.random_state = random_state
+
+    def _kernel(self, n_features: int) -> Kernel:
+        return Reduced(Polyharmonic(), None, 0)  # for its domain; the anchors come from the data
+
+    def _resolved_kernel(self, X: Any, n_features: int) -> Kernel:
+        d, smallest = n_features, n_features // 2 + 1
+        if self.order is not None:
+            check_number(self, "order", self.order, at_least=smallest, integer=True)
+        self.order_ = m = 2 if self.order is None else int(self.order)
+        n, p = int(X.shape[0]), comb(d + m - 1, d)
+        if n <= p:
+            raise ValueError(
+                f"{where(self)}: n_samples = {n}; order = {m} on {d} column(s) leaves {p} polynomials free and needs "
+                f"at least {p + 1} samples. Use fewer columns, or AnovaSpline."
+            )
+        kernel = duchon(m, d) if 2 * m > d else Polyharmonic(1)
+        return Reduced(kernel, anchors_of(X, m - 1), m - 1)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to samples X of shape (n, d) and values y of shape (n,)."""
+        self._check_penalty()
+        if self.df is not None:
+            check_number(self, "df", self.df, above=0)
+        X, y = self._check_fit(X, y, y_numeric=True)
+        weight = self._check_weight(sample_weight, X)
+        gram = self._build(X)
+        sample = gram.like
+        self._basis = Polynomials(self.order_ - 1)
+        problem = DemmlerReinsch(
+            gram,
+            like(y, sample),
+            like(self._basis(X), sample),
+            None if weight is None else like(weight, sample),
+        )
+        if problem.n <= problem.p:
+            raise ValueError(
+                f"{where(self)}: {problem.n} sample(s) of positive weight, {problem.p} free polynomials; add samples."
+            )
+        if self.df is not None:
+            if not problem.p < self.df < problem.n:
+                raise ValueError(
+                    f"{where(self)}: df = {self.df!r} must lie between the {problem.p} free polynomials and the "
+                    f"{problem.n} samples."
+                )
+            alpha = problem.with_edf(float(self.df))
+        elif isinstance(self.alpha, str):
+            alpha = problem.best(self.alpha)
+        else:
+            alpha = float(self.alpha)
+        self._problem = problem
+        self._record(problem, alpha, y, weight)
+        a, c = problem.coefficients(alpha)
+        _, points, coefficients = gram.expansion(a)
+        points, coefficients, polynomial = self.kernel_.expand(points, coefficients)
+        self.function_ = Function(self.kernel_.kernel, points, coefficients, self._basis, c + polynomial)
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The values f(x); with `return_std` also their posterior standard deviations, without the noise."""
+        X = self._check_new(X)
+        values = self.function_(X)
+        if not return_std:
+            return values
+        problem = self._problem
+        xp = namespace(X)
+        cross = xp.matrix_transpose(problem.gram.cross(X).dense())
+        variance = problem.variance(self.alpha_, cross, self.kernel_.evaluate_diag(X), self._basis(X))
+        return values, xp.sqrt(self.noise_variance_ * variance)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
