@@ -10,7 +10,14 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge as Reference
 from sklearn.linear_model import RidgeClassifierCV, RidgeCV
 from sklearn.metrics import balanced_accuracy_score, make_scorer, mean_absolute_error
-from sklearn.model_selection import GridSearchCV, KFold, LeaveOneOut, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    LeaveOneGroupOut,
+    LeaveOneOut,
+    StratifiedKFold,
+    cross_val_predict,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -113,6 +120,14 @@ def test_weighted_folds_equal_weighted_refits() -> None:
         part = KernelRidge(0.3, kernel=KERNEL, fit_intercept=True).fit(X[train], y[train], WEIGHT[train])
         errors.append(np.average((y[test] - part.predict(X[test])) ** 2, weights=WEIGHT[test]))
     assert model.best_score_ == pytest.approx(-np.mean(errors))
+
+
+def test_groups_stay_together() -> None:
+    groups = np.arange(n) // 5
+    model = KernelRidgeCV(ALPHAS, kernel=KERNEL, cv=LeaveOneGroupOut()).fit(X, y, groups=groups)
+    listed = list(LeaveOneGroupOut().split(X, y, groups))
+    np.testing.assert_array_equal(model.scores_, KernelRidgeCV(ALPHAS, kernel=KERNEL, cv=listed).fit(X, y).scores_)
+    assert len(listed) == 10
 
 
 @pytest.mark.parametrize("cv", [None, "gcv", "marginal_likelihood", 5])

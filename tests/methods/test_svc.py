@@ -9,9 +9,10 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from sklearn import svm
 from sklearn.datasets import load_iris, load_wine, make_classification
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer import SVC, IndefiniteKernelWarning, NuSVC
-from mercer.gram import Nystrom
+from mercer.gram import Centered, Nystrom
 from mercer.kernels import Gaussian, Laplace, Log, Polynomial, Power
 
 X, y = load_iris(return_X_y=True)
@@ -170,13 +171,25 @@ def test_a_cache_of_one_percent_gives_the_same_optimum() -> None:
     assert tiny.solutions_[0].converged
 
 
+def test_a_centred_gram_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"gram = Centered\(.*\) is not for these machines"):
+        SVC(gram=Centered()).fit(NOISY, y)
+
+
+def test_a_negative_gamma_is_refused_by_its_own_name() -> None:
+    with pytest.raises(ValueError, match=r"SVC: gamma = -1.0 must be >= 0"):
+        SVC(gamma=-1.0).fit(NOISY, y)
+
+
 def test_sparse_equals_dense() -> None:
     S = np.where(np.abs(NOISY) > 1.5, NOISY, 0.0)
     dense, sparse = SVC(tol=EXACT).fit(S, y), SVC(tol=EXACT).fit(csr_array(S), y)
     assert np.allclose(dense.decision_function(S), sparse.decision_function(csr_array(S)), atol=1e-6)
     linear = SVC(kernel="linear").fit(csr_array(S), y)
     theirs = svm.SVC(kernel="linear").fit(csr_array(S), y)
-    assert linear.coef_.shape == theirs.coef_.shape and type(linear.coef_) is type(theirs.coef_)
+    assert linear.coef_.shape == theirs.coef_.shape
+    for name in ("coef_", "dual_coef_", "support_vectors_"):
+        assert type(getattr(linear, name)) is type(getattr(theirs, name))
 
 
 def test_coef_of_the_linear_kernel() -> None:
@@ -590,3 +603,30 @@ def test_combinations_that_are_refused(settings, message) -> None:
 def test_a_checkpoint_is_a_path() -> None:
     with pytest.raises(TypeError, match="checkpoint = 3 must be the path of a file"):
         SVC(checkpoint=3).fit(X, y)
+
+
+def test_a_hard_margin_far_from_the_origin() -> None:
+    """The machine does not depend on where the origin is."""
+    for shift in (0.0, 1000.0):
+        model = SVC(kernel="linear", C=np.inf, tol=1e-6).fit([[shift], [shift + 1.0]], [0, 1])
+        assert model.function_.norm() == pytest.approx(2.0, rel=1e-4)  # the margin is the distance of the two, 2/‖f‖
+
+
+def test_a_vanishing_margin_is_said() -> None:
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    with pytest.warns(ConvergenceWarning, match="nu = 1e-08 is so small that the margin ρ vanishes"):
+        NuSVC(nu=1e-8, gamma=0.001).fit(X, y)
+
+
+def test_an_early_end_reports_what_is_true() -> None:
+    """The gap of a run that was stopped is that of its coefficients in double precision."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(900, 3)), rng.integers(2, size=900)
+    with pytest.warns(ConvergenceWarning):
+        model = SVC(C=1e4, gamma=0.5, max_iter=20_000).fit(X, y)
+    beta = np.zeros(900)
+    beta[model.support_] = -model.dual_coef_[0]
+    sign = np.where(y == 0, 1.0, -1.0)
+    f = sign - model.kernel_(X) @ beta
+    up, low = f[beta < np.where(sign > 0, 1e4, 0.0)], f[beta > np.where(sign > 0, 0.0, -1e4)]
+    assert model.solutions_[0].gap == pytest.approx(up.max() - low.min(), rel=1e-6)

@@ -250,7 +250,7 @@ def test_bad_parameters_of_the_one_class_machine(settings, message) -> None:
 
 
 def test_p_values_need_calibration_and_two_samples() -> None:
-    with pytest.raises(AttributeError, match="p_values need calibration='cv'"):
+    with pytest.raises(AttributeError, match="has no attribute 'p_values'"):
         OneClassSVM().fit(X).p_values(X)
     with pytest.raises(ValueError, match="there is one only"):
         OneClassSVM(calibration="cv").fit(X[:1])

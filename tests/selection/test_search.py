@@ -32,7 +32,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import SVC, SVR, KernelRidge, NuSVC, NuSVR, OneClassSVM
+from mercer import SVC, SVR, KernelRidge, LinearSVC, NuSVC, NuSVR, OneClassSVM
 from mercer.gram import Nystrom
 from mercer.kernels import Callable, Gaussian, Linear, Log, Matern
 from mercer.selection import KernelSearchCV, _groups, _sample, search
@@ -317,6 +317,7 @@ def test_one_class_without_targets():
 
 PLAIN = {
     "Pipeline has no precomputed form": (make_pipeline(StandardScaler(), SVC()), {"svc__C": [1.0, 5.0]}),
+    "LinearSVC has no precomputed form": (LinearSVC(), {"C": [1.0, 5.0]}),
     "gram is neither 'auto' nor 'dense'": (SVC(gram=Nystrom(rank=20), random_state=0), {"C": [1.0, 5.0]}),
     "the free part is a function of the samples": (KernelRidge(kernel="rbf", free=1), {"alpha": [0.1, 1.0]}),
 }

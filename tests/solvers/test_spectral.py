@@ -313,6 +313,16 @@ def test_the_maximum_of_the_likelihood_has_no_slope_and_equals_that_of_scikit_le
     assert alpha == pytest.approx(theirs.kernel_.k2.noise_level, rel=1e-2)
 
 
+def test_the_search_stays_where_the_kernel_is_definite():
+    x = rng.uniform(0, 5, size=(60, 1))
+    b = x**2 + 0.1 * rng.normal(size=(60, 1))
+    H = np.ones((60, 1))
+    before = log_marginal_likelihood(Power(1.0), x, b, 0.1, H)[0]
+    kernel, alpha, value, _ = maximise_likelihood(Power(1.0), x, b, 0.1, H)
+    assert kernel.definiteness.order == 1 and value > before + 10
+    assert value == pytest.approx(log_marginal_likelihood(kernel, x, b, alpha, H)[0])
+
+
 def test_the_posterior_variance_is_that_of_conditioning():
     g, H, w = parts("linear", "weighted")
     new = rng.normal(size=(6, 2))

@@ -54,7 +54,7 @@ class Bernoulli(ProductOverCoordinates):
 
     References
     ----------
-    Gu, *Smoothing Spline ANOVA Models* (2013), section 2.3.3. Wahba, *Spline Models for Observational Data* (1990),
+    Gu, *Smoothing Spline ANOVA Models* (2013), section 2.3. Wahba, *Spline Models for Observational Data* (1990),
     section 10.2.
 
     Examples

@@ -106,12 +106,12 @@ def duchon(order: int, dimension: int) -> Kernel:
 
     .. math:: \|f\|^2 = \sum_{|\nu| = m} \frac{m!}{\nu!} \int_{\mathbb R^d} (\partial^\nu f)^2
 
-    Wahba, *Spline Models for Observational Data* (1990), equation 2.4.9. Needs 2m > d.
+    Wahba, *Spline Models for Observational Data* (1990), section 2.4. Needs 2m > d.
 
     Examples
     --------
     >>> print(duchon(2, 1))
-    0.08333333333333333 * polyharmonic(degree=3)
+    0.08333333333333333*polyharmonic(degree=3)
     """
     m, d = order, dimension
     if d % 2:
@@ -143,7 +143,7 @@ class Reduced(Unary):
     References
     ----------
     Wendland, *Scattered Data Approximation* (2005), theorem 10.20. Wahba, *Spline Models for Observational Data*
-    (1990), equation 2.4.13.
+    (1990), section 2.4.
 
     Examples
     --------

@@ -1,5 +1,6 @@
 """The kernel methods, one a file."""
 
+from ._calibration import Calibration
 from .interpolator import KernelInterpolator
 from .linear_svm import LinearSVC, LinearSVR
 from .machine import KernelMachine
@@ -11,6 +12,7 @@ from .svr import SVR, NuSVR, OneClassSVM
 __all__ = [
     "SVC",
     "SVR",
+    "Calibration",
     "KernelInterpolator",
     "KernelMachine",
     "KernelMeanClassifier",

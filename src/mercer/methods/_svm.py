@@ -21,7 +21,7 @@ from .._errors import check_choice, check_number, where
 from .._progress import CallbackSupportMixin, Watch, called_off
 from ..basis import Polynomials
 from ..domains import Rows
-from ..gram import Gram
+from ..gram import Centered, Gram
 from ..kernels import Callable as CallableKernel
 from ..kernels import Kernel
 from ..kernels.expression import from_sklearn
@@ -60,6 +60,8 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
     def _kernel(self, n_features: int) -> Kernel:
         if isinstance(self.gamma, str):
             check_choice(self, "gamma", self.gamma, ("scale", "auto"))
+        else:
+            check_number(self, "gamma", self.gamma, at_least=0)
         return self._kernel_with(1.0 if isinstance(self.gamma, str) else self.gamma, n_features)
 
     def _kernel_with(self, gamma: Any, n_features: int) -> Kernel:
@@ -88,8 +90,6 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
             if gamma == "scale" and (is_array(X) or is_sparse(X)):
                 variance = float(X.multiply(X).mean() - X.mean() ** 2) if is_sparse(X) else float(host(X).var())
             gamma = 1.0 / (n_features * variance) if variance > 0 else 1.0
-        else:
-            check_number(self, "gamma", gamma, at_least=0)
         self._gamma = gamma
         return self._kernel_with(gamma, n_features).resolve(X)
 
@@ -106,6 +106,11 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
             raise ValueError(f"{where(self)}: the kernel {self.kernel_} is {claim}; {remedy}.")
         if claim.kind == "INDEFINITE":
             self._warn_indefinite(f"{claim}, so that a stationary point is found, which need not be the best")
+        if isinstance(self.gram, Centered):
+            raise ValueError(
+                f"{where(self)}: gram = {self.gram!r} is not for these machines, of which a centred kernel changes "
+                "nothing but the offset; give the representation that it wraps."
+            )
         automatic = isinstance(self.gram, str) and self.gram == "auto"
         self._gram = None if automatic else self._build(X)
 
@@ -163,7 +168,8 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         """The support vectors themselves, where the data are vectors (none of a precomputed matrix)."""
         if isinstance(self.kernel_.domain, Rows):
             return np.empty((0, 0))
-        return self.kernel_.domain.take(X, self.support_)
+        vectors = self.kernel_.domain.take(X, self.support_)
+        return csr_matrix(vectors) if is_sparse(vectors) else vectors
 
     @property
     def coef_(self) -> Any:
@@ -264,8 +270,13 @@ class KernelRows:
 
     @property
     def scale(self) -> float:
-        """The mean of |k(x, x)|, or 1 if it is 0."""
-        return float(np.mean(np.abs(np.concatenate([s.diagonal for s in self.segments])))) or 1.0
+        """The size of squared distances in the space, which with an offset are all that counts; else of k(x, x)."""
+        index = np.concatenate([s.index for s in self.segments])
+        some = index[:: -(-len(index) // 256)]
+        K = np.asarray(self.segments[0].exact(some, some))
+        size = float(np.mean(np.abs(np.diagonal(K))))
+        spread = float(np.mean(np.diagonal(K)) - np.mean(K)) if self.model.fit_intercept else size
+        return spread if spread > 1e-12 * size else size or 1.0
 
     @property
     def computed(self) -> int:

@@ -113,7 +113,7 @@ class KernelMachine(KernelEstimator):
     >>> X = np.linspace(0, 3, 20)[:, None]
     >>> y = np.sin(X[:, 0])
     >>> y[3] = 30.0
-    >>> robust = KernelMachine("huber", kernel="gaussian", alpha=1e-3).fit(X, y)
+    >>> robust = KernelMachine("huber(delta=0.1)", kernel="gaussian", alpha=1e-3).fit(X, y)
     >>> bool(abs(robust.predict([[1.5]])[0] - np.sin(1.5)) < 0.05)
     True
     """
@@ -154,6 +154,14 @@ class KernelMachine(KernelEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X and targets y (labels, numbers, counts, or (time, event) rows: as the loss asks)."""
+        problem, basis = self._problem(X, y, sample_weight)
+        self._deadline = Deadline(self.time_budget)
+        self.solution_, self.alpha_ = self._minimise(problem, self._solver(problem, basis))
+        self._keep(problem, basis, [self.solution_])
+        return self
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> tuple[FitProblem, Any]:
+        """The problem that data and parameters state, and the basis of its free part; `loss_` is set."""
         self._check_parameters()
         loss = self.loss_ = self._loss()
         X, y = self._check_fit(X, y, y_numeric=loss.task not in LABELS, multi_output=loss.task in ("survival", "count"))
@@ -163,20 +171,24 @@ class KernelMachine(KernelEstimator):
         weight = self._check_weight(sample_weight, X)
         weight = np.ones(n) if weight is None else weight.astype(np.float64)
         y, weight = self._targets(y, weight)
-        loss.check(y)
+        self.loss_.check(y)
         basis = self._free_basis(self.free, False)
         self._is_definite(X, basis)
         gram = self._build(X)
         H = None if basis is None else np.asarray(basis(X), dtype=np.float64)
-        problem = FitProblem(gram, loss, y, float(self.alpha), weight, H)
-        self._deadline = Deadline(self.time_budget)
-        self.solution_, self.alpha_ = self._minimise(problem, self._solver(problem, basis))
+        return FitProblem(gram, self.loss_, y, float(self.alpha), weight, H), basis
+
+    def _keep(self, problem: FitProblem, basis: Any, solutions: list[FitSolution], many: bool = False) -> None:
+        """Attributes of the fitted function, of one column or of one for each solution."""
         del self._deadline
-        self._warn()
-        self.dual_coef_, self.free_coef_ = self.solution_.coefficients, self.solution_.free
-        self.n_iter_ = self.solution_.n_iter
-        self.function_ = self._function(gram, self.dual_coef_, basis, self.free_coef_)
-        return self
+        for solution in solutions:
+            self._warn(solution)
+        self.dual_coef_, self.free_coef_ = solutions[0].coefficients, solutions[0].free
+        if many:
+            self.dual_coef_ = np.stack([s.coefficients for s in solutions], axis=1)
+            self.free_coef_ = None if basis is None else np.stack([np.asarray(s.free) for s in solutions], axis=1)
+        self.n_iter_ = max(s.n_iter for s in solutions)
+        self.function_ = self._function(problem.gram, self.dual_coef_, basis, self.free_coef_)
 
     def _check_parameters(self) -> None:
         check_number(self, "alpha", self.alpha, above=0)
@@ -300,13 +312,13 @@ class KernelMachine(KernelEstimator):
             return admm(problem, max(self.tol, 1e-7), most or 20_000, monitor)
         return box(problem, self.tol, most or -1, monitor)
 
-    def _warn(self) -> None:
-        if not self.solution_.converged:
+    def _warn(self, solution: FitSolution) -> None:
+        if not solution.converged:
             warnings.warn(
-                f"{where(self)}: the solver stopped early ({self.solution_.message}). Scale the data, raise alpha or "
+                f"{where(self)}: the solver stopped early ({solution.message}). Scale the data, raise alpha or "
                 "max_iter, or try another solver.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     # ---- answers

@@ -415,6 +415,10 @@ class KernelRidge(RidgeRegressor):
     True
     >>> round(model.function_.norm(), 2)
     1.26
+    >>> bool(model.predict([[1.7]], return_std=True)[1] < model.predict([[9.0]], return_std=True)[1])
+    True
+    >>> bool(1 < model.summary().degrees_of_freedom < 7)
+    True
     """
 
     def __init__(

@@ -93,7 +93,7 @@ class RidgeSearch(RidgeMethod):
             raise ValueError(f"{where(self)}: store_cv_results=True needs cv=None (leave-one-out).")
         return alphas.astype(np.float64)
 
-    def _search(self, X: Any, y: Any, target: Any, weight: Any) -> None:
+    def _search(self, X: Any, y: Any, target: Any, weight: Any, groups: Any) -> None:
         """Score every strength with every kernel, and keep the best; y is what scorers are given."""
         alphas = self._check_search()
         basis = as_basis(self.free) if self.free is not None else Polynomials(0) if self.fit_intercept else None
@@ -101,7 +101,8 @@ class RidgeSearch(RidgeMethod):
         splits = None
         if self.cv is not None and not isinstance(self.cv, str):
             n = self.kernel_.domain.size(X)
-            splits = list(check_cv(self.cv, host(y), classifier=is_classifier(self)).split(np.zeros(n), host(y)))
+            splitter = check_cv(self.cv, host(y), classifier=is_classifier(self))
+            splits = list(splitter.split(np.zeros(n), host(y), groups))
         self.kernels_, table, best = [], [], -np.inf
         for kernel in kernels:
             self.kernel_ = kernel.resolve(X)
@@ -119,7 +120,7 @@ class RidgeSearch(RidgeMethod):
         strength, score = alphas[places], scores.max(axis=1)
         if self.optimize:
             gram, path, b, strength, score = self._climb(gram, path, b, float(strength[0]), target, basis)
-        single = not self.alpha_per_target
+        single = not self.alpha_per_target or target.ndim == 1
         self.alpha_ = float(strength[0]) if single else strength
         self.best_score_ = float(score[0]) if single else score
         self.scores_ = np.stack([s[0] if single else s.T for s in table])
@@ -326,10 +327,10 @@ class KernelRidgeCV(RidgeSearch, RidgeRegressor):
         self.gram = gram
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose, and fit to samples X and targets y of shape (n,) or (n, n_targets)."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Choose, and fit to samples X and targets y of shape (n,) or (n, n_targets); `groups` are for the splitter."""
         X, y = self._check_fit(X, y, multi_output=True, y_numeric=True)
-        self._search(X, y, y, self._check_weight(sample_weight, X))
+        self._search(X, y, y, self._check_weight(sample_weight, X), groups)
         return self
 
 
@@ -405,9 +406,9 @@ class KernelRidgeClassifierCV(RidgeSearch, RidgeClassifier):
         self.gram = gram
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose, and fit to samples X with labels y."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Choose, and fit to samples X with labels y; `groups` are for the splitter."""
         X, y = self._check_fit(X, y)
         target, weight = self._encode(y, self._check_weight(sample_weight, X), low=-1.0)
-        self._search(X, y, target, weight)
+        self._search(X, y, target, weight, groups)
         return self

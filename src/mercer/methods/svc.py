@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
+from sklearn.exceptions import ConvergenceWarning
 
 from .._errors import check_choice, check_number, where
 from .._progress import Watch, run
@@ -316,7 +318,7 @@ class SVC(Classifier):
         try:
             while excess(high) > 0:
                 low, high = high, high + np.log(10)
-                if high > largest:
+                if high > largest + 1e-9:
                     least = budget + min(e for _, e in found.values())
                     raise ValueError(
                         f"{where(self)}: budget = {budget:g} is not met for {task.name}: at C = {np.exp(low):.2g} "
@@ -346,8 +348,10 @@ class NuSVC(Classifier):
     ----------
     nu : float in (0, 1]
         At most this fraction of the samples are margin errors, and at least this fraction support vectors.
-    kernel, degree, gamma, coef0, shrinking, tol, cache_size, class_weight, verbose, max_iter, decision_function_shape,
-    break_ties, random_state, probability, calibration, gram, n_jobs, time_budget, checkpoint
+    class_weight : dict, "balanced" or None
+        Multiplies the weights of each class's samples. (scikit-learn accepts it, and LIBSVM leaves it unused for ν.)
+    kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, decision_function_shape, break_ties,
+    random_state, probability, calibration, gram, n_jobs, time_budget, checkpoint
         As in `SVC`.
 
     Attributes
@@ -431,6 +435,17 @@ class NuSVC(Classifier):
             start[mine] = sign * filled(weight[mine], min(self.nu * weight.sum() / 2, most))
         lower, upper = np.where(y > 0, 0.0, -weight), np.where(y > 0, weight, 0.0)
         return BoxProblem(np.zeros(len(y)), lower, upper, (y < 0).astype(np.int64), start)
+
+    def _report(self, solutions: list[BoxSolution]) -> None:
+        super()._report(solutions)
+        vanishing = [s for s in solutions if s.converged and s.offsets[1] - s.offsets[0] <= 2 * self.tol]
+        if vanishing:
+            warnings.warn(
+                f"{where(self)}: nu = {self.nu} is so small that the margin ρ vanishes (below tol = {self.tol:g}), and "
+                "the machine, which is divided by it, is of rounding; raise nu, or lower tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def _scale_and_offset(self, solution: BoxSolution) -> tuple[float, float]:
         plus, minus = solution.offsets  # b − ρ and b + ρ

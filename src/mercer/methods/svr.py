@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.base import OutlierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 
 from .._array import is_sparse
 from .._errors import check_choice, check_number, where
@@ -436,12 +437,16 @@ class OneClassSVM(OutlierMixin, _OneMachine):
         """1 inside, −1 outside."""
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
+    def _has_p_values(self) -> bool:
+        if self.calibration is None:
+            raise AttributeError(f"{where(self)}: p_values need calibration='cv'.")
+        return True
+
+    @available_if(_has_p_values)
     def p_values(self, X: Any) -> np.ndarray:
         """How rarely a sample of the same kind would look at least as odd as x, from held-out scores.
 
         Of new points of the sample's distribution, about a fraction t have a p-value of at most t.
         """
-        if self.calibration is None:
-            raise AttributeError(f"{where(self)}: p_values need calibration='cv'.")
         scores = self.decision_function(X) / self._total
         return (1 + np.searchsorted(self._held_out, scores, side="right")) / (1 + len(self._held_out))

@@ -76,6 +76,7 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(80, 2))
     >>> y = np.sin(4 * X[:, 0]) * X[:, 1] + 0.05 * rng.normal(size=80)

@@ -1,14 +1,24 @@
-"""Choosing parameters by cross-validation that shares its work, and machines over a range of C or of λ."""
+"""Choosing parameters and judging the choice: shared-work cross-validation, paths, expected losses, comparisons."""
 
+from .comparison import Comparison, Difference, compare, corrected_t, holm, subspace_agreement
+from .expected_loss import ExpectedLoss, expected_loss
 from .one_class_path import OneClassMachine, OneClassPath, one_class_path
 from .path import SVMPath, svm_path
 from .search import KernelSearchCV
 
 __all__ = [
+    "Comparison",
+    "Difference",
+    "ExpectedLoss",
     "KernelSearchCV",
     "OneClassMachine",
     "OneClassPath",
     "SVMPath",
+    "compare",
+    "corrected_t",
+    "expected_loss",
+    "holm",
     "one_class_path",
+    "subspace_agreement",
     "svm_path",
 ]

@@ -102,7 +102,7 @@ class Sample:
 
     def obstacle(self, estimator: Any) -> str:
         """Why a fit cannot use a shared matrix; empty if it can."""
-        if not isinstance(estimator, KernelEstimator):
+        if not isinstance(estimator, KernelEstimator) or "kernel" not in estimator.get_params(deep=False):
             return f"{where(estimator)} has no precomputed form"
         if not self.answers_only:
             return "scoring is a function, which may look at the samples"

@@ -17,8 +17,8 @@ n^2m), no matrix is inverted that a small gap makes singular, and backwards the 
 positive terms, which gives the trace of the smoother without a subtraction.
 
 Wahba, *Improper priors, spline smoothing and the problem of guarding against model errors in regression* (1978): the
-spline as a posterior mean. Bierman, *Factorization Methods for Discrete Sequential Estimation* (1977), chapter VI: the
-filter. Hutchinson, de Hoog, *Smoothing noisy data with spline functions* (1985): the trace in O(n). De Hoog,
+spline as a posterior mean. Bierman, *Factorization Methods for Discrete Sequential Estimation* (1977), chapters V and
+VI: the filter. Hutchinson, de Hoog, *Smoothing noisy data with spline functions* (1985): the trace in O(n). De Hoog,
 Hutchinson, *An efficient method for calculating smoothing splines using orthogonal transformations* (1986): why
 orthogonal transformations.
 """

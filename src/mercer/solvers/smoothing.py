@@ -5,7 +5,7 @@ Demmler–Reinsch basis) turn (PDKDP + αI)ã = PDy into division: with q = Uᵀ
 PDy − U Λ/(Λ + α) q, and the smoother has the diagonal ‖Qᵢ‖² + Σⱼ Uᵢⱼ² Λⱼ/(Λⱼ + α).
 
 Demmler, Reinsch, *Oscillation matrices with spline smoothing* (1975). Wahba, *Spline Models for Observational Data*
-(1990), sections 4.3 (generalised cross-validation), 4.2 (leave-one-out) and 4.8 (the restricted likelihood, there GML).
+(1990), chapter 4: leave-one-out, generalised cross-validation, and the restricted likelihood, which is GML there.
 """
 
 from __future__ import annotations
@@ -137,9 +137,8 @@ class DemmlerReinsch:
     def coefficients(self, alpha: float) -> tuple[Any, Any]:
         """The coefficients a of the kernel part, and c of the free part."""
         xp = namespace(self.y)
-        parts = self.q / (self.values + alpha)
-        rest = self.target - self.U @ self.q
-        a = self.operator.scaled(self.operator.project(self.U @ parts + rest / alpha))
+        # what of y lies off the span of U is off that of K as well, and would only bring rounding over alpha
+        a = self.operator.scaled(self.operator.project(self.U @ (self.q / (self.values + alpha))))
         left = self.operator.scaled(self.y - self.gram @ a)
         c = like(np.linalg.solve(host(self.R), host(xp.matrix_transpose(self.Q) @ left)), self.y)
         return a, c

@@ -30,7 +30,7 @@ from ..gram import Dense, Gram
 from ..kernels import Kernel
 from .linear import Inverse, LinearSolution
 from .linear._base import free_factor
-from .linear.cholesky import factorize, lower_factor
+from .linear.cholesky import factorize
 from .linear.woodbury import LowRankInverse
 
 __all__ = ["Complement", "Design", "Part", "Posterior", "Spectral", "log_marginal_likelihood", "maximise_likelihood"]
@@ -386,7 +386,7 @@ class Spectral:
                 continue
             try:
                 yield take(self._removed(b, alphas, scaled, out), np.searchsorted(out, test))
-            except (np.linalg.LinAlgError, RuntimeError):  # G_FF definite no more, by rounding
+            except (np.linalg.LinAlgError, RuntimeError):  # G_FF singular by rounding
                 yield self._refitted(b, alphas, train, test)
 
     def _refitted(self, b: Any, alphas: Any, train: np.ndarray, test: np.ndarray) -> Any:
@@ -425,8 +425,7 @@ class Spectral:
             else:
                 B = U * xp.sqrt(self.values / (self.values + alphas[j]))
                 G = (inside - B @ xp.matrix_transpose(B)) / alphas[j]
-            L = lower_factor(G, xp.linalg.diagonal(G))
-            residuals.append(solve_triangular(L, solve_triangular(L, a[:, :, j]), transpose=True))
+            residuals.append(xp.linalg.solve(G, a[:, :, j]))
         residual = xp.stack(residuals, axis=2)
         scale = 1.0 if design.scale is None else take(design.scale, out)[:, None, None]
         return take(b, out)[:, :, None] - residual / scale
@@ -465,7 +464,7 @@ def _thin_factor(M: np.ndarray, size: float) -> np.ndarray | None:
     v = np.random.default_rng(0).normal(size=len(M)).astype(M.dtype)
     image = M @ v
     # an indefinite matrix may have a rest without a diagonal
-    noise = eps(M) * max(np.linalg.norm(image), size * len(M))
+    noise = eps(M) * max(float(np.linalg.norm(image)), size * len(M))
     close = np.linalg.norm(image - Z @ (Z.T @ v)) <= 1e2 * noise
     return Z if close else None
 
@@ -616,8 +615,17 @@ def maximise_likelihood(
         slope = np.concatenate([np.ravel(gradient[name]) for name in start])
         return -value, -np.where(positive, v * slope, slope)
 
+    barrier = 1e6 + 1e3 * abs(loss(origin)[0])
+
+    def guarded(u: np.ndarray) -> tuple[float, np.ndarray]:
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                return loss(u)
+        except ValueError:  # a step too far: parameters out of range, or a matrix that is definite no more
+            return barrier, np.zeros_like(u)
+
     found = optimize.minimize(
-        loss, origin, jac=True, method="L-BFGS-B", bounds=np.stack([origin - reach, origin + reach], axis=1)
+        guarded, origin, jac=True, method="L-BFGS-B", bounds=np.stack([origin - reach, origin + reach], axis=1)
     )
     best, strength, _ = unpack(found.x)
     return best, strength, -float(found.fun), bool(found.success)

@@ -14,6 +14,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.linear_model import LogisticRegression
 
 import mercer
+from mercer.gram import Nystrom
 from mercer.io.libsvm import load_model, save_model
 from mercer.kernels import Affine, Constant, Gaussian, Laplace, Linear, Polynomial, Sigmoid
 
@@ -359,6 +360,8 @@ def test_save_refuses(tmp_path, iris):
         save_model(svm.SVC().fit(X, y == 1), tmp_path / "model")
     with pytest.raises(ValueError, match="has no place in LIBSVM's format"):
         save_model(svm.SVC(kernel=np.inner).fit(X, y), tmp_path / "model")
+    with pytest.raises(ValueError, match=r"gram = Nystrom\(rank=5\) makes this SVC one of another kernel"):
+        save_model(mercer.SVC(gram=Nystrom(rank=5), random_state=0).fit(X, y), tmp_path / "model")
     model = svm.SVC().fit(X, y)
     model.dual_coef_ = np.ones((3, model.dual_coef_.shape[1]))
     with pytest.raises(ValueError, match="is not one-vs-one"):

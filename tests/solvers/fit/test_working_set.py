@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize, minimize_scalar
+from sklearn.datasets import make_moons
 
 from mercer.kernels import Gaussian
 from mercer.solvers.fit._rows import Block, Segment
-from mercer.solvers.fit.working_set import BoxProblem, minimise
+from mercer.solvers.fit.working_set import COARSE, BoxProblem, minimise
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 3))
@@ -45,6 +46,18 @@ def reference(problem):
         options={"ftol": 1e-15, "maxiter": 2000},
     )
     return result.x, result.fun
+
+
+def one_block(A, dtype):
+    points = KERNEL.prepare(A.astype(dtype))
+    S = Segment(points, points, np.ones(len(A)), lambda rows, columns: KERNEL(A[rows], A[columns]))
+    return [S], [[Block(S, S, len(A), dtype)]]
+
+
+def optimality(beta, problem, matrix) -> float:
+    """LIBSVM's criterion, from the matrix."""
+    f = problem.linear - matrix @ beta
+    return float(f[beta < problem.upper].max() - f[beta > problem.lower].min())
 
 
 def problems():
@@ -115,6 +128,29 @@ def test_the_history_ends_at_the_gap_and_the_objective_falls() -> None:
     values = [h["objective"] for h in solution.history]
     assert solution.history[-1]["gap"] == solution.gap
     assert np.all(np.diff(values) <= 1e-12)
+
+
+def test_steps_of_rounding_end() -> None:
+    """With a large C single precision steps up and down for ever; it has to say so, and double precision to finish."""
+    A, y = make_moons(120, noise=0.3, random_state=0)
+    y, C = 2.0 * y - 1.0, 1e6
+    problem = BoxProblem(y, np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0), np.zeros(120, dtype=int))
+    coarse, fine = (minimise(*one_block(A, dtype), problem, 1e-3, max_iter=10**8) for dtype in (np.float32, np.float64))
+    assert coarse.message == COARSE
+    assert fine.converged and optimality(fine.beta, problem, KERNEL(A)) <= 1e-3
+    assert coarse.gap == pytest.approx(
+        optimality(coarse.beta, problem, KERNEL(A)), rel=1e-6
+    )  # told in double precision
+
+
+def test_rows_that_miss_their_own_diagonal_are_not_trusted() -> None:
+    """Squared distances of 1e12 in single precision: some k(x, x) comes out as 0, far from the points that decide."""
+    A = 1e6 * np.random.default_rng(0).normal(size=(50, 3))
+    y = np.where(np.arange(50) < 30, 1.0, -1.0)
+    problem = BoxProblem(y, np.where(y > 0, 0.0, -1.0), np.where(y > 0, 1.0, 0.0), np.zeros(50, dtype=int))
+    assert minimise(*one_block(A, np.float32), problem, 1e-3).message == COARSE
+    fine = minimise(*one_block(A, np.float64), problem, 1e-3)
+    assert fine.converged and optimality(fine.beta, problem, np.eye(50)) <= 1e-2
 
 
 def test_the_monitor_can_stop() -> None:

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 from mercer import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from mercer.basis import Polynomials
+from mercer.gram import Dense, Lazy
 from mercer.kernels import Affine, Constant, Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from mercer.space import Function
 
@@ -67,6 +68,12 @@ def save_model(model: Any, path: Any) -> None:
     -0.5 1:1
     """
     kind = _machine(model)
+    gram = getattr(model, "gram", "auto")
+    if not (isinstance(gram, (Dense, Lazy)) or gram in ("auto", "dense", "lazy")):
+        raise ValueError(
+            f"save_model: gram = {gram!r} makes this {where(model)} one of another kernel than its own, which has no "
+            "place in LIBSVM's format; fit with gram='auto'."
+        )
     kernel = _kernel_header(model)
     dual = model.dual_coef_
     dual = np.atleast_2d(dual.toarray() if is_sparse(dual) else host(dual)).astype(np.float64)
@@ -239,6 +246,8 @@ def load_model(path: Any, *, n_features: int | None = None) -> SVC | NuSVC | SVR
         model.support_vectors_ = points
     if is_sparse(points):
         model.dual_coef_ = csr_matrix(model.dual_coef_)
+    if not len(order) and not precomputed:  # the function 0 is written with a point
+        points, coefficients = np.zeros((1, model.n_features_in_)), np.zeros((1, coefficients.shape[1]))
     flat = coefficients.shape[1] == 1
     free = model.intercept_ if flat else model.intercept_[None, :]
     model.function_ = Function(

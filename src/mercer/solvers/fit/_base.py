@@ -17,6 +17,8 @@ import numpy as np
 from ...gram import Gram
 from ...losses import Loss
 
+FLAT = 1e-7  # of the largest curvature: a floor, which where a loss is linear gives αa = −wℓ′ as it should
+
 
 @dataclass
 class FitProblem:

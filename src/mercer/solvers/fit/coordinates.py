@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from ._base import FitProblem, FitSolution, duality_gap, finish
+from ._base import FLAT, FitProblem, FitSolution, duality_gap, finish
 
 
 class Coordinates:
@@ -84,27 +84,32 @@ def newton_cg(
     at = Coordinates(problem)
     x = at.start() if start is None else start
     value, gradient = at.objective(x)
-    first, history, message = (
-        np.linalg.norm(gradient),
-        list[dict[str, float]](),
-        f"max_iter = {max_iter} steps were taken",
-    )
+    first, floor = max(float(np.linalg.norm(gradient)), 1e-300), FLAT
+    history: list[dict[str, float]] = []
+    message = f"max_iter = {max_iter} steps were taken"
     for _ in range(max_iter):
         size = float(np.linalg.norm(gradient))
         history.append({"objective": value, "gradient": size})
-        if size <= tol * max(first, 1e-300):
+        if size <= tol * first:
             message = ""
             break
-        direction = -_conjugate_gradients(at, x, gradient, min(0.1, np.sqrt(size / first)))
+        direction = -_conjugate_gradients(at, x, gradient, min(0.1, float(np.sqrt(size / first))), floor)
         slope, t = float(gradient @ direction), 1.0
         while True:
             found, there = at.objective(x + t * direction)
-            if found <= value + 1e-4 * t * slope or t < 1e-10:
+            if found <= value + 1e-4 * t * slope or t < 1e-3:
                 break
             t /= 2
-        if t < 1e-10:  # in this precision there is nothing left to gain
-            message = "" if size <= 1e-5 * first else "no step lowers the objective"
+        if t < 1e-3:  # in this precision there is nothing left to gain, or the curvature here does not reach so far
+            if size <= 1e-5 * first:
+                message = ""
+                break
+            floor *= 100
+            if floor < 1e6:
+                continue
+            message = "no step lowers the objective"
             break
+        floor = max(FLAT, floor / 100)
         x, value, gradient = x + t * direction, found, there
         message = (monitor({"gap": size, "round": len(history)}) if monitor else None) or message
         if message and not message.startswith("max_iter"):
@@ -112,18 +117,23 @@ def newton_cg(
     return at.finish(x, len(history), not message, "newton_cg", message, history)
 
 
-def _conjugate_gradients(at: Coordinates, x: np.ndarray, b: np.ndarray, accuracy: float) -> np.ndarray:
-    """H⁻¹b for the Hessian at x, preconditioned by the mean curvature times K."""
+def _conjugate_gradients(at: Coordinates, x: np.ndarray, b: np.ndarray, accuracy: float, floor: float) -> np.ndarray:
+    """H⁻¹b for the Hessian at x, preconditioned by the mean curvature times K.
+
+    `floor` times the slopes is added to the curvatures: where a loss is straight, it has none.
+    """
     problem, f = at.problem, at.values_at(x)
     k = int(np.prod(problem.shape[1:], dtype=int))
     signs = np.where(np.random.default_rng(0).random(f.shape) < 0.5, -1.0, 1.0)
-    mean = max(float(np.mean(signs * problem.curvature(f, signs))), 1e-12)  # of the diagonal, in expectation
-    scale = np.concatenate([mean * at.values + problem.alpha, mean * np.sum(at.H**2, axis=0) + 1e-12])
+    least = floor * max(float(np.abs(problem.slope(f)).max()), 1e-300)
+    mean = max(float(np.mean(signs * problem.curvature(f, signs))), 0.0) + least  # of the diagonal, in expectation
+    scale = np.concatenate([mean * at.values + problem.alpha, mean * np.sum(at.H**2, axis=0)])
     precondition = np.repeat(1.0 / scale, k)
 
     def apply(v: np.ndarray) -> np.ndarray:
         u, c = at.split(v)
-        s = problem.curvature(f, at.Z @ u + at.H @ c)
+        V = at.Z @ u + at.H @ c
+        s = problem.curvature(f, V) + least * V
         return at.join(at.Z.T @ s + problem.alpha * u, at.H.T @ s)
 
     out, r = np.zeros_like(b), b.copy()
@@ -165,7 +175,7 @@ def lbfgs(problem: FitProblem, tol: float = 1e-8, max_iter: int = 2000, start: n
     }
     result = minimize(objective, x, jac=True, method="L-BFGS-B", options=options)
     small = float(np.abs(result.jac).max()) <= 1e3 * tol * max(size, 1e-300)
-    message = "" if result.success and small else str(result.message)
+    message = "" if small else str(result.message)
     return at.finish(scale * result.x, int(result.nit), not message, "lbfgs", message)
 
 

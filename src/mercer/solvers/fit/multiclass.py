@@ -28,7 +28,7 @@ import numpy as np
 
 from ..._errors import check_choice, check_number
 from ._rows import Block, Segment, Workers
-from .working_set import COARSE, FRESH, INNER, PATIENCE
+from .working_set import COARSE, FRESH, IDLE, INNER, PATIENCE
 
 SIZE = 512  # samples of a working set: with more, the search for the worst one costs more than rounds that it saves
 TILE = 1024  # columns of one product: with a few hundred rows in double precision it stays in the cache
@@ -276,7 +276,7 @@ class _Run:
                     message = COARSE
                     break
                 continue
-            if self.idle >= 3:  # in the rows' precision there is no gap where in double precision there is one
+            if self.idle >= IDLE:  # in the rows' precision there is no gap where in double precision there is one
                 message = COARSE
                 break
             if self.monitor:

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..linear import LinearSolver, solve
-from ._base import FitProblem, FitSolution, finish
-
-FLAT = 1e-7  # of the largest curvature: a floor, which where a loss is linear gives αa = −wℓ′ as it should
+from ._base import FLAT, FitProblem, FitSolution, finish
 
 
 def newton(

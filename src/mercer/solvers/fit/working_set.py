@@ -30,6 +30,11 @@ SMALL = 768  # up to so many variables, a problem is its own working set
 LARGEST = 2048  # beyond it the block leaves the last-level cache
 INNER = 0.1  # of the gap: how far the inner problem is solved
 PATIENCE = 30  # corrections in double precision, or rounds without a lower objective, before giving up
+IDLE = 3  # rounds without a step, before giving up
+WRONG = (
+    1e-3  # of k(x, x): where single precision misses it by more, as for data far from scaled, no row is to be trusted
+)
+AFFORDABLE = 1 << 28  # kernel values in double precision, for an honest report of a run that ended early
 OLD = -(1 << 40)  # rows that earlier runs left are older than any of this one, whose rounds count from 0
 COARSE = "the precision of the kernel rows does not suffice for this tol"
 
@@ -243,7 +248,7 @@ class _Run:
                     break
                 continue
             # in the rows' precision there is no gap where in double precision there is one, or steps are of rounding
-            if self.idle >= 3 or stalled > PATIENCE:
+            if self.idle >= IDLE or stalled > PATIENCE:
                 self.f, message = self.exact(np.arange(self.n)), COARSE
                 break
             if self.monitor:
@@ -296,12 +301,15 @@ class _Run:
         return candidates
 
     def seat(self, working: np.ndarray) -> np.ndarray:
-        """Which variables are new; those that stay keep their row and column of Q, and the others fill the holes."""
-        seated = self.seats[self.seats >= 0]
-        self.seats[np.isin(self.seats, np.setdiff1d(seated, working, assume_unique=True))] = -1
-        new = np.setdiff1d(working, seated, assume_unique=True)
-        self.seats[np.flatnonzero(self.seats < 0)[: len(new)]] = new
-        return new
+        """Which of them are new; those that stay keep their row and column of Q, and the others fill the holes."""
+        stays = np.zeros(self.n + 1, dtype=bool)  # the last for holes
+        stays[working] = True
+        self.seats[~stays[self.seats]] = -1
+        seated = np.zeros(self.n + 1, dtype=bool)
+        seated[self.seats] = True
+        fresh = ~seated[working]
+        self.seats[np.flatnonzero(self.seats < 0)[: int(fresh.sum())]] = working[fresh]
+        return fresh
 
     def step(self, working: np.ndarray, gap: float) -> None:
         """Solve the inner problem on the working set and move f along."""
@@ -312,11 +320,11 @@ class _Run:
             # rows that lie a power of 2 apart would compete for the same lines of the cache
             self.Q, self.seats = np.zeros((width, width + 32), self.blocks[0][0].K.dtype), np.full(width, -1)
         Q, dtype = self.Q, self.Q.dtype
-        new = self.seat(working)
+        fresh = self.seat(working)
+        new = working[fresh]
         at = np.flatnonzero(self.seats >= 0)
         at = at[np.argsort(self.seats[at])]  # the seats of `working`, which is sorted
         width = -(-(int(at.max()) + 1) // CHUNK) * CHUNK
-        fresh = np.isin(working, new, assume_unique=True)
         parts = self.parts(working)
         slots = {}
         for s, (mine, rows) in enumerate(parts):
@@ -326,10 +334,15 @@ class _Run:
                 slots[s, t] = block.require(rows, self.rounds, self.workers)
                 copy = partial(gather, Q, block.K, slots[s, t][enter], at[mine][enter], columns, at[other])
                 self.workers(copy, int(enter.sum()), 64)
-        entered = np.zeros(width, dtype=bool)
-        entered[at[fresh]] = True
-        self.workers(partial(mirror, Q, at[fresh], entered), width, 256)
+        if not fresh.all():
+            entered = np.zeros(width, dtype=bool)
+            entered[at[fresh]] = True
+            self.workers(partial(mirror, Q, at[fresh], entered), width, 256)
         Q[at[fresh], at[fresh]] += self.ridge[new].astype(dtype)
+        missed = np.abs(Q[at[fresh], at[fresh]] - self.diagonal[new]) > WRONG * np.abs(self.diagonal[new])
+        if dtype == np.float32 and missed.any():
+            self.idle = IDLE
+            return
 
         def padded(values: np.ndarray, dtype: Any = np.float64) -> np.ndarray:
             out = np.zeros(width, dtype)  # a hole has lower = upper = 0 and cannot move
@@ -371,6 +384,8 @@ class _Run:
         return float(np.sum((u - 0.5 * self.ridge * (best + self.beta)) * (best - self.beta)))
 
     def finish(self, message: str) -> BoxSolution:
+        if message and not self.double and self.n * np.count_nonzero(self.beta) <= AFFORDABLE:
+            self.f = self.exact(np.arange(self.n))  # so that an early end, too, reports what is true
         state = self.extremes()
         gap, (_, _, top, bottom) = self.gap(*state), state
         free = (self.beta > self.lower) & (self.beta < self.upper)

@@ -1,0 +1,5 @@
+"""Uncertainty of what was estimated."""
+
+from .jackknife import JackknifePlus
+
+__all__ = ["JackknifePlus"]

@@ -1,0 +1,297 @@
+"""Conditional quantiles and expectiles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from .._array import host
+from .._errors import where
+from .._progress import Deadline
+from ..losses import Expectile, Loss, Pinball
+from ..solvers.fit._base import FitProblem, FitSolution
+from ..solvers.fit.ordered import ordered
+from .machine import KernelMachine
+
+
+class LevelMethod(RegressorMixin, KernelMachine):
+    """One function for each of several levels, apart or in order."""
+
+    penalty = "squared"
+    class_weight = None
+    non_crossing: Any
+    level_name: str
+
+    def _at(self, level: float) -> Loss:
+        """The loss of a level."""
+        raise NotImplementedError
+
+    @property
+    def loss(self) -> str:
+        """For messages."""
+        return type(self._at(0.5)).__name__.lower()
+
+    def _loss(self) -> Loss:
+        return self._at(0.5)
+
+    def _levels(self) -> np.ndarray:
+        name, given = self.level_name, getattr(self, self.level_name)
+        levels = np.asarray(given)
+        if levels.dtype.kind not in "fi" or levels.ndim > 1 or levels.size == 0:
+            raise TypeError(f"{where(self)}: {name} = {given!r} must be a number in (0, 1), or a list of them.")
+        if not np.all((levels > 0) & (levels < 1)):
+            raise ValueError(f"{where(self)}: {name} = {given!r} must lie in (0, 1).")
+        if self._ordered() and np.any(np.diff(np.atleast_1d(levels)) <= 0):
+            raise ValueError(f"{where(self)}: {name} = {given!r} must increase where they may not cross.")
+        return levels
+
+    def _ordered(self) -> bool:
+        return self.non_crossing is not False and self.non_crossing is not None
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to samples X and numbers y."""
+        levels = self._levels()
+        losses = [self._at(float(level)) for level in np.atleast_1d(levels)]
+        problem, basis = self._problem(X, y, sample_weight)
+        self._deadline = Deadline(self.time_budget)
+        if self._ordered() and len(losses) > 1:
+            problem = self._with_points(problem, basis)
+            solutions = ordered(problem, losses, max(self.tol, 1e-10), self.max_iter or 200, self._deadline)
+        else:
+            solutions = self._apart(problem, basis, losses)
+        self.solution_ = solutions[0] if levels.ndim == 0 else solutions  # type: ignore[assignment]
+        self._keep(problem, basis, solutions, many=levels.ndim == 1)
+        return self
+
+    def _apart(self, problem: FitProblem, basis: Any, losses: list[Loss]) -> list[FitSolution]:
+        solutions: list[FitSolution] = []
+        for loss in losses:
+            own = replace(problem, loss=loss)
+            near = solutions[-1] if solutions else None
+            solutions.append(self._solve(own, self._solver(own, basis), own.alpha, near))
+        return solutions
+
+    def _with_points(self, problem: FitProblem, basis: Any) -> FitProblem:
+        """The problem with the further points of `non_crossing`, which have no targets."""
+        if self.non_crossing is True:
+            return problem
+        domain = self.kernel_.domain
+        extra = self._check_new(self.non_crossing)
+        X = domain.join([problem.gram.X, extra])
+        none = np.zeros(domain.size(extra))
+        return replace(
+            problem,
+            gram=self._build(X),
+            y=np.concatenate([problem.y, none]),
+            weight=np.concatenate([problem.weight, none]),
+            H=None if basis is None else np.asarray(basis(X), dtype=np.float64),
+        )
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Values of shape (n,), or (n, n_levels) where a list of levels was given."""
+        return self._values(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """1 − loss / loss of the best constant, the mean over the levels: 1 is perfect, 0 no better than a constant.
+
+        The constant is the quantile (expectile) of y itself (Koenker, Machado, *Goodness of fit and related inference
+        processes for quantile regression*, 1999, section 2).
+        """
+        y = np.asarray(host(y), dtype=np.float64)
+        w = np.ones(len(y)) if sample_weight is None else np.asarray(host(sample_weight), dtype=np.float64)
+        values = self.predict(X).reshape(len(y), -1)
+        scores = []
+        for level, f in zip(np.atleast_1d(self._levels()), values.T, strict=True):
+            loss = self._at(float(level))
+            scores.append(1 - loss.total(y, f, w) / max(float(loss.total(y, self._constant(y, w, level), w)), 1e-300))
+        return float(np.mean(scores))
+
+    def _constant(self, y: np.ndarray, w: np.ndarray, level: float) -> np.ndarray:
+        raise NotImplementedError
+
+
+class KernelQuantileRegression(LevelMethod):
+    r"""Kernel quantile regression: the value that y stays below with probability τ, given x.
+
+    .. math:: \min_{f \in H,\, c}\; \sum_i w_i \max\{\tau r_i, (\tau - 1) r_i\} + \tfrac{\alpha}{2} \|f\|_H^2,
+              \qquad r_i = y_i - f(x_i) - c
+
+    Parameters
+    ----------
+    kernel : str, Kernel or expression
+    quantiles : float in (0, 1), or list of them
+        The level τ, or several.
+    alpha : float > 0
+        Weight of the penalty; larger is smoother. kernlab's C is 1/alpha.
+    free : None, int, list of functions, or basis
+        Unpenalised part; 0 is the intercept.
+    non_crossing : bool or collection of points
+        Whether several levels are fitted together, with :math:`f_\tau \le f_{\tau'}` for τ < τ' at the samples, and at
+        the further points that are given, instead of each on its own. Fitted apart, they may cross where data are few.
+    gram : str or Representation
+        How the kernel matrix is held or approximated.
+    solver : {"auto", "working_set", "admm"}
+        As in `KernelMachine`, for levels apart: "working_set" with an intercept or no free part.
+    tol, max_iter, time_budget, random_state
+        As in `KernelMachine`; levels in order end when the relative duality gap is tol.
+
+    Attributes
+    ----------
+    function_ : Function
+        f + c, with one column per level if a list was given.
+    dual_coef_, free_coef_ : array
+        a and c, with a column per level; with further points for the order, a has their coefficients last.
+    solution_ : FitSolution, or list of them
+        Objective and duality gap; of levels in order each holds the gap of all together.
+    kernel_, n_iter_, gram_choice_
+
+    Notes
+    -----
+    With an intercept at most nτ residuals are negative and at most n(1 − τ) positive; the others, as many as there are
+    coefficients within their bounds, are zero.
+
+    In order, the problem is solved by an interior-point method: O(q(q + r)·r²) a step for q levels and rank r, at most
+    the number of points. The order holds at the points, not between them; where functions come close between samples,
+    give points there. Then f may be an expansion on them too.
+
+    References
+    ----------
+    Takeuchi, Le, Sears, Smola, *Nonparametric quantile estimation* (2006), equations 5 and 14; Koenker, *Quantile
+    Regression* (2005), theorem 2.2, for the counts of the residuals.
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 3, 40)[:, None]
+    >>> y = np.sin(X[:, 0]) + np.tile([-0.3, -0.1, 0.1, 0.3], 10)
+    >>> model = KernelQuantileRegression("gaussian", quantiles=[0.25, 0.75], alpha=0.1, non_crossing=True).fit(X, y)
+    >>> model.predict([[1.5]]).shape
+    (1, 2)
+    >>> bool((np.diff(model.predict(X), axis=1) >= -1e-6).all())
+    True
+    """
+
+    level_name = "quantiles"
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian(lengthscale='median')",
+        *,
+        quantiles: Any = 0.5,
+        alpha: float = 1.0,
+        free: Any = 0,
+        non_crossing: Any = False,
+        gram: Any = "auto",
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int | None = None,
+        time_budget: float | None = None,
+        random_state: Any = None,
+    ):
+        self.kernel = kernel
+        self.quantiles = quantiles
+        self.alpha = alpha
+        self.free = free
+        self.non_crossing = non_crossing
+        self.gram = gram
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_budget = time_budget
+        self.random_state = random_state
+
+    def _at(self, level: float) -> Loss:
+        return Pinball(level)
+
+    def _constant(self, y: np.ndarray, w: np.ndarray, level: float) -> np.ndarray:
+        return np.full_like(y, np.quantile(y, level, weights=w, method="inverted_cdf"))
+
+
+class KernelExpectileRegression(LevelMethod):
+    r"""Kernel expectile regression: asymmetric least squares.
+
+    .. math:: \min_{f \in H,\, c}\; \sum_i w_i |\tau - [r_i \le 0]|\, r_i^2 + \tfrac{\alpha}{2} \|f\|_H^2,
+              \qquad r_i = y_i - f(x_i) - c
+
+    An expectile is to the mean what a quantile is to the median: τ = ½ is kernel ridge regression. It feels how far
+    the values beyond it lie, and not only how many they are.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or expression
+    expectiles : float in (0, 1), or list of them
+        The level τ, or several.
+    alpha : float > 0
+        Weight of the penalty; larger is smoother.
+    free : None, int, list of functions, or basis
+        Unpenalised part; 0 is the intercept.
+    non_crossing : bool or collection of points
+        As in `KernelQuantileRegression`.
+    gram : str or Representation
+        How the kernel matrix is held or approximated.
+    solver : {"auto", "newton", "newton_cg", "lbfgs", "admm", "working_set"}
+        As in `KernelMachine`, for levels apart.
+    tol, max_iter, time_budget, random_state
+        As in `KernelMachine`.
+
+    Attributes
+    ----------
+    function_, dual_coef_, free_coef_, solution_, kernel_, n_iter_, gram_choice_
+        As in `KernelQuantileRegression`.
+
+    References
+    ----------
+    Newey, Powell, *Asymmetric least squares estimation and testing* (1987). Farooq, Steinwart, *An SVM-like approach
+    for expectile regression* (2017), for kernels.
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 3, 40)[:, None]
+    >>> y = np.sin(X[:, 0]) + np.tile([-0.3, -0.1, 0.1, 0.3], 10)
+    >>> model = KernelExpectileRegression("gaussian", expectiles=[0.1, 0.5, 0.9], alpha=0.1).fit(X, y)
+    >>> bool((np.diff(model.predict(X), axis=1) > 0).all())
+    True
+    """
+
+    level_name = "expectiles"
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian(lengthscale='median')",
+        *,
+        expectiles: Any = 0.5,
+        alpha: float = 1.0,
+        free: Any = 0,
+        non_crossing: Any = False,
+        gram: Any = "auto",
+        solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int | None = None,
+        time_budget: float | None = None,
+        random_state: Any = None,
+    ):
+        self.kernel = kernel
+        self.expectiles = expectiles
+        self.alpha = alpha
+        self.free = free
+        self.non_crossing = non_crossing
+        self.gram = gram
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_budget = time_budget
+        self.random_state = random_state
+
+    def _at(self, level: float) -> Loss:
+        return Expectile(level)
+
+    def _constant(self, y: np.ndarray, w: np.ndarray, level: float) -> np.ndarray:
+        c = np.average(y, weights=w)
+        for _ in range(100):  # reweighted means, which end at the expectile once the signs no longer change
+            sides = w * np.where(y > c, level, 1 - level)
+            before, c = c, np.average(y, weights=sides)
+            if c == before:
+                break
+        return np.full_like(y, c)

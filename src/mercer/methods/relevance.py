@@ -1,0 +1,540 @@
+"""Relevance vector machines: sparse Bayesian regression and classification on the columns of a kernel matrix."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
+
+from .. import _tiles
+from .._array import host, is_array
+from .._errors import check_number, where
+from ..basis import Polynomials
+from ..domains import Rows, Vectors
+from ..gram import Gram
+from ..losses import Logistic
+from ..space import Function
+from ._base import KernelEstimator
+
+ALIGNED = 1e-10  # a column whose part outside the model is smaller, relatively, is a combination of the model's
+NOISELESS = 1e-10  # of the mean square of y: the least noise variance that is ever estimated
+NEWTON = 100  # steps at most towards the mode of a classifier's posterior
+
+
+class Design:
+    """The columns k(·, xⱼ) on the sample and, last, the constant; none is held."""
+
+    def __init__(self, gram: Gram, intercept: bool):
+        self.gram, self.intercept, self.n = gram, intercept, gram.n
+
+    def column(self, j: int) -> np.ndarray:
+        """The values of one column on the sample."""
+        if j == self.n:
+            return np.ones(self.n)
+        return np.asarray(self.gram.block(slice(None), np.array([j])))[:, 0]
+
+    def products(self, V: np.ndarray) -> np.ndarray:
+        """ΦᵀV for all columns."""
+        P = np.asarray(self.gram @ V)
+        return np.concatenate([P, V.sum(axis=0)[None]]) if self.intercept else P
+
+    def squares(self, weight: np.ndarray) -> np.ndarray:
+        """Σᵢ bᵢ φⱼ(xᵢ)² for all columns."""
+        total = np.zeros(self.n)
+        for rows in _tiles.slices(self.n, max(1, (1 << 22) // self.n)):
+            B = np.asarray(self.gram.block(rows, slice(None)))
+            total += weight[rows] @ (B * B)
+        return np.append(total, weight.sum()) if self.intercept else total
+
+
+class Evidence:
+    """The evidence as a function of the precisions α of a few columns, all others being infinite.
+
+    With Σ⁻¹ = diag(α) + ΦᵀBΦ, B the curvature of the negative log-likelihood at the posterior mode μ and g its negative
+    gradient there, column j of the design enters through S = φᵀBφ − φᵀBΦΣΦᵀBφ and Q = φᵀg alone; without itself, these
+    are s and q, and the evidence is a constant plus ½(q²/(α + s) − log(1 + s/α)) in its own precision.
+    """
+
+    def __init__(self, design: Design):
+        self.design = design
+        self.active: list[int] = []
+        self.alpha = np.empty(0)
+        self.columns = np.empty((design.n, 0))
+        self.mean = np.empty(0)
+        self.root = np.empty((0, 0))  # Σ = rootᵀ root
+        self.value = -np.inf
+
+    # ---- what a likelihood writes
+
+    def update(self) -> None:
+        """Mode, covariance and evidence for the present precisions."""
+        raise NotImplementedError
+
+    def influences(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """φᵀBφ, ΦᵀBφ and Q of all columns."""
+        raise NotImplementedError
+
+    def improve_likelihood(self) -> None:
+        """Improve the likelihood's own parameter, where there is one."""
+
+    # ---- the ascent
+
+    def maximise(self, tol: float, max_iter: int) -> tuple[list[float], bool]:
+        """Change the precision with the largest gain, step by step; the history, and whether the gains fell to tol."""
+        self.update()
+        history = [self.value]
+        for _ in range(max_iter):
+            j, alpha, gain = self.best_step()
+            if gain > tol:
+                self.set_precision(j, alpha)
+                self.update()
+            before = self.value
+            self.improve_likelihood()
+            history.append(self.value)
+            if gain <= tol and self.value - before <= tol:
+                return history, True
+        return history, False
+
+    def best_step(self) -> tuple[int, float, float]:
+        """The column whose best precision raises the evidence most, that precision (∞: out), and the gain."""
+        own, shared, q = self.influences()
+        s = own - ((self.root @ shared) ** 2).sum(axis=0)
+        known = s > ALIGNED * own
+        old = np.full(len(s), np.inf)
+        variance = (self.root**2).sum(axis=0)
+        old[self.active] = self.alpha
+        s[self.active] = (1 - self.alpha * variance) / variance
+        q[self.active] = self.mean / variance
+        known[self.active] = True
+        relevant = known & (q**2 > s)
+        new = np.full(len(s), np.inf)
+        new[relevant] = s[relevant] ** 2 / (q[relevant] ** 2 - s[relevant])
+        gains = _gain(new, s, q) - _gain(old, s, q)
+        j = int(gains.argmax())
+        return j, float(new[j]), float(gains[j])
+
+    def set_precision(self, j: int, alpha: float) -> None:
+        """Take column j in or out, or change its precision."""
+        if j not in self.active:
+            self.active.append(j)
+            self.alpha = np.append(self.alpha, alpha)
+            self.mean = np.append(self.mean, 0.0)
+            self.columns = np.column_stack([self.columns, self.design.column(j)])
+            return
+        place = self.active.index(j)
+        self.alpha[place] = alpha
+        if np.isinf(alpha):
+            self.keep(np.delete(np.arange(len(self.active)), place))
+
+    def keep(self, places: np.ndarray) -> None:
+        """Only these of the active columns, in this order."""
+        self.active = [self.active[p] for p in places]
+        self.alpha, self.mean, self.columns = self.alpha[places], self.mean[places], self.columns[:, places]
+
+    def factorise(self, precision: np.ndarray) -> float:
+        """Set `root` from Σ⁻¹; log det Σ⁻¹."""
+        L = np.linalg.cholesky(precision)
+        self.root = solve_triangular(L, np.eye(len(L)), lower=True) if len(L) else L
+        return 2 * float(np.log(np.diag(L)).sum())
+
+
+def _gain(alpha: np.ndarray, s: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """The part of the evidence that depends on one precision; 0 at infinity."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = (q**2 / (alpha + s) - np.log1p(s / alpha)) / 2
+    return np.where(np.isinf(alpha), 0.0, gain)
+
+
+class GaussianEvidence(Evidence):
+    """y = Φw + noise: log N(y; 0, σ²I + Φ diag(α)⁻¹ Φᵀ), exactly; columns are multiplied once, when they come in."""
+
+    def __init__(self, design: Design, y: np.ndarray, noise: float | None):
+        super().__init__(design)
+        self.y, self.estimated = y, noise is None
+        self.least = NOISELESS * float(np.mean(y**2)) or 1.0
+        self.noise = max(0.1 * float(np.var(y)), self.least) if noise is None else float(noise)
+        self.own = design.squares(np.ones(design.n))
+        self.targets = design.products(y)
+        self.shared = np.empty((len(self.own), 0))
+
+    def set_precision(self, j: int, alpha: float) -> None:
+        if j not in self.active:
+            self.shared = np.column_stack([self.shared, self.design.products(self.design.column(j))])
+        super().set_precision(j, alpha)
+
+    def keep(self, places: np.ndarray) -> None:
+        super().keep(places)
+        self.shared = self.shared[:, places]
+
+    def update(self) -> None:
+        n, inner = len(self.y), self.shared[self.active]
+        determinant = self.factorise(np.diag(self.alpha) + (inner + inner.T) / (2 * self.noise))
+        self.mean = self.root.T @ (self.root @ self.targets[self.active]) / self.noise
+        self.residual = float(np.sum((self.y - self.columns @ self.mean) ** 2))
+        determinant += n * np.log(2 * np.pi * self.noise) - np.log(self.alpha).sum()
+        self.value = -(determinant + self.residual / self.noise + self.alpha @ self.mean**2) / 2
+
+    def influences(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        q = (self.targets - self.shared @ self.mean) / self.noise
+        return self.own / self.noise, self.shared.T / self.noise, q
+
+    def improve_likelihood(self) -> None:
+        """MacKay's step of σ², or that of expectation and maximisation, which never descends."""
+        if not self.estimated:
+            return
+        before, old = self.value, self.noise
+        n, determined = len(self.y), float(np.sum(1 - self.alpha * (self.root**2).sum(axis=0)))
+        for noise in (self.residual / (n - determined), (self.residual + old * determined) / n):
+            self.noise = max(noise, self.least)
+            self.update()
+            if self.value >= before:
+                return
+        self.noise = old
+        self.update()
+
+
+class BernoulliEvidence(Evidence):
+    """P(y = ±1 | w) = 1/(1 + exp(−yΦw)): Laplace's approximation of log ∫ P(y | w) N(w; 0, diag(α)⁻¹) dw."""
+
+    def __init__(self, design: Design, y: np.ndarray):
+        super().__init__(design)
+        self.y, self.loss = y, Logistic()
+
+    def update(self) -> None:
+        def objective(w: np.ndarray) -> float:
+            return float(self.loss.total(self.y, self.columns @ w) + self.alpha @ w**2 / 2)
+
+        w, height = self.mean, objective(self.mean)
+        for _ in range(NEWTON):
+            f = self.columns @ w
+            gradient = self.columns.T @ self.loss.gradient(self.y, f) + self.alpha * w
+            self.factorise(np.diag(self.alpha) + (self.columns.T * self.loss.hessian(self.y, f)) @ self.columns)
+            half = self.root @ gradient
+            step, decrement, length = self.root.T @ half, float(half @ half), 1.0
+            if decrement <= 1e-14 * (1 + abs(height)):
+                break
+            while (lower := objective(w - length * step)) > height - 0.1 * length * decrement and length > 1e-8:
+                length /= 2
+            w, height = w - length * step, lower
+        f = self.columns @ w
+        self.mean = w
+        self.slope, self.curvature = -self.loss.gradient(self.y, f), self.loss.hessian(self.y, f)
+        determinant = self.factorise(np.diag(self.alpha) + (self.columns.T * self.curvature) @ self.columns)
+        self.value = -height + (np.log(self.alpha).sum() - determinant) / 2
+
+    def influences(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        shared = self.design.products(self.columns * self.curvature[:, None]).T
+        return self.design.squares(self.curvature), shared, self.design.products(self.slope)
+
+
+class RelevanceMethod(KernelEstimator):
+    """What regression and classification share: parameters, the ascent, and the function that it leaves."""
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian(lengthscale='median')",
+        *,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 10_000,
+        gram: Any = "auto",
+        random_state: Any = None,
+    ):
+        self.kernel = kernel
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.gram = gram
+        self.random_state = random_state
+
+    def _check_sample_and_targets(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
+        """X, in double precision where it is numbers, and y; all parameters checked."""
+        check_number(self, "tol", self.tol, above=0)
+        check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
+        X, y = self._check_fit(X, y, **options)
+        if is_array(X) and not isinstance(X, np.ndarray):
+            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
+        if isinstance(self.kernel_.domain, (Vectors, Rows)):
+            X = X.astype(np.float64)
+            self.dtype_ = X.dtype
+        return X, y
+
+    def _maximise(self, evidence: Evidence) -> None:
+        """Run the ascent, and keep what it found."""
+        history, converged = evidence.maximise(float(self.tol), int(self.max_iter))
+        if not converged:
+            warnings.warn(
+                f"{where(self)}: the evidence still rises by more than tol = {self.tol:g} a step after max_iter = "
+                f"{self.max_iter} steps; raise either.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        evidence.keep(np.argsort(evidence.active))
+        evidence.update()
+        gram, n = evidence.design.gram, evidence.design.n
+        active = np.array(evidence.active, dtype=int)
+        self.relevance_ = active[active < n]
+        self.relevance_vectors_ = gram.kernel.domain.take(gram.X, self.relevance_)
+        self.precision_, self.covariance_ = evidence.alpha, evidence.root.T @ evidence.root
+        self.dual_coef_ = evidence.mean[active < n]
+        self.intercept_ = float(evidence.mean[active == n].sum())
+        self.log_evidence_, self.evidence_history_ = evidence.value, np.array(history)
+        self.n_iter_ = len(history) - 1
+        self.function_ = self._combination(gram, active, evidence.mean)
+        # one function for each row of the root of Σ: the sum of their squares is the variance of f
+        self._deviations = self._combination(gram, active, evidence.root.T)
+
+    def _combination(self, gram: Gram, active: np.ndarray, weights: np.ndarray) -> Function:
+        """Σ wⱼφⱼ over the active columns, on the relevance vectors alone where the representation keeps the points."""
+        n = gram.n
+        coefficients = np.zeros((n + 1, *weights.shape[1:]))
+        coefficients[active] = weights
+        basis = Polynomials(0) if self.fit_intercept else None
+        f = self._function(gram, coefficients[:n], basis, coefficients[n:] if self.fit_intercept else None)
+        if f.points is not gram.centres:
+            return f
+        return f.restrict(self.relevance_ if len(self.relevance_) else [0])
+
+    def _mean(self, X: Any) -> np.ndarray:
+        X = self._check_new(X)
+        return np.asarray(self.function_(X))
+
+    def _moments(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance of f at new points, under the posterior of the weights."""
+        X = self._check_new(X)
+        return np.asarray(self.function_(X)), np.sum(np.asarray(self._deviations(X)) ** 2, axis=1)
+
+
+class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
+    r"""Sparse Bayesian regression on the columns of a kernel matrix.
+
+    .. math:: y_i = w_0 + \sum_j w_j\, k(x_i, x_j) + \varepsilon_i, \qquad
+              w_j \sim N(0, \alpha_j^{-1}),\quad \varepsilon_i \sim N(0, \sigma^2)
+
+    Each weight has a precision of its own, and the precisions maximise the evidence
+
+    .. math:: \log p(y \mid \alpha, \sigma^2) = \log N\big(y;\; 0,\; \sigma^2 I + \Phi A^{-1} \Phi^T\big),
+              \qquad A = \operatorname{diag}(\alpha),\quad \Phi = (1, K).
+
+    At the maximum most of them are infinite; the columns that remain are the relevance vectors. The weights given the
+    precisions are Gaussian, with covariance :math:`\Sigma = (A + \Phi^T \Phi / \sigma^2)^{-1}` and mean
+    :math:`\mu = \Sigma \Phi^T y / \sigma^2`, which predicts.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or expression
+        Any: columns need no positive definiteness. A longer lengthscale leaves fewer relevance vectors.
+    noise_variance : float > 0, optional
+        σ²; None estimates it with the precisions. More noise leaves fewer relevance vectors.
+    fit_intercept : bool
+        Whether the constant is a column, with a precision of its own like the others.
+    tol : float > 0
+        In units of the log-evidence: the ascent ends when no change of one precision, nor of σ², gains more.
+    max_iter : int ≥ 1
+        Changes at most.
+    gram : str or Representation
+        How the kernel matrix is held; an approximation puts its own columns in place of K's.
+    random_state : int, RandomState, Generator or None
+        For representations that draw.
+
+    Attributes
+    ----------
+    relevance_ : array of shape (m,)
+        The numbers of the samples whose columns remain, ascending.
+    relevance_vectors_ : collection of m members
+    dual_coef_ : array of shape (m,)
+        Their mean weights.
+    intercept_ : float
+        The mean of w₀; 0 where the constant was dropped.
+    precision_, covariance_ : arrays
+        α and Σ of the columns that remain: the relevance vectors and, last, the constant unless it was dropped.
+    noise_variance_ : float
+        σ².
+    function_ : Function
+        The mean of f.
+    log_evidence_ : float
+    evidence_history_ : array
+        The log-evidence at the start and after each step.
+    n_iter_ : int
+    kernel_, gram_choice_
+
+    See Also
+    --------
+    RelevanceVectorClassifier : the same for two classes.
+    KernelRidge : one precision for all, ‖f‖² in place of Σ αⱼwⱼ².
+
+    Notes
+    -----
+    The evidence is a constant plus ½(q²/(α + s) − log(1 + s/α)) in one precision, whose maximum is s²/(q² − s), or
+    infinity where q² ≤ s. Each step makes the one change that gains most: a column comes in, leaves, or changes its
+    precision; then σ² changes. The evidence never falls. It has several maxima; the ascent ends at one, where
+    :math:`\alpha_j \mu_j^2 = 1 - \alpha_j \Sigma_{jj}`.
+
+    A step costs O(nm²) for m columns, and one that takes a column in a product with the matrix, O(n²). No other columns
+    are held: with ``gram="lazy"`` memory is O(nm). σ² is estimated as no less than 10⁻¹⁰ of the mean square of y, since
+    the evidence of a perfect fit has no maximum. Standard deviations fall back to σ far from all relevance vectors:
+    there the model is sure of w₀.
+
+    References
+    ----------
+    Tipping, *Sparse Bayesian learning and the relevance vector machine* (2001), section 2. Tipping, Faul, *Fast
+    marginal likelihood maximisation for sparse Bayesian models* (2003), section 4.
+
+    Examples
+    --------
+    >>> X = np.linspace(-10, 10, 100)[:, None]
+    >>> y = np.sinc(X[:, 0] / np.pi) + 0.1 * np.random.default_rng(0).normal(size=100)
+    >>> model = RelevanceVectorMachine("gaussian(lengthscale=2.0)").fit(X, y)
+    >>> len(model.relevance_) < 10
+    True
+    >>> mean, std = model.predict([[0.0]], return_std=True)
+    >>> bool(abs(mean[0] - 1) < 2 * std[0])
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian(lengthscale='median')",
+        *,
+        noise_variance: float | None = None,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 10_000,
+        gram: Any = "auto",
+        random_state: Any = None,
+    ):
+        super().__init__(
+            kernel, fit_intercept=fit_intercept, tol=tol, max_iter=max_iter, gram=gram, random_state=random_state
+        )
+        self.noise_variance = noise_variance
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit to samples X and targets y of shape (n,)."""
+        if self.noise_variance is not None:
+            check_number(self, "noise_variance", self.noise_variance, above=0)
+        X, y = self._check_sample_and_targets(X, y, y_numeric=True)
+        y = np.asarray(host(y), dtype=np.float64)
+        if y.ndim != 1:
+            raise ValueError(f"{where(self)}: y has shape {y.shape}; give one target, or fit one machine for each.")
+        evidence = GaussianEvidence(Design(self._build(X), bool(self.fit_intercept)), y, self.noise_variance)
+        self._maximise(evidence)
+        self.noise_variance_ = evidence.noise
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The mean μᵀφ(x), and with `return_std` the standard deviation √(σ² + φ(x)ᵀΣφ(x)) of a new target."""
+        if not return_std:
+            return self._mean(X)
+        mean, variance = self._moments(X)
+        return mean, np.sqrt(self.noise_variance_ + variance)
+
+
+class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
+    r"""Sparse Bayesian classification of two classes on the columns of a kernel matrix.
+
+    .. math:: P(y = 1 \mid x) = \frac{1}{1 + e^{-f(x)}}, \qquad
+              f(x) = w_0 + \sum_j w_j\, k(x, x_j), \qquad w_j \sim N(0, \alpha_j^{-1})
+
+    The precisions maximise Laplace's approximation of the evidence: with μ the most probable weights and
+    :math:`\Sigma^{-1} = A + \Phi^T B \Phi`, :math:`B = \operatorname{diag}(p_i(1 - p_i))` there,
+
+    .. math:: \log p(y \mid \alpha) \approx \log P(y \mid \mu) - \tfrac12 \mu^T A \mu
+              + \tfrac12 \log|A| + \tfrac12 \log|\Sigma|.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or expression
+        Any: columns need no positive definiteness. A longer lengthscale leaves fewer relevance vectors.
+    fit_intercept : bool
+        Whether the constant is a column, with a precision of its own like the others.
+    tol : float > 0
+        In units of the log-evidence: the ascent ends when no change of one precision promises more, B held fixed.
+    max_iter : int ≥ 1
+        Changes at most.
+    gram : str or Representation
+        How the kernel matrix is held; an approximation puts its own columns in place of K's.
+    random_state : int, RandomState, Generator or None
+        For representations that draw.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,)
+    relevance_, relevance_vectors_, dual_coef_, intercept_, precision_, covariance_, function_, kernel_, gram_choice_
+        As in `RelevanceVectorMachine`.
+    log_evidence_, evidence_history_, n_iter_
+        The same, of Laplace's approximation.
+
+    See Also
+    --------
+    RelevanceVectorMachine : regression.
+    sklearn.multiclass.OneVsRestClassifier : more than two classes.
+
+    Notes
+    -----
+    Given B the evidence has the form of regression, and each step makes its most promising change, then finds μ and B
+    anew by Newton's method. The fixed point has :math:`\alpha_j \mu_j^2 = 1 - \alpha_j \Sigma_{jj}`, as MacKay's; since
+    B depends on α, it is near a maximum of the approximate evidence, not at it, and a step may lower the evidence
+    slightly. A step costs O(n²m) for m columns.
+
+    Probabilities are averaged over the weights, by MacKay's formula: f(x) is divided by √(1 + πv/8), v its variance.
+
+    References
+    ----------
+    Tipping, *Sparse Bayesian learning and the relevance vector machine* (2001), section 3. Tipping, Faul, *Fast
+    marginal likelihood maximisation for sparse Bayesian models* (2003). MacKay, *The evidence framework applied to
+    classification networks* (1992).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2))
+    >>> y = np.where(X[:, 0] * X[:, 1] > 0, "same", "other")
+    >>> model = RelevanceVectorClassifier("gaussian(lengthscale=1.0)").fit(X, y)
+    >>> model.score(X, y) > 0.9, len(model.relevance_) < 20
+    (True, True)
+    """
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit to samples X with labels y of two classes."""
+        X, y = self._check_sample_and_targets(X, y)
+        labels = host(y)
+        check_classification_targets(labels)
+        self.classes_, index = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{where(self)}: the number of classes has to be greater than one; y holds one class, "
+                f"{self.classes_[0]!r}."
+            )
+        if len(self.classes_) > 2:
+            raise ValueError(
+                f"{where(self)}: Only binary classification is supported; y holds {len(self.classes_)} classes. Use "
+                "sklearn.multiclass.OneVsRestClassifier."
+            )
+        design = Design(self._build(X), bool(self.fit_intercept))
+        self._maximise(BernoulliEvidence(design, np.where(index == 1, 1.0, -1.0)))
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The mean of f(x), positive for ``classes_[1]``."""
+        return self._mean(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The more probable label."""
+        second = self.decision_function(X) >= 0
+        return self.classes_[second.astype(int)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the two classes, averaged over the weights."""
+        mean, variance = self._moments(X)
+        second = Logistic().link_inverse(mean / np.sqrt(1 + np.pi * variance / 8))
+        return np.stack([1 - second, second], axis=1)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags

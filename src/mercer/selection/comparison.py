@@ -1,0 +1,331 @@
+"""Comparing estimators on the same folds, and saying which differences are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy import linalg, stats
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import adjusted_rand_score, check_scoring
+from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold, check_cv
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.metaestimators import _safe_split
+
+from .._array import host
+from .._errors import check_choice, check_number
+
+__all__ = ["Comparison", "Difference", "compare", "corrected_t", "holm", "subspace_agreement"]
+
+WHO = "compare"
+UNSUPERVISED = ("reconstruction", "likelihood", "stability")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two estimators: the mean difference of their scores, its interval and p-values.
+
+    Attributes
+    ----------
+    first, second : str
+    difference : float
+        Mean score of the first minus that of the second.
+    low, high : float
+        The confidence interval of the corrected t statistic, for this pair alone.
+    t_statistic, t_pvalue : float
+        The corrected resampled t test.
+    wilcoxon_pvalue : float
+        Wilcoxon's signed-rank test of the scores of the folds. It takes them for independent, which they are not, and
+        is too sure where folds are repeated.
+    adjusted_pvalue : float
+        That of the corrected t test, by Holm's method for all pairs together.
+    """
+
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+    t_statistic: float
+    t_pvalue: float
+    wilcoxon_pvalue: float
+    adjusted_pvalue: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare` found: print it, or give `to_dict` to pandas.
+
+    Attributes
+    ----------
+    scores : dict
+        For each estimator its scores on the folds, of shape (n_splits,); larger is better.
+    differences : list of Difference
+        All pairs, the better mean first.
+    scoring : str
+    level : float
+        Of the intervals; pairs with an adjusted p-value above 1 − level are not ranked.
+    n_train, n_test : float
+        Mean sizes of the parts.
+    """
+
+    scores: dict[str, np.ndarray]
+    differences: list[Difference]
+    scoring: str
+    level: float
+    n_train: float
+    n_test: float
+
+    @property
+    def ranked(self) -> list[Difference]:
+        """The pairs whose order the folds support."""
+        return [d for d in self.differences if d.adjusted_pvalue <= 1 - self.level]
+
+    @property
+    def not_ranked(self) -> list[Difference]:
+        """The pairs of which neither is shown to be better."""
+        return [d for d in self.differences if not d.adjusted_pvalue <= 1 - self.level]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns of the table of differences, as ``pandas.DataFrame`` takes them."""
+        names = list(Difference.__dataclass_fields__)
+        return {name: [getattr(d, name) for d in self.differences] for name in names}
+
+    def __str__(self) -> str:
+        wide = max(len(name) for name in self.scores)
+        lines = [
+            f"{self.scoring}, {len(next(iter(self.scores.values())))} splits: mean (standard deviation over splits)"
+        ]
+        for name, values in self.scores.items():
+            lines.append(f"  {name:<{wide}}  {values.mean(): .4f} ({values.std(ddof=1):.4f})")
+        lines.append(f"differences: {self.level:.0%} interval, corrected t (Holm), Wilcoxon")
+        for d in self.differences:
+            verdict = "" if d in self.ranked else "  not a ranking"
+            lines.append(
+                f"  {d.first:<{wide}} − {d.second:<{wide}}  {d.difference: .4f} [{d.low: .4f}, {d.high: .4f}]  "
+                f"p = {d.t_pvalue:.3f} ({d.adjusted_pvalue:.3f}), {d.wilcoxon_pvalue:.3f}{verdict}"
+            )
+        return "\n".join(lines)
+
+
+def compare(
+    estimators: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    cv: Any = None,
+    scoring: Any = None,
+    groups: Any = None,
+    level: float = 0.95,
+    random_state: int = 0,
+) -> Comparison:
+    r"""Compare estimators on the same splits, with tests that know that splits overlap.
+
+    For J splits with n₁ samples to fit and n₂ to judge, and differences d of the scores with mean m and variance s²,
+
+    .. math:: t = \frac{m}{\sqrt{\big(\tfrac1J + \tfrac{n_2}{n_1}\big)\, s^2}}, \qquad J - 1 \text{ degrees of freedom,}
+
+    has about the level that it claims; without :math:`n_2/n_1` it finds differences in noise, because fits to
+    overlapping samples err together. Two accuracies a tenth of a per cent apart are no ranking, and the table says so.
+
+    Parameters
+    ----------
+    estimators : dict, or list of estimators
+        At least two, with names if a dict; of this library, of scikit-learn, or pipelines of both.
+    X, y : samples and targets
+        y is None for methods without.
+    cv : int, splitter, iterable of splits or None
+        The same splits for all. None: 10 folds, three times, stratified for labels.
+    scoring : str, callable or None
+        As in scikit-learn: larger is better. None: accuracy for classifiers, else R². For methods without y also
+
+        - "reconstruction": minus the mean of ‖x − x̂‖² over the samples held out, by ``inverse_transform``;
+        - "likelihood": their mean log-likelihood, by ``score_samples``;
+        - "stability": how far the fit to a part agrees with the fit to all. Labels are compared by the adjusted Rand
+          index, at the samples held out where there is a ``predict`` and otherwise at those of the part; coordinates
+          of ``transform`` by their subspaces at the samples held out (`subspace_agreement`).
+
+        A downstream score is that of a pipeline: ``make_pipeline(KernelPCA(10), LogisticRegression())``.
+    groups : array of shape (n,), optional
+        For splitters of groups.
+    level : float in (0, 1)
+        Of confidence.
+    random_state : int
+        For the default splits.
+
+    Returns
+    -------
+    Comparison
+
+    Notes
+    -----
+    p-values of all pairs are adjusted by Holm's method: the chance of any false ranking stays below 1 − level.
+
+    References
+    ----------
+    Nadeau, Bengio, *Inference for the generalization error* (2003), equation 12. Wilcoxon, *Individual comparisons by
+    ranking methods* (1945). Holm, *A simple sequentially rejective multiple test procedure* (1979). Demšar,
+    *Statistical comparisons of classifiers over multiple data sets* (2006).
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from mercer import KernelRidge
+    >>> X = np.linspace(0, 6, 80)[:, None]
+    >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=80)
+    >>> smooth = KernelRidge(alpha=0.1, kernel="gaussian(lengthscale=1.0)")
+    >>> stiff = KernelRidge(alpha=0.1, kernel="gaussian(lengthscale=1.1)")
+    >>> found = compare({"line": LinearRegression(), "smooth": smooth, "stiff": stiff}, X, y)
+    >>> [sorted((d.first, d.second)) for d in found.not_ranked]
+    [['smooth', 'stiff']]
+    """
+    check_number(WHO, "level", level, above=0)
+    if level >= 1:
+        raise ValueError(f"{WHO}: level = {level!r} must be < 1.")
+    named = _named(estimators)
+    X, y, groups = indexable(X, y, groups)
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    splits = _splits(cv, list(named.values()), n, y, groups, random_state)
+    judge = scoring if isinstance(scoring, str) and scoring in UNSUPERVISED else _scorers(named, scoring)
+    scores = {
+        name: np.array(
+            [
+                _score(model, judge if isinstance(judge, str) else judge[name], X, y, splits, i)
+                for i in range(len(splits))
+            ]
+        )
+        for name, model in _fitted_to_all(named, judge, X).items()
+    }
+    bad = [name for name, values in scores.items() if not np.all(np.isfinite(values))]
+    if bad:
+        raise ValueError(f"{WHO}: the scores of {bad[0]!r} are not all finite; choose another scoring or fewer folds.")
+    train, test = (float(np.mean([len(s[k]) for s in splits])) for k in (0, 1))
+    order = sorted(scores, key=lambda name: -scores[name].mean())
+    found = [_difference(a, b, scores[a] - scores[b], test / train, level) for a, b in combinations(order, 2)]
+    adjusted = holm(np.array([d.t_pvalue for d in found]))
+    found = [Difference(**{**vars(d), "adjusted_pvalue": float(p)}) for d, p in zip(found, adjusted, strict=True)]
+    name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
+    return Comparison(scores, found, name, level, train, test)
+
+
+def corrected_t(d: np.ndarray, ratio: float) -> tuple[float, float, float]:
+    """The statistic, its two-sided p-value and its standard error, for differences on splits with n₂/n₁ = ratio.
+
+    Examples
+    --------
+    >>> t, p, error = corrected_t(np.array([0.1, 0.2, 0.3]), 0.5)
+    >>> round(error**2, 6)  # (1/3 + 1/2) · 0.01
+    0.008333
+    """
+    error = float(np.sqrt((1 / len(d) + ratio) * np.var(d, ddof=1)))
+    mean = float(np.mean(d))
+    if error == 0:
+        return (0.0, 1.0, 0.0) if mean == 0 else (float(np.sign(mean)) * np.inf, 0.0, 0.0)
+    return mean / error, float(2 * stats.t.sf(abs(mean / error), len(d) - 1)), error
+
+
+def holm(p: np.ndarray) -> np.ndarray:
+    """p-values adjusted so that the chance of any false rejection keeps the level.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p)
+    out = np.empty(len(p))
+    out[order] = np.minimum(np.maximum.accumulate(p[order] * (len(p) - np.arange(len(p)))), 1.0)
+    return out
+
+
+def subspace_agreement(A: np.ndarray, B: np.ndarray) -> float:
+    r"""The mean squared cosine of the angles between the spans of centred columns: 1 for the same span, 0 orthogonal.
+
+    Rotations, signs and scales of coordinates, which carry no meaning, do not count.
+
+    Examples
+    --------
+    >>> A = np.random.default_rng(0).normal(size=(9, 2))
+    >>> round(subspace_agreement(A, A @ np.array([[0.0, 2.0], [1.0, 1.0]]) + 3.0), 12)
+    1.0
+    """
+    Q, R = (linalg.orth(M - M.mean(axis=0)) for M in (np.asarray(A, float), np.asarray(B, float)))
+    return float(np.sum((Q.T @ R) ** 2) / max(Q.shape[1], R.shape[1], 1))
+
+
+def _named(estimators: Any) -> dict[str, Any]:
+    if isinstance(estimators, Mapping):
+        named = {str(name): model for name, model in estimators.items()}
+    elif isinstance(estimators, Iterable):
+        named = {}
+        for model in estimators:
+            name, k = type(model).__name__, 2
+            while name in named:
+                name, k = f"{type(model).__name__} {k}", k + 1
+            named[name] = model
+    else:
+        raise TypeError(f"{WHO}: estimators = {estimators!r} must be a dict or a list of estimators.")
+    if len(named) < 2:
+        raise ValueError(f"{WHO}: there is {len(named)} estimator; give at least two to compare.")
+    return named
+
+
+def _splits(cv: Any, models: list[Any], n: int, y: Any, groups: Any, random_state: int) -> list[Any]:
+    labels = y is not None and all(is_classifier(m) for m in models)
+    if cv is None:
+        cv = (RepeatedStratifiedKFold if labels else RepeatedKFold)(n_splits=10, n_repeats=3, random_state=random_state)
+    splits = list(check_cv(cv, y, classifier=labels).split(np.zeros(n), y, groups))
+    if len(splits) < 2:
+        raise ValueError(f"{WHO}: cv gives {len(splits)} split; a variance needs at least two.")
+    return splits
+
+
+def _scorers(named: dict[str, Any], scoring: Any) -> dict[str, Callable[..., float]]:
+    if scoring is None and len({is_classifier(m) for m in named.values()}) > 1:
+        raise ValueError(f"{WHO}: classifiers and others have no common score of their own; give scoring.")
+    return {name: check_scoring(model, scoring=scoring) for name, model in named.items()}
+
+
+def _fitted_to_all(named: dict[str, Any], judge: Any, X: Any) -> dict[str, tuple[Any, Any]]:
+    """Each estimator, with the fit to all samples where stability asks for it."""
+    return {name: (m, clone(m).fit(X) if judge == "stability" else None) for name, m in named.items()}
+
+
+def _score(pair: tuple[Any, Any], judge: Any, X: Any, y: Any, splits: list[Any], i: int) -> float:
+    """The score of one split."""
+    train, test = splits[i]
+    model, whole = clone(pair[0]), pair[1]
+    X_train, y_train = _safe_split(model, X, y, train)
+    X_test, y_test = _safe_split(model, X, y, test, train)
+    if y is None:
+        model.fit(X_train)
+    else:
+        model.fit(X_train, y_train)
+    if not isinstance(judge, str):
+        return float(judge(model, X_test) if y is None else judge(model, X_test, y_test))
+    check_choice(WHO, "scoring", judge, UNSUPERVISED)
+    if judge == "likelihood":
+        return float(np.mean(host(model.score_samples(X_test))))
+    if judge == "reconstruction":
+        rest = np.asarray(host(X_test)) - np.asarray(host(model.inverse_transform(model.transform(X_test))))
+        return -float(np.mean(np.sum(rest**2, axis=1)))
+    if hasattr(model, "predict"):
+        return float(adjusted_rand_score(whole.predict(X_test), model.predict(X_test)))
+    if hasattr(model, "labels_"):
+        return float(adjusted_rand_score(_safe_indexing(whole.labels_, train), model.labels_))
+    if hasattr(model, "transform"):
+        return subspace_agreement(host(whole.transform(X_test)), host(model.transform(X_test)))
+    raise TypeError(
+        f"{WHO}: scoring = 'stability' needs predict, labels_ or transform; {type(model).__name__} has none."
+    )
+
+
+def _difference(a: str, b: str, d: np.ndarray, ratio: float, level: float) -> Difference:
+    t, p, error = corrected_t(d, ratio)
+    reach = float(stats.t.ppf((1 + level) / 2, len(d) - 1)) * error
+    rank = float(stats.wilcoxon(d).pvalue) if np.any(d != 0) else 1.0
+    mean = float(np.mean(d))
+    return Difference(a, b, mean, mean - reach, mean + reach, t, p, rank, p)

@@ -1,0 +1,174 @@
+r"""Several fit problems on the same points, solved together under f₁ ≤ f₂ ≤ … ≤ f_q: quantiles that do not cross.
+
+.. math:: \min\; \sum_j \Big( \sum_i w_i \ell_j(y_i, f_{ij}) + \tfrac{\alpha}{2} \|f_j\|^2 \Big),
+          \qquad f_{j+1}(x_i) \ge f_j(x_i) \text{ at all points}
+
+The losses have a `box`: with variables β in bounds, copies of the samples, and the multipliers λ ≥ 0 of the order,
+:math:`\alpha a_j = \sum \beta_j + \lambda_{j-1} - \lambda_j`. A primal-dual interior-point method, whose Newton step is
+in the coordinates of f = Zu + Hc, ‖f‖ = ‖u‖: a system of q blocks, coupled to their neighbours by λ.
+
+Takeuchi, Le, Sears, Smola, *Nonparametric quantile estimation* (2006), section 4; Mehrotra, *On the implementation of a
+primal-dual interior point method* (1992), for the choice of the barrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from ...losses import Loss
+from ...losses._base import FAR
+from ._base import FitProblem, FitSolution, finish
+from .coordinates import Coordinates
+
+
+def ordered(
+    problem: FitProblem, losses: Sequence[Loss], tol: float = 1e-8, max_iter: int = 200, monitor: Any = None
+) -> list[FitSolution]:
+    """The solutions for `losses`, in their order, which must be that of their minimisers.
+
+    Stops when the duality gap is tol times the objective and no pair crosses by more than tol times the range of y; the
+    `gap` of each solution is that of all together. Points of weight 0 count for the order alone.
+    """
+    state, w = _State(problem, losses), problem.weight
+    message = f"max_iter = {max_iter} steps were taken"
+    for k in range(max_iter):
+        F = state.values()
+        value = sum(float(loss.total(problem.y, F[:, j], w)) for j, loss in enumerate(losses)) + state.penalty()
+        crossing = float(np.max(F[:, :-1] - F[:, 1:], initial=0.0))
+        gap = state.complementarity()
+        if gap <= tol * max(value, 1e-300) and crossing <= tol * state.scale and state.imbalance() <= tol:
+            message = ""
+            break
+        reason = monitor({"gap": gap, "round": k}) if monitor else None
+        if reason:
+            message = reason
+            break
+        state.step(F)
+    solutions = []
+    a = state.spread(state.v) / problem.alpha
+    for j, loss in enumerate(losses):
+        own = replace(problem, loss=loss)
+        free = None if problem.H is None else state.x[state.rank :, j]
+        solutions.append(finish(own, own.projected(a[:, j]), free, k + 1, not message, "ordered", message))
+    gap = sum(s.objective for s in solutions) - state.dual([s.coefficients for s in solutions])
+    return [replace(s, gap=gap) for s in solutions]
+
+
+class _State:
+    """x = (u, c), the variables v = (β, λ), and the multipliers of their bounds."""
+
+    def __init__(self, problem: FitProblem, losses: Sequence[Loss]):
+        at = Coordinates(problem)
+        used = np.flatnonzero(problem.weight > 0)
+        self.problem, self.A, self.rank, self.q = problem, np.hstack([at.Z, at.H]), len(at.values), len(losses)
+        self.p, lower, upper, self.ridge, self.rows, self.levels = _variables(problem, losses, used)
+        self.order = np.arange(len(self.p)) >= len(self.p) - problem.gram.n * (self.q - 1)  # which are λ
+        self.lower, self.upper, self.low, self.high = lower, upper, lower > -FAR, upper < FAR
+        self.scale = max(float(np.ptp(problem.y[used])), 1e-300)
+        self.weight = float(np.mean(problem.weight[used]))
+        inside = np.where(self.low, lower + self.weight, upper - self.weight)
+        self.v = np.where(self.low & self.high, 0.5 * (lower + upper), inside)
+        self.zl, self.zh = self.scale * self.low, self.scale * self.high
+        self.x = np.zeros((self.A.shape[1], self.q))
+        self.damping = np.where(np.arange(self.A.shape[1]) < self.rank, problem.alpha, 0.0)
+
+    def values(self) -> np.ndarray:
+        """F: f at the points, a column for each level."""
+        return self.A @ self.x
+
+    def penalty(self) -> float:
+        return 0.5 * self.problem.alpha * float(np.sum(self.x[: self.rank] ** 2))
+
+    def spread(self, v: np.ndarray) -> np.ndarray:
+        """Mv: what the variables add at each point and level."""
+        out = np.zeros((self.problem.gram.n, self.q))
+        np.add.at(out, (self.rows, self.levels), v)
+        np.add.at(out, (self.rows[self.order], self.levels[self.order] - 1), -v[self.order])
+        return out
+
+    def gather(self, F: np.ndarray) -> np.ndarray:
+        """MᵀF."""
+        values = F[self.rows, self.levels]
+        values[self.order] -= F[self.rows[self.order], self.levels[self.order] - 1]
+        return values
+
+    def balance(self) -> np.ndarray:
+        """What is left of the stationarity in x."""
+        return self.A.T @ self.spread(self.v) - self.damping[:, None] * self.x
+
+    def imbalance(self) -> float:
+        """The same, relative to the pull of all samples on one side."""
+        return float(np.abs(self.balance()).max()) / (self.weight * float(np.abs(self.A).sum(axis=0).max()))
+
+    def complementarity(self) -> float:
+        return float(self.zl @ np.where(self.low, self.v - self.lower, 0.0)) + float(
+            self.zh @ np.where(self.high, self.upper - self.v, 0.0)
+        )
+
+    def step(self, F: np.ndarray) -> None:
+        """A predictor to the solution itself, which tells how far to centre, and a corrector."""
+        sl, sh = np.where(self.low, self.v - self.lower, 1.0), np.where(self.high, self.upper - self.v, 1.0)
+        rest, balance = self.p - self.gather(F) - self.ridge * self.v - self.zh + self.zl, self.balance()
+        theta = self.ridge + self.zl / sl + self.zh / sh
+        system = cho_factor(self.system(theta))
+
+        def towards(low: Any, high: Any) -> tuple[np.ndarray, ...]:
+            """The Newton step to these products of distances from bounds and their multipliers."""
+            rho = (rest - self.zl + self.zh + low / sl - high / sh) / theta
+            pull = balance + self.A.T @ self.spread(rho)
+            dx = cho_solve(system, pull.T.ravel()).reshape(self.q, -1).T
+            dv = rho - self.gather(self.A @ dx) / theta
+            dl, dh = (low - self.zl * dv) / sl - self.zl, (high + self.zh * dv) / sh - self.zh
+            return dx, dv, dl * self.low, dh * self.high
+
+        def longest(dv: np.ndarray, dl: np.ndarray, dh: np.ndarray) -> float:
+            pairs = (sl, dv * self.low), (sh, -dv * self.high), (self.zl, dl), (self.zh, dh)
+            return min(float(np.min(-s[d < 0] / d[d < 0], initial=1.0)) for s, d in pairs)
+
+        _, dv, dl, dh = towards(0.0, 0.0)
+        t = longest(dv, dl, dh)
+        count, now = int(self.low.sum() + self.high.sum()), self.complementarity()
+        ahead = (sl + t * dv) @ ((self.zl + t * dl) * self.low) + (sh - t * dv) @ ((self.zh + t * dh) * self.high)
+        centre = now / count * float(ahead / now) ** 3
+        dx, dv, dl, dh = towards((centre - dv * dl) * self.low, (centre + dv * dh) * self.high)
+        t = min(1.0, 0.995 * longest(dv, dl, dh))
+        self.x, self.v, self.zl, self.zh = self.x + t * dx, self.v + t * dv, self.zl + t * dl, self.zh + t * dh
+
+    def system(self, theta: np.ndarray) -> np.ndarray:
+        """AᵀMΘ⁻¹MᵀA + α on u: a block for each level, and −AᵀΘ⁻¹A of λ between neighbours."""
+        n, size = self.A.shape
+        weights = np.zeros((n, self.q))
+        np.add.at(weights, (self.rows, self.levels), 1 / theta)
+        np.add.at(weights, (self.rows[self.order], self.levels[self.order] - 1), 1 / theta[self.order])
+        between = (1 / theta[self.order]).reshape(self.q - 1, n)
+        S = np.zeros((self.q * size, self.q * size))
+        for j in range(self.q):
+            here, before = slice(j * size, (j + 1) * size), slice((j - 1) * size, j * size)
+            S[here, here] = self.A.T @ (weights[:, j, None] * self.A) + np.diag(self.damping)
+            if j:
+                S[before, here] = S[here, before] = -self.A.T @ (between[j - 1][:, None] * self.A)
+        return S
+
+    def dual(self, coefficients: list[np.ndarray]) -> float:
+        """pᵀv − ½vᵀRv − (α/2)Σ‖f_j‖², which no feasible value of the problem is below."""
+        norms = sum(float(a @ np.asarray(self.problem.gram @ a)) for a in coefficients)
+        return float(self.p @ self.v) - 0.5 * float(self.ridge @ self.v**2) - 0.5 * self.problem.alpha * norms
+
+
+def _variables(problem: FitProblem, losses: Sequence[Loss], used: np.ndarray) -> tuple[np.ndarray, ...]:
+    """p, the bounds, the ridge, the point and the level of all β, and then of all λ."""
+    parts: list[tuple[np.ndarray, ...]] = []
+    n = problem.gram.n
+    for j, loss in enumerate(losses):
+        for linear, low, high, ridge in loss.box(problem.y[used], problem.weight[used]):
+            level = np.full(len(used), j)
+            parts.append((linear, low, high, np.zeros(len(used)) if ridge is None else ridge, used, level))
+    zero = np.zeros(n)
+    for j in range(1, len(losses)):  # λ of the pair (j − 1, j) adds to the upper one and takes from the lower
+        parts.append((zero, zero, np.full(n, FAR), zero, np.arange(n), np.full(n, j)))
+    return tuple(np.concatenate([part[k] for part in parts]) for k in range(6))

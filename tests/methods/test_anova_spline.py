@@ -1,0 +1,183 @@
+import pickle
+
+import numpy as np
+import pytest
+from scipy.integrate import simpson
+
+from mercer.methods.anova_spline import AnovaSpline
+from mercer.methods.spline import SmoothingSpline
+
+
+def sample(n=80, d=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 2, size=(n, d))
+    y = np.sin(3 * X[:, 0]) + 0.5 * X[:, 1] ** 2 + 0.2 * rng.normal(size=n)
+    return X, y, rng.uniform(0.3, 3, size=n)
+
+
+def table(frame, names):
+    return np.array([frame[name] for name in names], dtype=float).T
+
+
+@pytest.mark.parametrize(("name", "columns"), [("ssanova_sine", ["x"]), ("ssanova_trees_additive", ["a", "b"])])
+def test_agrees_with_gss(oracle, name, columns):
+    data = oracle(name)
+    X, y, out = table(data["inputs"]["data"], columns), data["inputs"]["data"]["y"].astype(float), data["outputs"]
+    new = table(data["inputs"]["newdata"], columns)
+    model = AnovaSpline().fit(X, y)
+    np.testing.assert_allclose(model.predict(X), out["fitted"], atol=1e-4 * np.ptp(y))
+    values, std = model.predict(new, return_std=True)
+    np.testing.assert_allclose(values, out["predict_new"], rtol=1e-3)
+    assert model.criteria_["gcv"] <= out["score"] * (1 + 1e-9)
+    assert model.criteria_["gcv"] == pytest.approx(out["score"], rel=1e-6)
+    assert model.noise_variance_ == pytest.approx(out["varht"], rel=1e-4)
+    # gss leaves out the variance that the prior has beyond the span of the data's representers
+    U, V = model.scale(X), model.scale(new)
+    K, cross = model.kernel_(U), model.kernel_(U, V)
+    spanned = np.sum(cross * (np.linalg.pinv(K, rcond=1e-12) @ cross), axis=0)
+    basis = model.function_.basis
+    variance = model._problem.variance(model.alpha_, cross, spanned, basis(V))
+    np.testing.assert_allclose(np.sqrt(model.noise_variance_ * variance), out["se_new"], rtol=2e-3)
+    assert (std >= out["se_new"] * (1 - 1e-3)).all()
+
+
+def test_one_column_is_the_smoothing_spline():
+    X, y, w = sample(d=2)
+    x = X[:, :1]
+    for criterion in ("gcv", "reml"):
+        anova, spline = AnovaSpline(criterion).fit(x, y, w), SmoothingSpline(criterion).fit(x, y, w)
+        grid = np.linspace(-2, 3, 50)[:, None]
+        ours, std = anova.predict(grid, return_std=True)
+        theirs, other = spline.predict(grid, return_std=True)
+        np.testing.assert_allclose(ours, theirs, atol=1e-4)
+        np.testing.assert_allclose(std, other, rtol=1e-3)
+        assert anova.edf_ == pytest.approx(spline.edf_, rel=1e-4)
+
+
+@pytest.mark.parametrize("criterion", ["gcv", "reml"])
+def test_weights_of_the_terms_are_a_stationary_point(criterion):
+    X, y, w = sample()
+    model = AnovaSpline(criterion, terms=[0, 1, (0, 1)]).fit(X, y, w)
+
+    def value(log_ratio):
+        theta = np.exp(log_ratio)
+        return AnovaSpline(1.0, terms=[0, 1, (0, 1)], theta=theta).fit(X, y, w).criteria_[criterion]
+
+    centre = np.log(model.theta_ / model.alpha_)
+    assert value(centre) == pytest.approx(model.criteria_[criterion], rel=1e-9)
+    for t in range(3):
+        for step in (-0.2, 0.2):
+            moved = centre.copy()
+            moved[t] += step
+            assert value(moved) >= value(centre) - 1e-8 * abs(value(centre))
+
+
+def test_against_dense_algebra():
+    X, y, w = sample(50)
+    theta, alpha = np.array([1.0, 0.2, 3.0]), 0.01
+    model = AnovaSpline(alpha, terms=[0, 1, (0, 1)], theta=theta).fit(X, y, w)
+    U = model.scale(X)
+
+    def k1(x):
+        return x - 0.5
+
+    def k2(x):
+        return (k1(x) ** 2 - 1 / 12) / 2
+
+    def k4(x):
+        return (k1(x) ** 4 - k1(x) ** 2 / 2 + 7 / 240) / 24
+
+    def smooth(j):
+        u = U[:, j]
+        return np.outer(k2(u), k2(u)) - k4(np.abs(u[:, None] - u[None, :]))
+
+    def line(j):
+        return np.outer(k1(U[:, j]), k1(U[:, j]))
+
+    R, L = [smooth(0), smooth(1)], [line(0), line(1)]
+    K = theta[0] * R[0] + theta[1] * R[1] + theta[2] * (R[0] * L[1] + L[0] * R[1] + R[0] * R[1])
+    u, v = k1(U[:, 0]), k1(U[:, 1])
+    H = np.stack([np.ones(50), u, v, u * v], axis=1)
+    system = np.block([[K + alpha * np.diag(1 / w), H], [H.T, np.zeros((4, 4))]])
+    solution = np.linalg.solve(system, np.r_[y, np.zeros(4)])
+    np.testing.assert_allclose(model.predict(X), K @ solution[:50] + H @ solution[50:], atol=1e-9)
+    curves = model.components(X)
+    first = theta[0] * R[0] @ solution[:50] + solution[51] * u
+    np.testing.assert_allclose(curves[(0,)], first, atol=1e-9)
+
+
+def test_components_add_up_and_have_mean_zero():
+    X, y, _ = sample()
+    model = AnovaSpline("reml", terms=[0, 1, (0, 1)]).fit(X, y)
+    grid = np.random.default_rng(1).uniform(-1, 2, size=(20, 2))
+    curves = model.components(grid)
+    assert set(curves) == {(0,), (1,), (0, 1)}
+    np.testing.assert_allclose(model.intercept_ + sum(curves.values()), model.predict(grid), atol=1e-10)
+    for j in (0, 1):
+        line = np.tile([0.3, 0.4], (4001, 1))
+        line[:, j] = np.linspace(model.lower_[j], model.upper_[j], 4001)
+        for term, values in model.components(line).items():
+            if j in term:
+                assert simpson(values, line[:, j]) == pytest.approx(0, abs=1e-7)
+
+
+def test_finds_the_parts():
+    X, y, _ = sample(200, d=3)
+    model = AnovaSpline().fit(X, y)
+    curves = model.components(X)
+    truth = {(0,): np.sin(3 * X[:, 0]), (1,): 0.5 * X[:, 1] ** 2}
+    for term, values in truth.items():
+        assert np.corrcoef(curves[term], values)[0, 1] > 0.98
+    assert np.std(curves[(2,)]) < 0.1 * np.std(curves[(0,)])
+
+
+def test_leave_one_out_equals_refits():
+    X, y, w = sample(25)
+    model = AnovaSpline(0.01).fit(X, y, w)
+    for i in range(1, 25):
+        others = np.arange(25) != i
+        refit = AnovaSpline(0.01)
+        if np.any((X[i] == X.min(axis=0)) | (X[i] == X.max(axis=0))):
+            continue  # then the refit has other intervals
+        refit.fit(X[others], y[others], w[others])
+        assert model.leave_one_out_[i] == pytest.approx(refit.predict(X[i : i + 1])[0], abs=1e-8)
+
+
+def test_continues_main_effects_as_lines():
+    X, y, _ = sample()
+    model = AnovaSpline().fit(X, y)
+    beyond = np.stack([np.linspace(3, 6, 7), np.full(7, 0.5)], axis=1)
+    np.testing.assert_allclose(np.diff(model.predict(beyond), 2), 0, atol=1e-8)
+
+
+def test_pickles_and_reports():
+    X, y, _ = sample()
+    model = AnovaSpline().fit(X, y)
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+    assert copy.summary()["edf"] == model.edf_
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"terms": [0, 5]}, "must be distinct columns"),
+        ({"terms": [0, (0, 1), (1, 0)]}, "must be distinct columns"),
+        ({"alpha": "loo"}, "alpha = 'loo' is unknown"),
+        ({"theta": [1, 1]}, "theta is given"),
+        ({"alpha": 1.0, "theta": [1, 0]}, "must be 2 finite numbers > 0"),
+        ({"order": 0}, "order = 0"),
+    ],
+)
+def test_refusals(parameters, message):
+    X, y, _ = sample(30)
+    with pytest.raises(ValueError, match=message):
+        AnovaSpline(**parameters).fit(X, y)
+
+
+def test_refuses_constant_columns():
+    X, y, _ = sample(30)
+    X[:, 1] = 2.0
+    with pytest.raises(ValueError, match=r"column\(s\) \[1\] of X are constant"):
+        AnovaSpline().fit(X, y)
+    AnovaSpline(terms=[0]).fit(X, y)

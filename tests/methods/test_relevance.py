@@ -1,0 +1,272 @@
+"""Relevance vector machines: the evidence by its definition, its stationary points, and scikit-learn's ARD."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import ARDRegression
+
+from mercer.gram import Nystrom
+from mercer.kernels import Gaussian, Laplace
+from mercer.methods.relevance import RelevanceVectorClassifier, RelevanceVectorMachine
+
+rng = np.random.default_rng(3)
+X = np.linspace(-10, 10, 100)[:, None]
+SINC = np.sinc(X[:, 0] / np.pi)
+y = SINC + 0.1 * rng.normal(size=100)
+KERNEL = Gaussian(2.0)
+POINTS = rng.normal(size=(120, 2))
+LABELS = np.where(POINTS[:, 0] * POINTS[:, 1] + 0.3 * rng.normal(size=120) > 0, "same", "other")
+
+
+def design(model, kernel, sample, at):
+    """The columns that remain, in the order of `precision_`."""
+    Phi = kernel(at, sample[model.relevance_])
+    return np.column_stack([Phi, np.ones(len(at))]) if len(model.precision_) > len(model.relevance_) else Phi
+
+
+def weights(model):
+    kept = len(model.precision_) > len(model.relevance_)
+    return np.append(model.dual_coef_, model.intercept_) if kept else model.dual_coef_
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["intercept", "none"])
+def fitted(request):
+    return RelevanceVectorMachine(KERNEL, fit_intercept=request.param, tol=1e-12).fit(X, y)
+
+
+def log_density(target, C):
+    """log N(target; 0, C)."""
+    return -(np.linalg.slogdet(2 * np.pi * C)[1] + target @ np.linalg.solve(C, target)) / 2
+
+
+def dense_evidence(alpha, noise, Phi):
+    return log_density(y, noise * np.eye(len(y)) + (Phi / alpha) @ Phi.T)
+
+
+def test_evidence_is_the_density_of_the_targets(fitted) -> None:
+    Phi = design(fitted, KERNEL, X, X)
+    assert fitted.log_evidence_ == pytest.approx(
+        dense_evidence(fitted.precision_, fitted.noise_variance_, Phi), abs=1e-8
+    )
+
+
+def test_evidence_never_falls(fitted) -> None:
+    assert np.diff(fitted.evidence_history_).min() >= -1e-10
+    assert len(fitted.evidence_history_) == fitted.n_iter_ + 1
+
+
+def test_tipping_s_fixed_point(fitted) -> None:
+    gamma = 1 - fitted.precision_ * np.diag(fitted.covariance_)
+    mu = weights(fitted)
+    residual = y - design(fitted, KERNEL, X, X) @ mu
+    assert np.allclose(fitted.precision_ * mu**2, gamma, rtol=0, atol=1e-5)
+    assert fitted.noise_variance_ == pytest.approx(residual @ residual / (len(y) - gamma.sum()), rel=1e-5)
+
+
+def test_no_change_of_one_precision_raises_the_dense_evidence(fitted) -> None:
+    """Over all columns of the design, in or out, and far from the present value as well."""
+    n = len(X)
+    Phi = np.column_stack([KERNEL(X, X), np.ones(n)])[:, : n + fitted.fit_intercept]
+    alpha = np.full(Phi.shape[1], np.inf)
+    places = np.append(fitted.relevance_, n) if len(fitted.precision_) > len(fitted.relevance_) else fitted.relevance_
+    alpha[places] = fitted.precision_
+    for j in [*places, *range(0, n, 9)]:
+        for value in (1e-3, 0.1, 1.0, 10.0, 1e3, np.inf, 0.99 * alpha[j], 1.01 * alpha[j]):
+            other = alpha.copy()
+            other[j] = value
+            assert dense_evidence(other, fitted.noise_variance_, Phi) <= fitted.log_evidence_ + 1e-8
+
+
+def test_posterior_and_standard_deviation(fitted) -> None:
+    new = np.array([[-11.0], [0.3], [4.0], [30.0]])
+    Phi, at = design(fitted, KERNEL, X, X), design(fitted, KERNEL, X, new)
+    Sigma = np.linalg.inv(np.diag(fitted.precision_) + Phi.T @ Phi / fitted.noise_variance_)
+    mean, std = fitted.predict(new, return_std=True)
+    assert np.allclose(fitted.covariance_, Sigma, rtol=1e-8, atol=1e-12)
+    assert np.allclose(mean, at @ Sigma @ Phi.T @ y / fitted.noise_variance_, rtol=1e-8, atol=1e-10)
+    assert np.allclose(std**2, fitted.noise_variance_ + np.sum((at @ Sigma) * at, axis=1), rtol=1e-8)
+    assert np.array_equal(mean, fitted.predict(new))
+
+
+def test_sinc_is_sparse_and_close() -> None:
+    """Tipping's first experiment: 100 points, noise 0.1; he reports 6 to 9 relevance vectors."""
+    counts, errors = [], []
+    for seed in range(8):
+        target = SINC + 0.1 * np.random.default_rng(seed).normal(size=100)
+        model = RelevanceVectorMachine(KERNEL).fit(X, target)
+        counts.append(len(model.relevance_))
+        errors.append(np.sqrt(np.mean((model.predict(X) - SINC) ** 2)))
+        assert model.noise_variance_ == pytest.approx(0.01, rel=0.5)
+    assert np.mean(counts) < 10 and min(counts) >= 3
+    assert np.mean(errors) < 0.04
+
+
+def test_scikit_learn_s_ard_ends_no_higher() -> None:
+    """The same model, with scikit-learn's noise: its maximum is a stationary point, ours at least as high."""
+    K = KERNEL(X, X)
+    theirs = ARDRegression(
+        fit_intercept=False, alpha_1=0, alpha_2=0, lambda_1=0, lambda_2=0, threshold_lambda=1e6, tol=1e-8, max_iter=2000
+    ).fit(K, y)
+    noise = 1 / theirs.alpha_
+    kept = theirs.lambda_ < 1e6
+    ours = RelevanceVectorMachine(KERNEL, noise_variance=noise, fit_intercept=False).fit(X, y)
+    assert ours.noise_variance_ == noise
+    assert ours.log_evidence_ >= dense_evidence(theirs.lambda_[kept], noise, K[:, kept]) - 1e-6
+    assert np.allclose(ours.predict(X), theirs.predict(K), rtol=0, atol=0.5 * np.sqrt(noise))
+
+
+def test_ard_with_few_columns_is_the_same_maximum() -> None:
+    """On well separated centres the maximum is unique, and both find it."""
+    few = np.arange(6.0)[:, None] * 3
+    kernel = Gaussian(1.0)
+    target = np.array([1.0, -2.0, 0.0, 1.5, 0.7, -1.0])
+    theirs = ARDRegression(
+        fit_intercept=False, alpha_1=1e12, alpha_2=1e12 * 0.04, lambda_1=0, lambda_2=0, tol=1e-13, max_iter=3000
+    ).fit(kernel(few, few), target)
+    ours = RelevanceVectorMachine(kernel, noise_variance=0.04, fit_intercept=False, tol=1e-14).fit(few, target)
+    assert 1 / theirs.alpha_ == pytest.approx(0.04, rel=1e-9)
+    assert np.array_equal(ours.relevance_, np.flatnonzero(theirs.lambda_ < 1e4))
+    assert np.allclose(ours.precision_, theirs.lambda_[ours.relevance_], rtol=1e-5)
+    assert np.allclose(ours.dual_coef_, theirs.coef_[ours.relevance_], rtol=1e-6)
+    assert np.allclose(ours.covariance_, theirs.sigma_, rtol=1e-4, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["rvm_rbf_sine", "rvm_laplace_mcycle"])
+def test_agrees_with_kernlab_within_the_noise(oracle, name) -> None:
+    """Another ascent with another pruning rule: the same noise, and curves that differ by less than a quarter of it."""
+    reference = oracle(name)
+    data, theirs = reference["inputs"], reference["outputs"]
+    kernel = Gaussian(np.sqrt(0.5)) if "rbf" in name else Laplace(1.0)
+    ours = RelevanceVectorMachine(kernel, fit_intercept=False).fit(data["X"], data["y"])
+    K = kernel(data["X"], data["X"][theirs["RVindex"] - 1])
+    assert np.allclose(K @ theirs["alpha"], theirs["fitted"], rtol=1e-9, atol=1e-12)
+    assert ours.noise_variance_ == pytest.approx(theirs["nvar"], rel=0.1)
+    difference = ours.predict(data["X"]) - theirs["fitted"]
+    assert np.sqrt(np.mean(difference**2)) < 0.25 * np.sqrt(theirs["nvar"])
+
+
+# ---- classification
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    return RelevanceVectorClassifier(Gaussian(1.0), tol=1e-12).fit(POINTS, LABELS)
+
+
+def laplace_evidence(alpha, Phi, t):
+    """log ∫ P(t | w) N(w; 0, 1/α) dw by Laplace's method, with a general minimiser and finite differences."""
+
+    def energy(w):
+        prior = alpha @ w**2 / 2 - np.log(alpha / (2 * np.pi)).sum() / 2
+        return np.logaddexp(0, -t * (Phi @ w)).sum() + prior
+
+    def gradient(w):
+        return -Phi.T @ (t / (1 + np.exp(t * (Phi @ w)))) + alpha * w
+
+    mode = minimize(energy, np.zeros(len(alpha)), jac=gradient, method="BFGS", options={"gtol": 1e-10}).x
+    h = 1e-4 / np.sqrt(alpha)
+    hessian = np.array([(gradient(mode + d) - gradient(mode - d)) / (2 * d.max()) for d in np.diag(h)])
+    return -energy(mode) + len(alpha) / 2 * np.log(2 * np.pi) - np.linalg.slogdet(hessian)[1] / 2, mode
+
+
+def test_laplace_s_evidence_by_brute_force(classifier) -> None:
+    Phi = design(classifier, Gaussian(1.0), POINTS, POINTS)
+    t = np.where(LABELS == "same", 1.0, -1.0)
+    expected, mode = laplace_evidence(classifier.precision_, Phi, t)
+    assert classifier.log_evidence_ == pytest.approx(expected, abs=1e-5)
+    assert np.allclose(weights(classifier), mode, rtol=1e-4, atol=1e-4)
+
+
+def test_evidence_is_near_the_integral() -> None:
+    """One column: the integral over its weight by a fine sum, which Laplace's method meets within a few per cent."""
+    points, labels = np.zeros((14, 1)), np.array([1] * 11 + [-1] * 3)
+    with pytest.warns(ConvergenceWarning):
+        model = RelevanceVectorClassifier(Gaussian(1.0), fit_intercept=False, max_iter=1).fit(points, labels)
+    assert len(model.relevance_) == 1
+    w = np.linspace(-60, 60, 200_001)
+    alpha = model.precision_[0]
+    density = np.sqrt(alpha / (2 * np.pi)) * np.exp(-alpha * w**2 / 2)
+    likelihood = np.exp(-11 * np.logaddexp(0, -w) - 3 * np.logaddexp(0, w))
+    integral = np.sum(density * likelihood) * (w[1] - w[0])
+    assert model.log_evidence_ == pytest.approx(np.log(integral), abs=0.05)
+
+
+def test_fixed_point_of_the_classifier(classifier) -> None:
+    gamma = 1 - classifier.precision_ * np.diag(classifier.covariance_)
+    assert np.allclose(classifier.precision_ * weights(classifier) ** 2, gamma, rtol=0, atol=1e-5)
+    assert len(classifier.relevance_) < 15
+    assert classifier.score(POINTS, np.where(POINTS.prod(axis=1) > 0, "same", "other")) > 0.85
+
+
+def test_probabilities_are_averaged_over_the_weights(classifier) -> None:
+    new = rng.normal(size=(20, 2))
+    at = design(classifier, Gaussian(1.0), POINTS, new)
+    f, v = at @ weights(classifier), np.sum((at @ classifier.covariance_) * at, axis=1)
+    p = classifier.predict_proba(new)
+    assert np.allclose(p[:, 1], 1 / (1 + np.exp(-f / np.sqrt(1 + np.pi * v / 8))), rtol=1e-9)
+    assert np.array_equal(classifier.predict(new), classifier.classes_[(p[:, 1] > 0.5).astype(int)])
+
+
+# ---- representations and edges
+
+
+@pytest.mark.parametrize("gram", ["lazy", Nystrom(rank=100)], ids=["lazy", "full-rank"])
+def test_representations_agree(gram) -> None:
+    dense = RelevanceVectorMachine(Laplace(2.0)).fit(X, y)
+    other = RelevanceVectorMachine(Laplace(2.0), gram=gram, random_state=0).fit(X, y)
+    assert other.log_evidence_ == pytest.approx(dense.log_evidence_, abs=1e-5)
+    for ours, theirs in zip(other.predict(X, return_std=True), dense.predict(X, return_std=True), strict=True):
+        assert np.allclose(ours, theirs, rtol=0, atol=1e-4)
+
+
+def test_low_rank_predicts_by_its_own_columns() -> None:
+    model = RelevanceVectorMachine(KERNEL, gram=Nystrom(rank=8), random_state=0, fit_intercept=False).fit(X, y)
+    Phi = Nystrom(rank=8).build(KERNEL, X, 0).dense()[:, model.relevance_]
+    assert np.allclose(model.predict(X), Phi @ model.dual_coef_, rtol=0, atol=1e-6)
+
+
+def test_sparse_and_precomputed_input() -> None:
+    dense = RelevanceVectorMachine(KERNEL).fit(X, y)
+    for model, data in (
+        (RelevanceVectorMachine(KERNEL), csr_array(X)),
+        (RelevanceVectorMachine("precomputed"), KERNEL(X, X)),
+    ):
+        model.fit(data, y)
+        assert np.array_equal(model.relevance_, dense.relevance_)
+        assert np.allclose(model.predict(data), dense.predict(X), rtol=0, atol=1e-8)
+    assert len(dense.function_) == len(dense.relevance_)
+    assert np.array_equal(dense.relevance_vectors_, X[dense.relevance_])
+
+
+def test_indefinite_kernels_are_columns_too() -> None:
+    model = RelevanceVectorMachine("sigmoid").fit(X / 10, y)
+    assert np.isfinite(model.log_evidence_)
+
+
+def test_nothing_is_relevant_to_nothing() -> None:
+    model = RelevanceVectorMachine(KERNEL).fit(X, np.zeros(100))
+    assert len(model.relevance_) == 0
+    mean, std = model.predict(X[:3], return_std=True)
+    assert np.array_equal(mean, np.zeros(3)) and np.all(np.isfinite(std))
+
+
+def test_targets_scale_with_everything() -> None:
+    """y → cy takes α → α/c², σ² → c²σ², and nothing else."""
+    one = RelevanceVectorMachine(KERNEL).fit(X, y)
+    other = RelevanceVectorMachine(KERNEL).fit(X, 1e4 * y)
+    assert np.array_equal(one.relevance_, other.relevance_)
+    assert other.noise_variance_ == pytest.approx(1e8 * one.noise_variance_, rel=1e-6)
+    assert np.allclose(other.predict(X), 1e4 * one.predict(X), rtol=1e-6, atol=1e-3)
+
+
+def test_messages() -> None:
+    with pytest.raises(ValueError, match="noise_variance = 0 must be > 0"):
+        RelevanceVectorMachine(noise_variance=0).fit(X, y)
+    with pytest.raises(ValueError, match="Only binary classification is supported; y holds 3 classes"):
+        RelevanceVectorClassifier().fit(X, np.arange(100) % 3)
+    with pytest.warns(ConvergenceWarning, match="max_iter = 2"):
+        RelevanceVectorMachine(KERNEL, max_iter=2).fit(X, y)
+    assert clone(RelevanceVectorMachine(noise_variance=2.0)).noise_variance == 2.0

@@ -1,0 +1,319 @@
+"""Every loss with every solver that suits it: the objective of a generic convex solver, optimality, agreement."""
+
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer import KernelMachine
+from mercer.gram import Dense, Nystrom
+from mercer.kernels import Gaussian
+from mercer.losses import Absolute, Hampel, Huber, Logistic, Pinball, registry
+from mercer.solvers.fit._base import FitProblem, duality_gap, finish
+from mercer.solvers.fit.coordinates import Coordinates, admm, lbfgs
+from mercer.solvers.fit.l1 import l1
+from mercer.solvers.fit.newton import newton
+from mercer.solvers.fit.ordered import ordered
+from mercer.solvers.linear import linear_solver
+
+N, ALPHA = 14, 0.3
+rng = np.random.default_rng(3)
+X = rng.normal(size=(N, 2))
+WEIGHT = rng.uniform(0.3, 2, N)
+K = Gaussian()(X)
+FREE = {None: np.zeros((N, 0)), 0: np.ones((N, 1)), 1: np.column_stack([np.ones(N), X])}
+NOISE = rng.normal(size=N)
+
+ALL = {"newton", "newton_cg", "lbfgs", "admm"}
+SUITS = {  # with an intercept
+    "absolute": {"admm", "working_set"},
+    "cox": {"newton_cg", "lbfgs"},
+    "custom": {"newton_cg", "lbfgs"},
+    "epsilon_insensitive": {"admm", "working_set"},
+    "expectile": ALL | {"working_set"},
+    "exponential": ALL,
+    "hampel": {"newton", "lbfgs"},
+    "hinge": {"admm", "working_set"},
+    "huber": ALL | {"working_set"},
+    "log_cosh": ALL,
+    "logistic": ALL,
+    "multinomial": {"newton_cg", "lbfgs"},
+    "pinball": {"admm", "working_set"},
+    "poisson": ALL,
+    "smoothed_hinge": ALL | {"working_set"},
+    "squared": ALL | {"direct", "working_set"},
+    "squared_epsilon_insensitive": ALL | {"working_set"},
+    "squared_hinge": ALL | {"working_set"},
+}
+LINES = {  # losses with corners as maxima of lines: slopes and intercepts of each in f, for a target y
+    "absolute": lambda y: [(-1.0, y), (1.0, -y)],
+    "pinball": lambda y: [(-0.5, 0.5 * y), (0.5, -0.5 * y)],
+    "epsilon_insensitive": lambda y: [(0.0, 0 * y), (-1.0, y - 0.1), (1.0, -y - 0.1)],
+    "hinge": lambda y: [(0.0, 0 * y), (-y, 1.0)],
+}
+
+
+def targets(loss):
+    if loss.task == "binary":
+        return np.where(np.arange(N) % 2 == 0, 1.0, -1.0)  # which no line separates
+    if loss.task == "multiclass":
+        return np.arange(N) % 3
+    if loss.task == "regression":
+        return 2 * X[:, 0] + NOISE
+    return loss.targets(np.random.default_rng(1), N)
+
+
+def reference(loss, y, H):
+    """The least objective, by SciPy: BFGS, or sequential least squares where the loss has corners."""
+    values, V = np.linalg.eigh(K)
+    A = np.hstack([V * np.sqrt(values.clip(0)), H])
+    k = loss.outputs(y)
+
+    def parts(x):
+        W = x.reshape(A.shape[1], *k)
+        return W, A @ W
+
+    def penalty(W):
+        return 0.5 * ALPHA * np.sum(W[:N] ** 2)
+
+    if loss.name not in LINES:
+
+        def objective(x):
+            W, f = parts(x)
+            gradient = A.T @ loss.gradient(y, f, WEIGHT)
+            gradient[:N] += ALPHA * W[:N]
+            return float(loss.total(y, f, WEIGHT)) + penalty(W), gradient.ravel()
+
+        start = np.zeros(A.shape[1] * int(np.prod(k, dtype=int)))
+        return minimize(objective, start, jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 2000}).fun
+    lines = LINES[loss.name](y)
+    size = A.shape[1]
+    constraints = [
+        {
+            "type": "ineq",
+            "fun": lambda x, s=s, c=c: x[size:] - s * (A @ x[:size]) - c,
+            "jac": lambda x, s=s: np.hstack([-np.broadcast_to(s, N)[:, None] * A, np.eye(N)]),
+        }
+        for s, c in lines
+    ]
+    result = minimize(
+        lambda x: WEIGHT @ x[size:] + penalty(x[:size]),
+        np.concatenate([np.zeros(size), loss.value(y, np.zeros(N)) + 1]),
+        jac=lambda x: np.concatenate([ALPHA * x[:N], np.zeros(size - N), WEIGHT]),
+        constraints=constraints,
+        method="SLSQP",
+        options={"ftol": 1e-11, "maxiter": 2000},
+    )
+    assert min(c["fun"](result.x).min() for c in constraints) > -1e-9
+    return result.fun
+
+
+@pytest.mark.parametrize("free", [None, 0, 1])
+@pytest.mark.parametrize("name", sorted(registry))
+def test_least_objective(name, free) -> None:
+    loss = registry[name].examples()[0]
+    if name == "epsilon_insensitive":
+        loss = registry[name](0.1)
+    if name == "cox" and free == 0:
+        pytest.skip("an offset has no meaning for Cox's loss")
+    y, H = targets(loss), FREE[free]
+    least = reference(loss, y, H)
+    solvers = SUITS[name] - ({"working_set"} if free == 1 else set())
+    for solver in solvers:
+        tol = 1e-7 if solver in ("admm", "working_set") else 1e-9
+        model = KernelMachine(loss, kernel=Gaussian(), alpha=ALPHA, free=free, solver=solver, tol=tol)
+        s = model.fit(X, y, WEIGHT).solution_
+        assert s.converged and s.method == solver
+        smooth = K @ s.coefficients
+        values = smooth if s.free is None else smooth + H @ s.free
+        value = float(loss.total(y, values, WEIGHT)) + 0.5 * ALPHA * float(np.sum(s.coefficients * smooth))
+        assert s.objective == pytest.approx(value, rel=1e-10)
+        assert value == pytest.approx(least, rel=1e-6), solver
+        assert np.allclose(H.T @ s.coefficients, 0, atol=1e-7 * np.abs(s.coefficients).sum())
+        if s.gap is not None:
+            assert -1e-9 * value <= s.gap <= 1e-6 * value, solver
+        if loss.smooth and solver != "admm":
+            assert s.gradient_norm < 1e-5, solver
+        assert s.gap is not None or s.gradient_norm < 1e-5
+    for solver in {"direct", "newton", "newton_cg", "lbfgs", "admm", "working_set"} - solvers:
+        with pytest.raises(ValueError, match="does not suit"):
+            KernelMachine(loss, free=free, solver=solver).fit(X, y)
+
+
+def problem(loss, y, alpha=ALPHA, weight=None, H=None, gram=None):
+    gram = Dense().build(Gaussian(), X) if gram is None else gram
+    return FitProblem(gram, loss, y, alpha, np.ones(N) if weight is None else weight, H)
+
+
+def test_gap_bounds_the_distance_to_the_optimum() -> None:
+    """At any coefficients in the domain the dual value lies below the optimum, and the objective above."""
+    y = targets(Logistic())
+    p = problem(Logistic(), y)
+    best = newton(p, linear_solver("auto", p.gram), 1e-12).objective
+    for scale in (0.1, 0.5, 0.9):
+        a = y * scale / ALPHA
+        s = finish(p, a, None, 0, True, "none")
+        dual = s.objective - duality_gap(p, a, s.objective)
+        assert dual <= best + 1e-12 and s.objective >= best - 1e-12
+    assert duality_gap(p, -y / ALPHA, best) is None  # outside the domain there is no dual value
+
+
+def test_coordinates_are_those_of_the_kernel_matrix() -> None:
+    for gram in (Dense().build(Gaussian(), X), Nystrom(rank=6).build(Gaussian(), X, np.random.default_rng(0))):
+        at = Coordinates(problem(Huber(), NOISE, gram=gram))
+        assert np.allclose(at.Z @ at.Z.T, gram.dense(), atol=1e-10)
+        u = np.random.default_rng(1).normal(size=len(at.values))
+        assert np.allclose(gram @ at.coefficients(u), at.Z @ u, atol=1e-8)
+    x = np.random.default_rng(2).normal(size=len(at.values))
+    value, gradient = at.objective(x)
+    for i in range(len(x)):
+        e = 1e-6 * (np.arange(len(x)) == i)
+        assert (at.objective(x + e)[0] - at.objective(x - e)[0]) / 2e-6 == pytest.approx(gradient[i], abs=1e-6)
+    assert value > 0
+
+
+def test_hampel_is_stationary() -> None:
+    """Where the loss is not convex there is no gap; the gradient vanishes, and small moves only raise the objective."""
+    p = problem(Hampel(0.5, 1.0, 3.0), 3 * NOISE)
+    for s in (newton(p, linear_solver("auto", p.gram), 1e-13), lbfgs(p, 1e-10)):
+        assert s.gap is None and s.gradient_norm < 1e-5
+        for direction in np.random.default_rng(0).normal(size=(20, N)):
+            assert finish(p, s.coefficients + 1e-2 * direction, None, 0, True, "moved").objective > s.objective
+
+
+def test_a_straight_loss_needs_no_curvature_to_start() -> None:
+    """At f = 0 all margins lie where the smoothed hinge is straight, and a free part has no curvature at all."""
+    y = targets(Logistic())
+    for free in (0, 1):
+        found = [
+            KernelMachine("smoothed_hinge", kernel=Gaussian(), free=free, solver=s, tol=1e-9).fit(X, y).solution_
+            for s in ("newton", "newton_cg")
+        ]
+        assert found[0].objective == pytest.approx(found[1].objective, rel=1e-9)
+
+
+def test_newton_starts_near_and_stops_when_told() -> None:
+    p = problem(Logistic(), targets(Logistic()), H=FREE[0])
+    solver = linear_solver("auto", p.gram)
+    far = newton(p, solver, 1e-10)
+    near = newton(p, solver, 1e-10, start=(far.coefficients, far.free))
+    assert near.n_iter == 1 < far.n_iter
+    stopped = newton(p, solver, 1e-10, monitor=lambda state: "enough")
+    assert not stopped.converged and stopped.message == "enough" and stopped.n_iter == 1
+    few = newton(p, solver, 1e-14, max_iter=2)
+    assert not few.converged and "max_iter = 2" in few.message
+    objectives = [h["objective"] for h in far.history]
+    assert all(a >= b for a, b in pairwise(objectives))
+
+
+def test_admm_reports_its_best_when_stopped() -> None:
+    p = problem(Absolute(), NOISE, H=FREE[1])
+    good, few = admm(p, 1e-8), admm(p, 1e-12, max_iter=20)
+    assert not few.converged and few.n_iter == 20 and few.objective >= good.objective - 1e-8
+    assert not admm(p, 1e-12, monitor=lambda state: "enough").converged
+
+
+@pytest.mark.parametrize("free", [None, 0])
+def test_l1_conditions_and_sparsity(free) -> None:
+    H = None if free is None else FREE[free]
+    for loss in (Huber(), Logistic()):
+        y = targets(loss)
+        counts = []
+        for alpha in (0.05, 0.5, 2.0):
+            p = problem(loss, y, alpha, WEIGHT, H)
+            s = l1(p, 1e-6)
+            slopes = loss.gradient(y, s.values, WEIGHT)
+            pull = K @ slopes
+            scale = np.abs(K @ loss.gradient(y, np.zeros(N), WEIGHT)).max()
+            assert s.converged
+            assert np.all(np.abs(pull) <= alpha + 1e-5 * scale)
+            used = s.coefficients != 0
+            assert np.allclose(pull[used], -alpha * np.sign(s.coefficients[used]), atol=1e-5 * scale)
+            if H is not None:
+                assert np.allclose(H.T @ slopes, 0, atol=1e-5 * scale)
+            objective = loss.total(y, s.values, WEIGHT) + alpha * np.abs(s.coefficients).sum()
+            assert s.objective == pytest.approx(objective, rel=1e-8)
+            counts.append(int(used.sum()))
+        assert counts[0] > counts[2] and counts[2] < N
+
+
+def crossing_data(family):
+    """Few samples with a wiggly fit, whose levels cross when fitted apart, and the lengthscale."""
+    seed, lengthscale = {"pinball": (2, 0.7), "expectile": (4, 1.0)}[family]
+    g = np.random.default_rng(seed)
+    Z = np.sort(g.uniform(-3, 3, N))[:, None]
+    return Z, np.sin(Z[:, 0]) + 0.5 * g.normal(size=N), Gaussian(lengthscale)
+
+
+@pytest.mark.parametrize("free", [None, 0, 1])
+@pytest.mark.parametrize("family", ["pinball", "expectile"])
+def test_ordered_equals_a_generic_solver(family, free) -> None:
+    """Sequential least squares on the joint problem with all constraints written out."""
+    Z, y, kernel = crossing_data(family)
+    levels = (0.3, 0.5, 0.6)
+    losses = [registry[family](t) for t in levels]
+    M, H = kernel(Z), {None: np.zeros((N, 0)), 0: np.ones((N, 1)), 1: np.column_stack([np.ones(N), Z])}[free]
+    p = FitProblem(Dense().build(kernel, Z), losses[0], y, 0.05, WEIGHT, H if H.shape[1] else None)
+    found = ordered(p, losses, 1e-9)
+    F = np.stack([s.values for s in found], axis=1)
+    assert all(s.converged for s in found) and np.diff(F, axis=1).min() >= -1e-8 * np.ptp(y)
+    value = sum(s.objective for s in found)
+    assert abs(found[0].gap) <= 1e-7 * value
+
+    d, V = np.linalg.eigh(M)
+    A = np.hstack([V * np.sqrt(d.clip(0)), H])
+    size, q = A.shape[1], len(levels)
+    smooth = family == "expectile"
+    extra = 0 if smooth else N * q
+
+    def split(x):
+        return x[: size * q].reshape(q, size), x[size * q :].reshape(-1, N)
+
+    def objective(x):
+        U, E = split(x)
+        loss = (
+            sum(los.total(y, A @ u, WEIGHT) for los, u in zip(losses, U, strict=True)) if smooth else np.sum(E @ WEIGHT)
+        )
+        return float(loss) + 0.025 * float(np.sum(U[:, :N] ** 2))
+
+    def slope(x):
+        U, _ = split(x)
+        G = np.zeros_like(U)
+        G[:, :N] = 0.05 * U[:, :N]
+        if smooth:
+            G += np.stack([A.T @ los.gradient(y, A @ u, WEIGHT) for los, u in zip(losses, U, strict=True)])
+        return np.concatenate([G.ravel(), np.tile(WEIGHT, q if extra else 0)])
+
+    rows = [np.hstack([np.kron(np.eye(q)[j + 1] - np.eye(q)[j], A), np.zeros((N, extra))]) for j in range(q - 1)]
+    shifts = [np.zeros(N)] * (q - 1)
+    for j in range(0 if smooth else q):
+        unit = np.kron(np.eye(q)[j], np.eye(N))
+        for s in (levels[j], levels[j] - 1):  # e ≥ s(y − f)
+            rows.append(np.hstack([s * np.kron(np.eye(q)[j], A), unit]))
+            shifts.append(-s * y)
+    G, h = np.vstack(rows), np.concatenate(shifts)
+    start = np.concatenate([np.zeros(size * q), np.full(extra, np.abs(y).max() + 1)])
+    constraint = {"type": "ineq", "fun": lambda x: G @ x + h, "jac": lambda x: G}
+    options = {"ftol": 1e-12, "maxiter": 3000}
+    best = minimize(objective, start, jac=slope, constraints=[constraint], method="SLSQP", options=options)
+    assert (G @ best.x + h).min() > -1e-9
+    assert value == pytest.approx(best.fun, rel=1e-6)
+    alone = [admm(FitProblem(p.gram, los, y, 0.05, WEIGHT, p.H), 1e-8) for los in losses]
+    assert np.diff(np.stack([s.values for s in alone], axis=1), axis=1).min() < -0.01  # the order binds here
+    assert value > sum(s.objective for s in alone) * (1 + 1e-6)
+
+
+def test_ordered_equals_apart_where_nothing_crosses() -> None:
+    losses = [Pinball(0.1), Pinball(0.9)]
+    p = problem(losses[0], NOISE, 0.5, WEIGHT, FREE[0])
+    together = ordered(p, losses, 1e-9)
+    for s, loss in zip(together, losses, strict=True):
+        alone = KernelMachine(loss, kernel=Gaussian(), alpha=0.5, free=0, tol=1e-9).fit(X, NOISE, WEIGHT).solution_
+        assert s.objective == pytest.approx(alone.objective, rel=1e-7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        assert not ordered(p, losses, 1e-12, max_iter=2)[0].converged
+    assert not ordered(p, losses, 1e-12, monitor=lambda state: "enough")[0].converged
