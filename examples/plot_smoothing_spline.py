@@ -73,7 +73,7 @@ right.set_xticks([2, 5, 10, 20, 50], ["2", "5", "10", "20", "50"])
 right.minorticks_off()
 right.legend(frameon=False, fontsize=9, loc="upper left")
 right.set_title("Criteria and what they estimate", loc="left", fontsize=11)
-print(", ".join(f"{name} {value:.3g}" for name, value in model.summary().items()))
+print(model.summary())
 
 # %%
 # **Bands and derivatives.** The spline is the mean of a posterior, and the posterior's deviations make a band that

@@ -15,19 +15,31 @@ from .measures import GaussianMeasure, UniformMeasure
 from .methods import (
     SVC,
     SVR,
+    AnovaSpline,
     KernelInterpolator,
     KernelMachine,
     KernelMeanClassifier,
     KernelRidge,
+    KernelRidgeClassifierCV,
+    KernelRidgeCV,
+    LeastSquaresSVC,
     LinearSVC,
     LinearSVR,
     NuSVC,
     NuSVR,
     OneClassSVM,
+    SmoothingSpline,
+    ThinPlateSpline,
 )
 from .space import RKHS, Function
 
 __all__ = [
+    "AnovaSpline",
+    "ThinPlateSpline",
+    "SmoothingSpline",
+    "LeastSquaresSVC",
+    "KernelRidgeClassifierCV",
+    "KernelRidgeCV",
     "RKHS",
     "SVC",
     "SVR",

@@ -155,7 +155,10 @@ def test_pickles_and_reports():
     model = AnovaSpline().fit(X, y)
     copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(copy.predict(X), model.predict(X))
-    assert copy.summary()["edf"] == model.edf_
+    summary = copy.summary()
+    assert summary.degrees_of_freedom == model.edf_
+    assert summary.free_coef[0] == model.intercept_ and (summary.free_std_error > 0).all()
+    assert len(str(summary).splitlines()) == 6 + 1 + 3
 
 
 @pytest.mark.parametrize(
@@ -173,6 +176,15 @@ def test_refusals(parameters, message):
     X, y, _ = sample(30)
     with pytest.raises(ValueError, match=message):
         AnovaSpline(**parameters).fit(X, y)
+
+
+def test_data_that_the_free_part_explains():
+    X, _, _ = sample(30)
+    for criterion in ("gcv", "reml"):
+        np.testing.assert_allclose(
+            AnovaSpline(criterion).fit(X, X @ [2.0, -1.0] + 3).predict([[5.0, 5.0]]), 8, rtol=1e-8
+        )
+        np.testing.assert_array_equal(AnovaSpline(criterion).fit(X, np.zeros(30)).predict(X), 0)
 
 
 def test_refuses_constant_columns():

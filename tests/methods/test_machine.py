@@ -181,7 +181,7 @@ def test_ball_that_does_not_bind() -> None:
 def brute_force(penalty, target):
     """v(r) + Ψ(r) on a fine path of the squared penalty."""
     best = (np.inf, 0.0)
-    for alpha in np.geomspace(1e-4, 1e3, 1500):
+    for alpha in np.geomspace(1e-10, 1e3, 1500):
         a = np.linalg.solve(K + alpha * np.eye(N), target)
         norm = np.sqrt(a @ K @ a)
         best = min(best, (0.5 * np.sum((target - K @ a) ** 2) + penalty(norm), norm))

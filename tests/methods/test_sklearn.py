@@ -3,16 +3,30 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import SVC, SVR, KernelInterpolator, KernelMeanClassifier, KernelRidge, NuSVC, NuSVR, OneClassSVM
+from mercer import (
+    SVC,
+    SVR,
+    AnovaSpline,
+    KernelInterpolator,
+    KernelMeanClassifier,
+    KernelRidge,
+    KernelRidgeClassifierCV,
+    KernelRidgeCV,
+    LeastSquaresSVC,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    ThinPlateSpline,
+)
 from mercer.gram import IncompleteCholesky, Nystrom, RandomFeatures
 
 MEDIAN = "the default lengthscale is the median distance of the samples as they stand, weights or not"
 EQUAL_ROWS = "the check's sparse data hold equal rows with different targets, which no function interpolates"
+WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 EXPECTED = {
-    "KernelMeanClassifier": {
-        "check_sample_weight_equivalence_on_dense_data": MEDIAN,
-        "check_sample_weight_equivalence_on_sparse_data": MEDIAN,
-    },
+    "KernelMeanClassifier": dict.fromkeys(WEIGHTS, MEDIAN),
+    "KernelRidgeCV": dict.fromkeys(WEIGHTS, MEDIAN),
+    "LeastSquaresSVC": dict.fromkeys(WEIGHTS, MEDIAN),
     "KernelInterpolator": {
         "check_estimator_sparse_tag": EQUAL_ROWS,
         "check_estimator_sparse_array": EQUAL_ROWS,
@@ -24,18 +38,28 @@ EXPECTED = {
 TOLERANCE = "the check asks for 1e-7 where tol is 1e-3, and for gamma='scale' to follow the weights"
 HELD_OUT = "a sample that is repeated stands in several folds, so that the held-out values are others"
 INFEASIBLE = "the check's classes are so unequal that nu = 0.5 cannot be met, as in scikit-learn"
-for machine in ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"):
-    EXPECTED[machine] = {
-        "check_sample_weight_equivalence_on_dense_data": TOLERANCE,
-        "check_sample_weight_equivalence_on_sparse_data": TOLERANCE,
-    }
+MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
+for machine in MACHINES:
+    EXPECTED[machine] = dict.fromkeys(WEIGHTS, TOLERANCE)
 EXPECTED["NuSVC"] = dict.fromkeys([*EXPECTED["NuSVC"], "check_class_weight_classifiers"], INFEASIBLE)
 
 
+REPEATED = "of a sample that is repeated one copy is left out at a time, so that another alpha may be chosen"
+FREE = "the check leaves fewer samples of positive weight than there are free functions"
+EQUAL = "that all samples are equal is said before their weights are looked at"
+EXPECTED |= {
+    "KernelRidgeClassifierCV": dict.fromkeys(WEIGHTS, REPEATED),
+    "AnovaSpline": {WEIGHTS[0]: FREE},
+    "ThinPlateSpline": {WEIGHTS[0]: FREE, "check_all_zero_sample_weights_error": EQUAL},
+}
+
+
 def expected_failures(estimator) -> dict[str, str]:
+    if type(estimator).__name__ in ("KernelRidgeClassifierCV", "AnovaSpline", "ThinPlateSpline"):
+        return EXPECTED[type(estimator).__name__]
     if getattr(estimator, "calibration", None):
         return dict.fromkeys(EXPECTED["SVC"], HELD_OUT)
-    if "SV" in type(estimator).__name__ and estimator.kernel != "precomputed":
+    if type(estimator).__name__ in MACHINES and estimator.kernel != "precomputed":
         return EXPECTED[type(estimator).__name__]
     data_driven = isinstance(estimator.kernel, str) and "median" in estimator.kernel
     return EXPECTED.get(type(estimator).__name__, {}) if data_driven else {}
@@ -50,6 +74,16 @@ ESTIMATORS = [
     KernelRidge(kernel="gaussian", gram=RandomFeatures(), random_state=0),
     KernelRidge(kernel="precomputed"),
     KernelRidge(kernel="chi2"),
+    KernelRidgeCV(),
+    KernelRidgeCV(kernel="gaussian(lengthscale=2.0)", cv="gcv"),
+    KernelRidgeCV(kernel=["gaussian", "linear"], cv=3),
+    KernelRidgeCV(kernel="gaussian", cv="marginal_likelihood"),
+    KernelRidgeCV([0.1, 1.0], kernel="gaussian", gram=Nystrom(), random_state=0),
+    KernelRidgeClassifierCV(),
+    LeastSquaresSVC(),
+    LeastSquaresSVC("gaussian"),
+    ThinPlateSpline(),
+    AnovaSpline(),
     KernelInterpolator(),
     KernelMeanClassifier(),
     KernelMeanClassifier("gaussian"),

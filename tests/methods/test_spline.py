@@ -241,6 +241,17 @@ def test_limits():
     np.testing.assert_allclose(curve.predict(grid), natural(grid), atol=1e-7)
 
 
+def test_data_without_noise():
+    x = np.sort(np.random.default_rng(0).uniform(size=40))
+    for criterion in ("gcv", "loo", "reml"):
+        flat = SmoothingSpline(criterion).fit(x, np.zeros(40))
+        np.testing.assert_array_equal(flat.predict(x), 0)
+        assert flat.edf_ == pytest.approx(2, abs=0.1)
+        np.testing.assert_allclose(SmoothingSpline(criterion).fit(x, 2 - 3 * x).predict([5.0]), -13, rtol=1e-6)
+        exact = SmoothingSpline(criterion).fit(x, np.sin(6 * x))
+        np.testing.assert_allclose(exact.predict(x), np.sin(6 * x), atol=1e-3)
+
+
 # ---- invariances
 
 
@@ -343,7 +354,8 @@ def test_is_an_estimator():
         atol=1e-9,
     )
     summary = model.summary()
-    assert summary["edf"] == model.edf_ and {"gcv", "loo", "reml", "alpha", "noise_variance"} <= set(summary)
+    assert (summary.degrees_of_freedom, summary.gcv) == (model.edf_, model.criteria_["gcv"])
+    assert str(summary).startswith(f"60 samples, alpha {model.alpha_:.6g}\neffective degrees of freedom  8\n")
 
 
 @pytest.mark.parametrize(
@@ -352,7 +364,7 @@ def test_is_an_estimator():
         ({"alpha": 0}, "alpha = 0 must be > 0"),
         ({"alpha": "aic"}, "alpha = 'aic' is unknown"),
         ({"alpha": 1.0, "df": 5}, "exclude each other"),
-        ({"df": 1.5}, "df = 1.5 must lie between order = 2"),
+        ({"df": 1.5}, "df = 1.5 must lie between order = 2 and the 60 distinct x"),
         ({"order": 0}, "order = 0"),
         ({"spar": 0.5, "order": 3}, "spar is defined for order = 2"),
     ],

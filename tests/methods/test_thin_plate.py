@@ -198,6 +198,8 @@ def test_weights_are_repetitions():
     weighted = ThinPlateSpline(alpha=0.1).fit(X, y, sample_weight=counts)
     repeated = ThinPlateSpline(alpha=0.1).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-8)
+    left = counts == 0
+    np.testing.assert_allclose(weighted.leave_one_out_[left], weighted.predict(X[left]), atol=1e-10)
 
 
 def test_many_dimensions_have_an_affine_free_part():
@@ -206,6 +208,14 @@ def test_many_dimensions_have_an_affine_free_part():
     assert model.order_ == 2 and model.function_.free.shape == (7,)
     ridge = KernelRidge(model.alpha_, kernel="power(degree=1)", free=1).fit(X, y)
     np.testing.assert_allclose(model.predict(X), ridge.predict(X), atol=1e-8)
+
+
+def test_data_that_the_free_part_explains():
+    X, _, _ = surface()
+    for criterion in ("gcv", "loo", "reml"):
+        model = ThinPlateSpline(criterion).fit(X, X @ [2.0, -1.0] + 3)
+        np.testing.assert_allclose(model.predict([[5.0, 5.0]]), 8, rtol=1e-6)
+        np.testing.assert_array_equal(ThinPlateSpline(criterion).fit(X, np.zeros(60)).predict(X), 0)
 
 
 def test_pickles():

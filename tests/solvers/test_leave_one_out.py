@@ -5,11 +5,21 @@ import pytest
 
 from mercer.gram import Dense, Nystrom
 from mercer.kernels import Gaussian, Linear, Power
-from mercer.losses import Expectile, Hinge, Logistic, Multinomial, Pinball, Poisson, Squared
+from mercer.losses import (
+    Absolute,
+    EpsilonInsensitive,
+    Expectile,
+    Hinge,
+    Logistic,
+    Multinomial,
+    Pinball,
+    Poisson,
+    Squared,
+)
 from mercer.solvers.fit._base import FitProblem
 from mercer.solvers.fit.box import box
 from mercer.solvers.fit.newton import newton
-from mercer.solvers.leave_one_out import Influence, at_new_points, at_vertex, random_traces, span
+from mercer.solvers.leave_one_out import Influence, active_set, at_new_points, at_vertex, random_traces, span
 from mercer.solvers.linear import linear_solver
 
 rng = np.random.default_rng(3)
@@ -171,5 +181,26 @@ def test_a_leverage_of_one_is_refused() -> None:
     spike = np.column_stack([np.ones(N), np.arange(N) == 4]).astype(float)
     gram = Dense().build(Gaussian(), X)
     f = saddle(gram.dense(), spike, Y, np.ones(N), 0.1)
-    with pytest.raises(ValueError, match="sample 4 .* leverage hᵢᵢ is 1"):
+    with pytest.raises(ValueError, match=r"sample 4 .* leverage hᵢᵢ is 1"):
         Influence(FitProblem(gram, Squared(), Y, 0.1, np.ones(N), spike), f).left_out()
+
+
+@pytest.mark.parametrize("H", [None, ONES], ids=["plain", "offset"])
+@pytest.mark.parametrize(
+    ("loss", "target"),
+    [(Hinge(), np.sign(Y)), (Pinball(0.3), Y), (EpsilonInsensitive(0.2), Y), (Absolute(), Y)],
+    ids=["hinge", "pinball", "epsilon", "absolute"],
+)
+@pytest.mark.parametrize("alpha", [0.05, 0.3, 5.0])
+def test_the_path_of_active_sets_ends_at_the_refit(loss, target, H, alpha) -> None:
+    gram = Dense().build(Gaussian(), X)
+
+    def fit(weight):
+        return box(FitProblem(gram, loss, target, alpha, weight, H), tol=1e-11)
+
+    whole = fit(WEIGHT)
+    found = active_set(FitProblem(gram, loss, target, alpha, WEIGHT, H), whole.coefficients, whole.values)
+    exact = np.array([fit(without(WEIGHT, i)).values[i] for i in range(N)])
+    known = ~np.isnan(found)
+    assert known.mean() > 0.9
+    assert np.allclose(found[known], exact[known], rtol=0, atol=1e-6)

@@ -95,6 +95,12 @@ def test_variance_is_the_posterior_of_a_gaussian_process():
     np.testing.assert_allclose(ours, np.diagonal(posterior), rtol=1e-4)
 
 
+def test_covariance_of_the_free_part(case):
+    problem, gram, _, _, H, w = case
+    expected = np.linalg.inv(H.T @ np.linalg.solve(gram.dense() / 0.3 + np.diag(1 / w), H))
+    np.testing.assert_allclose(problem.free_covariance(0.3), expected, rtol=1e-6, atol=1e-8)
+
+
 def test_line_search_lets_the_judge_decide_between_minima():
     def two_wells(t):
         return min((t + 3) ** 2 - 0.5, (t - 3.21) ** 2)

@@ -12,7 +12,18 @@ from mercer import KernelRidge
 from mercer._errors import IndefiniteError
 from mercer.basis import Polynomials
 from mercer.gram import Dense, Lazy, Nystrom
-from mercer.kernels import Constant, Gaussian, Linear, Matern, Periodic, Polynomial, Power, RationalQuadratic, ThinPlate
+from mercer.kernels import (
+    Constant,
+    Gaussian,
+    Linear,
+    Log,
+    Matern,
+    Periodic,
+    Polynomial,
+    Power,
+    RationalQuadratic,
+    ThinPlate,
+)
 from mercer.solvers import spectral
 from mercer.solvers.spectral import (
     Complement,
@@ -317,10 +328,11 @@ def test_the_search_stays_where_the_kernel_is_definite():
     x = rng.uniform(0, 5, size=(60, 1))
     b = x**2 + 0.1 * rng.normal(size=(60, 1))
     H = np.ones((60, 1))
-    before = log_marginal_likelihood(Power(1.0), x, b, 0.1, H)[0]
-    kernel, alpha, value, _ = maximise_likelihood(Power(1.0), x, b, 0.1, H)
-    assert kernel.definiteness.order == 1 and value > before + 10
-    assert value == pytest.approx(log_marginal_likelihood(kernel, x, b, alpha, H)[0])
+    for start in (Power(1.0), Log(1.0)):  # both are definite for degrees up to 2 only
+        before = log_marginal_likelihood(start, x, b, 0.1, H)[0]
+        kernel, alpha, value, _ = maximise_likelihood(start, x, b, 0.1, H)
+        assert kernel.definiteness == start.definiteness and value > before + 10
+        assert value == pytest.approx(log_marginal_likelihood(kernel, x, b, alpha, H)[0])
 
 
 def test_the_posterior_variance_is_that_of_conditioning():

@@ -8,6 +8,7 @@ from ._base import Kernel, register, registry
 from ._definiteness import CPD, INDEFINITE, PD, STRICTLY_PD, UNKNOWN, Definiteness
 from .anova import ANOVA
 from .arc import ArcCosine, ArcSine
+from .bernoulli import Bernoulli
 from .bessel import Bessel
 from .brownian import Brownian
 from .categories import Delta, Hamming, Ordinal
@@ -25,6 +26,7 @@ from .log import Log
 from .matern import Matern
 from .multiquadric import InverseMultiquadric, Multiquadric
 from .periodic import Periodic
+from .polyharmonic import Polyharmonic, duchon
 from .polynomial import Polynomial
 from .power import Power
 from .rational_quadratic import RationalQuadratic
@@ -46,6 +48,7 @@ __all__ = [
     "ArcCosine",
     "ArcSine",
     "Bessel",
+    "Bernoulli",
     "Brownian",
     "Callable",
     "Cauchy",
@@ -72,7 +75,9 @@ __all__ = [
     "Multiquadric",
     "Ordinal",
     "Periodic",
+    "Polyharmonic",
     "Polynomial",
+    "duchon",
     "Power",
     "Precomputed",
     "RationalQuadratic",

@@ -1,15 +1,26 @@
 """The kernel methods, one a file."""
 
 from ._calibration import Calibration
+from .anova_spline import AnovaSpline
 from .interpolator import KernelInterpolator
 from .linear_svm import LinearSVC, LinearSVR
+from .lssvc import LeastSquaresSVC
 from .machine import KernelMachine
 from .mean_classifier import KernelMeanClassifier
 from .ridge import KernelRidge
+from .ridge_cv import KernelRidgeClassifierCV, KernelRidgeCV
+from .spline import SmoothingSpline
 from .svc import SVC, NuSVC
 from .svr import SVR, NuSVR, OneClassSVM
+from .thin_plate import ThinPlateSpline
 
 __all__ = [
+    "AnovaSpline",
+    "ThinPlateSpline",
+    "SmoothingSpline",
+    "LeastSquaresSVC",
+    "KernelRidgeClassifierCV",
+    "KernelRidgeCV",
     "SVC",
     "SVR",
     "Calibration",

@@ -2,15 +2,60 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import host, like
+from .._array import like
 from .._errors import check_choice, check_number, where
 from ..solvers.smoothing import CRITERIA, DemmlerReinsch
+
+
+@dataclass(frozen=True)
+class SplineSummary:
+    """What `summary` tells of a spline.
+
+    Attributes
+    ----------
+    n_samples : int
+        Samples of positive weight.
+    alpha : float
+    degrees_of_freedom : float
+        The trace of the smoother.
+    residual_variance : float
+        σ² = Σ wᵢrᵢ² / (n − degrees of freedom).
+    gcv, leave_one_out, reml : float
+        Generalised cross-validation, the weighted mean of the squared leave-one-out residuals, and minus twice the
+        restricted log likelihood, up to a constant.
+    free_coef, free_std_error : arrays, or None
+        The coefficients of the free functions and their posterior standard deviations, where they are unique.
+    """
+
+    n_samples: int
+    alpha: float
+    degrees_of_freedom: float
+    residual_variance: float
+    gcv: float
+    leave_one_out: float
+    reml: float
+    free_coef: Any = None
+    free_std_error: Any = None
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.n_samples} samples, alpha {self.alpha:.6g}",
+            f"effective degrees of freedom  {self.degrees_of_freedom:.6g}",
+            f"residual variance             {self.residual_variance:.6g}",
+            f"generalised cross-validation  {self.gcv:.6g}",
+            f"leave-one-out squared error   {self.leave_one_out:.6g}",
+            f"-2 restricted log likelihood  {self.reml:.6g}",
+        ]
+        if self.free_coef is not None:
+            pairs = zip(self.free_coef, self.free_std_error, strict=True)
+            lines += ["free part: coefficient (standard error)", *(f"  {c:.6g} ({e:.6g})" for c, e in pairs)]
+        return "\n".join(lines)
 
 
 class Smoother:
@@ -29,16 +74,15 @@ class Smoother:
         else:
             check_number(self, "alpha", self.alpha, above=0)
 
-    def _record(self, problem: DemmlerReinsch, alpha: float, y: Any, weight: Any) -> None:
-        """Set what is reported of the fit to a problem at one alpha."""
+    def _record(self, problem: DemmlerReinsch, alpha: float, y: Any, fitted: Any) -> None:
+        """Set what is reported of the fit to a problem at one alpha, with these values at the samples."""
         n = problem.n
         self.n_observations_, self.alpha_, self.edf_ = n, alpha, problem.edf(alpha)
         self.criteria_ = {name: problem.criterion(name, alpha) for name in CRITERIA}
         self.noise_variance_ = problem.rss(alpha) / (n - self.edf_)
         self.leverage_ = problem.leverage(alpha)
-        scaled = host(problem.residual(alpha)) / (1 - host(self.leverage_))
-        root = 1.0 if weight is None else np.sqrt(weight)
-        self.leave_one_out_ = like(host(y) - scaled / np.where(root > 0, root, 1.0), self.leverage_)
+        y = like(y, fitted)
+        self.leave_one_out_ = y - (y - fitted) / (1 - self.leverage_)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The values f(x); with `return_std` also their posterior standard deviations, without the noise."""
@@ -51,13 +95,22 @@ class Smoother:
         width = float(special.ndtri((1 + coverage) / 2)) * std
         return values - width, values + width
 
-    def summary(self) -> dict[str, float]:
-        """Sample size, degrees of freedom, weight of the penalty, noise and criteria."""
+    def summary(self) -> SplineSummary:
+        """Sample size, penalty, degrees of freedom, noise, criteria, and the free part where it is unique."""
         check_is_fitted(self)
-        return {
-            "observations": self.n_observations_,
-            "edf": self.edf_,
-            "alpha": self.alpha_,
-            "noise_variance": self.noise_variance_,
-            **self.criteria_,
-        }
+        coefficients, errors = self._free_part()
+        return SplineSummary(
+            n_samples=self.n_observations_,
+            alpha=self.alpha_,
+            degrees_of_freedom=self.edf_,
+            residual_variance=self.noise_variance_,
+            gcv=self.criteria_["gcv"],
+            leave_one_out=self.criteria_["loo"],
+            reml=self.criteria_["reml"],
+            free_coef=coefficients,
+            free_std_error=errors,
+        )
+
+    def _free_part(self) -> tuple[Any, Any]:
+        """Coefficients and standard errors of the free part, where they do not depend on how f is written."""
+        return None, None

@@ -67,7 +67,9 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
     -----
     With k the kernel `Bernoulli` and l that of the unpenalised :math:`k_1, …, k_{m−1}`, a main effect has the kernel k,
     and an interaction the product of k + l over its columns, less the unpenalised product of the l. Beyond its interval
-    a main effect continues as a polynomial of degree m − 1. O(n³) a step of the selection, O(n²) memory a term.
+    a main effect continues as a polynomial of degree m − 1. O(n³) a step of the selection, which runs on the host, and
+    O(n²) memory a term. The search starts below n/2 degrees of freedom: the criteria often have a second, spurious
+    minimum close to interpolation.
 
     References
     ----------
@@ -182,10 +184,10 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         self.kernel_ = reduce(add, scaled)
         gram = Dense().build(self.kernel_, U, np.random.default_rng(0))
         self._problem = DemmlerReinsch(gram, target, H, None if weight is None else like(weight, H))
-        self._record(self._problem, alpha, y, weight)
         a, c = self._problem.coefficients(alpha)
         self.intercept_ = float(c[0])
         self.function_ = Function(self.kernel_, U, a, self._basis, c)
+        self._record(self._problem, alpha, y, self.function_(U))
         return self
 
     def _set_interval(self, X: np.ndarray, weight: Any) -> None:
@@ -215,6 +217,10 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
             self.alpha_, namespace(U).matrix_transpose(cross), self.kernel_.evaluate_diag(U), self._basis(U)
         )
         return values, namespace(U).sqrt(self.noise_variance_ * variance)
+
+    def _free_part(self) -> tuple[Any, Any]:
+        variance = self.noise_variance_ * np.diagonal(self._problem.free_covariance(self.alpha_))
+        return host(self.function_.free), np.sqrt(variance)
 
     def components(self, X: Any) -> dict[tuple[int, ...], Any]:
         """The values of each component f_t at X; with `intercept_` they add up to `predict`."""
@@ -296,6 +302,9 @@ def _choose(
     # beyond `most`, what rounding left of a term that the free part explains would count
     most = -np.log([1e-12 * np.trace(M) / N for M in matrices])
     start = np.minimum(-np.log([max(np.trace(k) / N, 1e-300) for k in K]), most - 15)
+
+    if q @ q <= 1e-28 * (y @ y):  # the free part is all there is
+        return np.exp(start - 20)
 
     def along(r: np.ndarray) -> np.ndarray:
         """The best multiple of θ with at most n/2 degrees of freedom.

@@ -16,7 +16,7 @@ from .._array import host, is_array
 from .._errors import check_choice, check_number, where
 from .._progress import Deadline
 from ..basis import Polynomials
-from ..losses import Loss, as_loss
+from ..losses import Custom, Loss, as_loss
 from ..solvers.fit._base import FitProblem, FitSolution, finish
 from ..solvers.fit.box import box
 from ..solvers.fit.coordinates import admm, lbfgs, newton_cg
@@ -102,7 +102,8 @@ class KernelMachine(KernelEstimator):
     need the matrix or a factor. A loss that is not convex (`Hampel`) leads to a stationary point.
 
     Another penalty is minimised along the path of the squared one, which holds all minimisers: μ from ∞, where f = 0,
-    to 10⁻¹⁰ of the largest that matters, and between its best points. Of ties the smallest norm is taken.
+    until larger norms cannot be better, or the loss is nothing, and between its best points. Of ties the smallest norm
+    is taken. Only convex losses are sure to be on the path.
 
     References
     ----------
@@ -290,7 +291,8 @@ class KernelMachine(KernelEstimator):
         def penalty(r: float) -> float:
             return float(self.alpha) * (r if self.penalty == "norm" else float(self.penalty(r)))
 
-        best, _ = minimise_penalty(at, norm, lambda s: problem.total(s.values), penalty, largest, zero)
+        floor = -np.inf if isinstance(problem.loss, Custom) else 0.0
+        best, _ = minimise_penalty(at, norm, lambda s: problem.total(s.values), penalty, largest, zero, floor)
         return best.solution, best.mu
 
     def _solve(self, problem: FitProblem, solver: str, alpha: float, near: FitSolution | None) -> FitSolution:

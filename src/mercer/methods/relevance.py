@@ -36,7 +36,7 @@ class Design:
         """The values of one column on the sample."""
         if j == self.n:
             return np.ones(self.n)
-        return np.asarray(self.gram.block(slice(None), np.array([j])))[:, 0]
+        return np.asarray(self.gram.block(slice(j, j + 1), slice(None)))[0]  # a row, which lies in one piece
 
     def products(self, V: np.ndarray) -> np.ndarray:
         """ΦᵀV for all columns."""
@@ -85,7 +85,10 @@ class Evidence:
     # ---- the ascent
 
     def maximise(self, tol: float, max_iter: int) -> tuple[list[float], bool]:
-        """Change the precision with the largest gain, step by step; the history, and whether the gains fell to tol."""
+        """Change the precision with the largest gain, step by step; the history, and whether the gains fell to tol.
+
+        Every step looks at all columns: cheaper ones, on the active columns alone, end at lower maxima.
+        """
         self.update()
         history = [self.value]
         for _ in range(max_iter):
@@ -104,15 +107,14 @@ class Evidence:
         """The column whose best precision raises the evidence most, that precision (∞: out), and the gain."""
         own, shared, q = self.influences()
         s = own - ((self.root @ shared) ** 2).sum(axis=0)
-        known = s > ALIGNED * own
-        old = np.full(len(s), np.inf)
+        independent = own * ALIGNED < s
         variance = (self.root**2).sum(axis=0)
-        old[self.active] = self.alpha
         s[self.active] = (1 - self.alpha * variance) / variance
         q[self.active] = self.mean / variance
-        known[self.active] = True
-        relevant = known & (q**2 > s)
-        new = np.full(len(s), np.inf)
+        independent[self.active] = True
+        old, new = np.full(len(s), np.inf), np.full(len(s), np.inf)
+        old[self.active] = self.alpha
+        relevant = independent & (q**2 > s)
         new[relevant] = s[relevant] ** 2 / (q[relevant] ** 2 - s[relevant])
         gains = _gain(new, s, q) - _gain(old, s, q)
         j = int(gains.argmax())

@@ -14,7 +14,7 @@ from .._array import is_array, is_sparse
 from .._errors import check_number, where
 from ..basis import Polynomials
 from ..kernels.polyharmonic import duchon
-from ..solvers.smoothing import gcv, line_search
+from ..solvers.smoothing import gcv, line_search, reml
 from ..space import Function
 from ._spline import Smoother
 
@@ -123,51 +123,12 @@ class SmoothingSpline(Smoother, RegressorMixin, BaseEstimator):
         X, y = self._check_data(X, y, fitting=True)
         x, y = X[:, 0], y.astype(np.float64)
         w = self._check_weight(sample_weight, len(x))
-        m, used = int(self.order), w > 0
-        self.n_observations_ = n = int(used.sum())
-
-        knots, place = np.unique(x[used], return_inverse=True)
-        apart = np.r_[True, np.diff(knots) > np.finfo(np.float64).eps * (knots[-1] - knots[0])]
-        knots, place = knots[apart], (np.cumsum(apart) - 1)[place]
-        if len(knots) <= m:
-            raise ValueError(
-                f"{where(self)}: {n} sample(s) with {len(knots)} distinct x of positive weight; order = {m} needs at "
-                f"least {m + 1}. Add samples, or lower the order."
-            )
-        self._start, self._range = float(knots[0]), float(knots[-1] - knots[0])
-        weight = np.bincount(place, w[used])
-        mean = np.bincount(place, w[used] * y[used]) / weight
-        self.x_, self.y_, self.weight_ = knots, mean, weight
-        self._within = float(np.sum(w[used] * (y[used] - mean[place]) ** 2))
-        self._gaps = np.diff((knots - self._start) / self._range)
-        self._mean_weight = float(w.sum()) / n
-
-        def state(t: float) -> Any:  # log λ → the quantities that every criterion is made of
-            return self._evaluate(float(np.exp(t)), x[used], y[used], w[used], place)
-
-        low = float(np.log(1e-3 * n) - 2 * m * np.log(np.pi * len(knots)))
-        high = float(np.log(1e3 * n))
-        if isinstance(self.alpha, str) and self.df is None and self.lam is None and self.spar is None:
-            name, judge = self.alpha, "loo" if self.alpha == "gcv" else self.alpha
-            steps = int(np.ceil((high - low) / (m * np.log(2.5)))) + 1  # each step changes edf by a factor below 1.6
-            found = line_search(lambda t: state(t)[0][name], lambda t: state(t)[0][judge], low, high, steps)
-        elif self.df is not None:
-            if not m < self.df < len(knots):
-                raise ValueError(
-                    f"{where(self)}: df = {self.df!r} must lie between order = {m} and the {len(knots)} distinct x."
-                )
-            found = self._with_edf(lambda t: state(t)[1] - float(self.df), low, high)
-        elif self.lam is not None:
-            found = float(np.log(self.lam))
-        elif self.spar is not None:
-            found = float(np.log(self._spar_ratio()) + (3 * self.spar - 1) * np.log(256))
-        else:
-            found = float(np.log(self.alpha / (self._mean_weight * self._range ** (2 * m - 1))))
-
-        self.lam_ = float(np.exp(found))
-        self.alpha_ = self.lam_ * self._mean_weight * self._range ** (2 * m - 1)
-        self.criteria_, self.edf_, rss, sweep = state(found)
-        self.noise_variance_ = rss / (n - self.edf_)
+        used = w > 0
+        place = self._gather(x[used], y[used], w[used])
+        self.lam_ = self._choose(lambda lam: self._evaluate(lam, y[used], w[used], place))
+        self.alpha_ = self.lam_ * self._unit
+        self.criteria_, self.edf_, rss, sweep = self._evaluate(self.lam_, y[used], w[used], place)
+        self.noise_variance_ = rss / (self.n_observations_ - self.edf_)
         self.polynomial_ = self._pieces(sweep)
         self.leverage_ = np.zeros(len(x))
         self.leverage_[used] = w[used] * sweep.leverage[place]
@@ -222,7 +183,59 @@ class SmoothingSpline(Smoother, RegressorMixin, BaseEstimator):
 
     # ---- the mathematics
 
-    def _evaluate(self, lam: float, x: Any, y: Any, w: Any, place: Any) -> Any:
+    def _gather(self, x: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """Merge samples of equal x, scale x to [0, 1], and say to which of the distinct x each sample belongs."""
+        m, n = int(self.order), len(x)
+        knots, place = np.unique(x, return_inverse=True)
+        apart = np.r_[True, np.diff(knots) > np.finfo(np.float64).eps * (knots[-1] - knots[0])]
+        knots, place = knots[apart], (np.cumsum(apart) - 1)[place]
+        if len(knots) <= m:
+            raise ValueError(
+                f"{where(self)}: {n} sample(s) with {len(knots)} distinct x of positive weight; order = {m} needs at "
+                f"least {m + 1}. Add samples, or lower the order."
+            )
+        self.n_observations_, self.x_ = n, knots
+        self.weight_ = np.bincount(place, w)
+        self.y_ = np.bincount(place, w * y) / self.weight_
+        self._within = float(np.sum(w * (y - self.y_[place]) ** 2))
+        self._start, self._range = float(knots[0]), float(knots[-1] - knots[0])
+        self._gaps = np.diff((knots - self._start) / self._range)
+        self._mean_weight = float(np.mean(w))
+        self._unit = self._mean_weight * self._range ** (2 * m - 1)  # alpha over R's lambda
+        return place
+
+    def _choose(self, evaluate: Any) -> float:
+        """R's λ: given in one of the ways, or the minimiser of a criterion."""
+        m, n, distinct = int(self.order), self.n_observations_, len(self.x_)
+        if self.lam is not None:
+            return float(self.lam)
+        if self.spar is not None:
+            return float(self._spar_ratio() * 256 ** (3 * self.spar - 1))
+        if not isinstance(self.alpha, str):
+            return float(self.alpha / self._unit)
+        # log λ from where every frequency of the data passes to where only polynomials do
+        low, high = float(np.log(1e-3 * n) - 2 * m * np.log(np.pi * distinct)), float(np.log(1e3 * n))
+        if self.df is None:
+            name, judge = self.alpha, "loo" if self.alpha == "gcv" else self.alpha
+            steps = int(np.ceil((high - low) / (m * np.log(2.5)))) + 1  # each changes edf by a factor below 1.6
+            found = line_search(
+                lambda t: evaluate(np.exp(t))[0][name], lambda t: evaluate(np.exp(t))[0][judge], low, high, steps
+            )
+            return float(np.exp(found))
+        df = float(self.df)
+        if not m < df < distinct:
+            raise ValueError(f"{where(self)}: df = {df:g} must lie between order = {m} and the {distinct} distinct x.")
+
+        def excess(t: float) -> float:
+            return evaluate(np.exp(t))[1] - df
+
+        while excess(low) < 0:
+            low -= 5.0
+        while excess(high) > 0:
+            high += 5.0
+        return float(np.exp(optimize.brentq(excess, low, high, xtol=1e-12)))
+
+    def _evaluate(self, lam: float, y: np.ndarray, w: np.ndarray, place: np.ndarray) -> Any:
         """The criteria, degrees of freedom, residual sum of squares and the sweep at one λ."""
         from ..solvers.banded import smooth
 
@@ -236,16 +249,9 @@ class SmoothingSpline(Smoother, RegressorMixin, BaseEstimator):
         criteria = {
             "gcv": gcv(n, rss, edf),
             "loo": float(np.sum(w * left_out**2)) / n,
-            "reml": float((n - m) * np.log((sweep.objective + self._within) / (n - m))) + sweep.log_determinant,
+            "reml": reml(n - m, sweep.objective + self._within, sweep.log_determinant),
         }
         return criteria, edf, rss, sweep
-
-    def _with_edf(self, excess: Any, low: float, high: float) -> float:
-        while excess(low) < 0:
-            low -= 5.0
-        while excess(high) > 0:
-            high += 5.0
-        return float(optimize.brentq(excess, low, high, xtol=1e-12))
 
     def _pieces(self, sweep: Any) -> PPoly:
         """The polynomials between the knots, and beyond them."""
@@ -337,9 +343,6 @@ class SmoothingSpline(Smoother, RegressorMixin, BaseEstimator):
         nodes = (self._start + self._range * (np.arange(m) + 0.5) / m)[:, None]
         rest = self.polynomial_(nodes[:, 0]) - kernel(nodes, points) @ a
         return Function(kernel, points, a, basis, np.linalg.solve(basis(nodes), rest))
-
-    def summary(self) -> dict[str, float]:
-        return {**super().summary(), "distinct": len(self.x_), "lam": self.lam_}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

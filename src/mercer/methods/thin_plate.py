@@ -151,11 +151,11 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
         else:
             alpha = float(self.alpha)
         self._problem = problem
-        self._record(problem, alpha, y, weight)
         a, c = problem.coefficients(alpha)
         _, points, coefficients = gram.expansion(a)
         points, coefficients, polynomial = self.kernel_.expand(points, coefficients)
         self.function_ = Function(self.kernel_.kernel, points, coefficients, self._basis, c + polynomial)
+        self._record(problem, alpha, y, self.function_(X))
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:

@@ -8,10 +8,12 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy import stats
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import has_fit_parameter
 
 from .._array import host
 from .._errors import check_choice, check_number
@@ -53,8 +55,8 @@ class ExpectedLoss:
     loss : str
         What is measured.
     approximation_error : float
-        For "newton" and "span" how far the estimate may be from that of n refits, measured on `n_refits` of them:
-        twice the standard error beside the mean difference. 0 for exact methods, NaN where nothing was measured.
+        For "newton" and "span" how far the estimate may be from that of n refits, with 99 % confidence, measured on
+        `n_refits` of them: the mean difference, and what it may be off by. 0 for exact methods, NaN for criteria.
     n_refits : int
         Fits besides the first.
     """
@@ -129,7 +131,7 @@ def expected_loss(
         Weights of the fit, and of the mean.
     cv : int or splitter
         For "kfold"; a number stands for shuffled folds, stratified for labels.
-    n_refits : int >= 2
+    n_refits : int >= 4
         Refits on which the approximations "newton" and "span" are measured: half of them where leaving out moves the
         value most, half at random. More make `approximation_error` more certain.
     random_state : int
@@ -173,7 +175,7 @@ def expected_loss(
     ('closed_form', True)
     """
     check_choice(WHO, "method", method, METHODS)
-    check_number(WHO, "n_refits", n_refits, at_least=2, integer=True)
+    check_number(WHO, "n_refits", n_refits, at_least=4, integer=True)
     X, y, sample_weight = indexable(X, y, sample_weight)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -421,7 +423,11 @@ class _Work:
         """
         form = frozen(self.model, self.y)
         sample = Sample(self.X, MEMORY, 1, True)
-        in_place = isinstance(form, KernelEstimator) and bool(sample.obstacle(form)) and _takes_weight(form)
+        in_place = (
+            isinstance(form, KernelEstimator)
+            and bool(sample.obstacle(form))
+            and has_fit_parameter(form, "sample_weight")
+        )
         for train, test in pairs:
             if in_place:
                 w = np.zeros_like(self.weight)
@@ -450,12 +456,15 @@ class _Work:
             return 0.0, 0
         exact = self._refits(judge, ((int(i),) for i in chosen))
         d = self.weight * (exact - values)
-        bias, variance = float(np.sum(d[top])), 0.0
-        if len(drawn):
+        bias, reach = float(np.sum(d[top])), 0.0
+        if len(drawn) > 1:
             bias += len(rest) * float(np.mean(d[drawn]))
             missed = 1 - len(drawn) / len(rest)
-            variance = len(rest) ** 2 * missed * float(np.var(d[drawn], ddof=1)) / len(drawn) if len(drawn) > 1 else 0.0
-        return (abs(bias) + 2 * variance**0.5) / float(self.weight.sum()), len(chosen)
+            error = len(rest) * float(np.sqrt(missed * np.var(d[drawn], ddof=1) / len(drawn)))
+            reach = float(stats.t.ppf(0.995, len(drawn) - 1)) * error
+        elif len(drawn):
+            bias += float(d[drawn[0]])
+        return (abs(bias) + reach) / float(self.weight.sum()), len(chosen)
 
     # ---- criteria
 
@@ -520,9 +529,3 @@ class _Work:
         values = np.mean((residual / (1 - df / n)) ** 2, axis=1)
         mean = float(np.sum(w * values) / np.sum(w))
         return ExpectedLoss(mean, np.nan, None, method, reason, "squared", np.nan, 0)
-
-
-def _takes_weight(estimator: Any) -> bool:
-    from sklearn.utils.validation import has_fit_parameter
-
-    return has_fit_parameter(estimator, "sample_weight")

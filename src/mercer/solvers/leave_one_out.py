@@ -17,7 +17,8 @@ f(xᵢ) given the values at the others: the span of the support vectors.
 
 Craven, Wahba, *Smoothing noisy data with spline functions* (1979), lemma 3.1; Rad, Maleki, *A scalable estimate of the
 extra-sample prediction error via approximate leave-one-out* (2020), equation 7; Chapelle, Vapnik, Bousquet, Mukherjee,
-*Choosing multiple parameters for support vector machines* (2002), lemma 4.
+*Choosing multiple parameters for support vector machines* (2002), lemma 4; Cauwenberghs, Poggio, *Incremental and
+decremental support vector machine learning* (2001), for the path on which samples meet and leave the kinks.
 """
 
 from __future__ import annotations
@@ -33,7 +34,16 @@ from .fit._base import FitProblem
 from .linear import linear_solver, solve
 from .spectral import DETERMINED, Spectral
 
-__all__ = ["Influence", "at_new_points", "at_vertex", "determined", "random_traces", "refuse_determined", "span"]
+__all__ = [
+    "Influence",
+    "active_set",
+    "at_new_points",
+    "at_vertex",
+    "determined",
+    "random_traces",
+    "refuse_determined",
+    "span",
+]
 
 VERTEX = 1e-6  # of a bound: how near a coefficient counts as at it
 RIDGE = 1e-12  # of the largest k(x, x): makes equal samples solvable
@@ -233,6 +243,103 @@ def span(gram: Gram, a: np.ndarray, free: np.ndarray, H: np.ndarray | None = Non
     moved[inside] = a[inside] * np.where(alone, np.nan, 1 / np.where(alone, 1.0, own))
     moved[held] = a[held] * np.maximum(diagonal[held] - np.einsum("ij,ij->j", v, inverse @ v), 0.0)
     return moved
+
+
+class _Kinks:
+    """Variables β between bounds, one for each sample and kink of its loss, of which the free ones sit on the kink."""
+
+    def __init__(self, problem: FitProblem, a: np.ndarray, f: np.ndarray):
+        parts = problem.loss.box(problem.y, problem.weight / problem.alpha)
+        kink, lower, upper = (np.concatenate([np.asarray(part[k]) for part in parts]) for k in range(3))
+        n, copies = len(a), len(parts)
+        moving = np.flatnonzero(upper > lower)
+        self.owner = np.tile(np.arange(n), copies)[moving]
+        self.kink, self.lower, self.upper = kink[moving], lower[moving], upper[moving]
+        # two kinks have ranges on both sides of 0, so that the coefficient is that of one of them
+        self.beta = np.clip(a[self.owner], self.lower, self.upper)
+        near = VERTEX * (self.upper - self.lower)
+        self.low, self.high = self.beta <= self.lower + near, self.beta >= self.upper - near
+        self.K = np.asarray(problem.gram.dense(), dtype=np.float64)
+        self.H = np.zeros((n, 0)) if problem.H is None else problem.H
+        self.ridge = RIDGE * float(np.abs(np.diagonal(self.K)).max())
+        self.a, self.f = a, f
+
+    def system(self, free: np.ndarray) -> np.ndarray:
+        """M of the free variables."""
+        rows = self.owner[free]
+        m, p = len(free), self.H.shape[1]
+        M = np.zeros((m + p, m + p))
+        M[:m, :m] = self.K[np.ix_(rows, rows)] + self.ridge * np.eye(m)
+        M[:m, m:], M[m:, :m] = self.H[rows], self.H[rows].T
+        return M
+
+    def without(self, i: int) -> float:
+        """The value at sample i as its coefficient goes to zero; NaN where the path is lost."""
+        others = self.owner != i
+        owner, kink = self.owner[others], self.kink[others]
+        lower, upper, beta = self.lower[others], self.upper[others], self.beta[others].copy()
+        low, high = self.low[others].copy(), self.high[others].copy()
+        index, f, p, rest = np.flatnonzero(others), self.f.copy(), self.H.shape[1], 1.0
+        for _ in range(10 * len(owner)):
+            free = np.flatnonzero(~low & ~high)
+            slack = kink - f[owner]  # of one at its lower end ≤ 0, at its upper end ≥ 0
+            slack = np.where(low, np.minimum(slack, 0.0), np.where(high, np.maximum(slack, 0.0), 0.0))
+            if len(free) < p:
+                # the offset moves until there is a variable that can take over what i gives up
+                able = np.flatnonzero(low if self.a[i] > 0 else high)
+                if p > 1 or not len(able):
+                    return np.nan
+                first = able[np.argmin(np.abs(slack[able]))]
+                f += slack[first]
+                low[first] = high[first] = False
+                continue
+            right = self.a[i] * np.concatenate([self.K[owner[free], i], self.H[i]])
+            try:
+                change = np.linalg.solve(self.system(index[free]), right)
+            except np.linalg.LinAlgError:
+                return np.nan
+            db, dc = change[: len(free)], change[len(free) :]
+            df = self.K[:, owner[free]] @ db + self.H @ dc - self.K[:, i] * self.a[i]
+            speed = df[owner]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                meets = np.where((low & (speed < 0)) | (high & (speed > 0)), slack / speed, np.inf)
+                ends = np.where(db > 0, upper[free] - beta[free], lower[free] - beta[free]) / db
+            meets[free] = np.where(db != 0, np.maximum(ends, 0.0), np.inf)
+            first = int(np.argmin(meets)) if len(meets) else -1
+            step = min(rest, float(meets[first])) if len(meets) else rest
+            f += step * df
+            beta[free] += step * db
+            rest -= step
+            if rest <= 0:
+                return float(f[i])
+            if low[first] or high[first]:
+                low[first] = high[first] = False
+            else:
+                high[first] = speed_up = bool(db[np.searchsorted(free, first)] > 0)
+                low[first] = not speed_up
+        return np.nan
+
+
+def active_set(problem: FitProblem, a: np.ndarray, f: np.ndarray) -> np.ndarray:
+    """For each sample the value at it of the fit without it, for a piecewise linear loss: exact.
+
+    Its coefficient is taken to zero on a path of straight pieces, along which the samples on a kink keep their value
+    and the others their coefficient, until one meets or leaves a kink. The first piece is that of `span`.
+
+    Parameters
+    ----------
+    problem : FitProblem
+        Of a loss with a box.
+    a, f : arrays of shape (n,)
+        The solution: coefficients and values.
+
+    Returns
+    -------
+    array of shape (n,)
+        NaN where the path is lost: equal samples, or several free functions that too few samples determine.
+    """
+    kinks = _Kinks(problem, a, f)
+    return np.array([kinks.without(i) if a[i] != 0 else f[i] for i in range(len(a))])
 
 
 def at_new_points(

@@ -28,6 +28,11 @@ def gcv(n: int, rss: float, edf: float) -> float:
     return n * rss / (n - edf) ** 2
 
 
+def reml(free: int, objective: float, log_determinant: float) -> float:
+    """Minus twice the restricted log likelihood at the best noise variance, up to a constant."""
+    return float(free * np.log(max(objective, np.finfo(np.float64).tiny) / free) + log_determinant)
+
+
 def line_search(
     criterion: Callable[[float], float], judge: Callable[[float], float], low: float, high: float, steps: int
 ) -> float:
@@ -38,7 +43,7 @@ def line_search(
     """
     grid: list[float] = np.linspace(low, high, steps).tolist()
     values = np.array([np.inf, *(criterion(t) for t in grid), np.inf])
-    minima = np.flatnonzero((values[1:-1] <= values[:-2]) & (values[1:-1] <= values[2:]))
+    minima = np.flatnonzero((values[1:-1] <= values[:-2]) & (values[1:-1] <= values[2:]))[::-1]  # smoothest first
     best = minima[0] if len(minima) == 1 else min(minima, key=lambda i: judge(grid[i]))
     bounds = grid[max(0, best - 1)], grid[min(steps - 1, best + 1)]
     found = optimize.minimize_scalar(criterion, bounds=bounds, method="bounded", options={"xatol": 1e-7})
@@ -108,8 +113,7 @@ class DemmlerReinsch:
             xp = namespace(self.U)
             left_out = self.residual(alpha) / (1 - self.leverage(alpha))
             return float(xp.sum(left_out * left_out)) / self.n
-        free = self.n - self.p
-        return float(free * np.log(self.penalised(alpha) / free) + np.sum(np.log1p(self._values / alpha)))
+        return reml(self.n - self.p, self.penalised(alpha), np.sum(np.log1p(self._values / alpha)))
 
     def interval(self) -> tuple[float, float]:
         """log alpha from where all eigenvalues count to where none does."""
@@ -142,6 +146,15 @@ class DemmlerReinsch:
         left = self.operator.scaled(self.y - self.gram @ a)
         c = like(np.linalg.solve(host(self.R), host(xp.matrix_transpose(self.Q) @ left)), self.y)
         return a, c
+
+    def free_covariance(self, alpha: float) -> np.ndarray:
+        """The posterior covariance of c in units of the noise, (Hᵀ(K/α + W⁻¹)⁻¹H)⁻¹, through a Schur complement."""
+        xp = namespace(self.y)
+        MQ = self.operator.scaled(self.gram @ self.operator.scaled(self.Q))
+        UM = xp.matrix_transpose(self.U) @ self.operator.project(MQ)
+        inner = xp.matrix_transpose(self.Q) @ MQ - xp.matrix_transpose(UM) @ (UM / (self.values + alpha)[:, None])
+        half = np.linalg.solve(host(self.R), np.linalg.solve(host(self.R), host(inner) / alpha + np.eye(self.p)).T)
+        return (half + half.T) / 2
 
     def variance(self, alpha: float, cross: Any, diagonal: Any, H_new: Any) -> Any:
         """The posterior variances of f at new points in units of the noise, from k(X, new) and k(new, new).

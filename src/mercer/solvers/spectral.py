@@ -593,7 +593,8 @@ def maximise_likelihood(
     >>> bool(1 < kernel.lengthscale < 4), alpha < 1e-3
     (True, True)
     """
-    values = kernel.get_params()
+    dimension = kernel.domain.dimension(X)
+    values, known = kernel.get_params(), kernel.definiteness_in(dimension)
     first = kernel.domain.take(X, slice(0, 1))
     names = list(kernel.gradient_theta(first, first))
     start = {"alpha": np.float64(alpha)} | {name: host(values[name]).astype(np.float64) for name in names}
@@ -611,21 +612,29 @@ def maximise_likelihood(
 
     def loss(u: np.ndarray) -> tuple[float, np.ndarray]:
         candidate, strength, v = unpack(u)
+        claim = candidate.definiteness_in(dimension)
+        if known.is_cpd and not (claim.is_cpd and claim.order <= known.order):
+            raise IndefiniteError(f"{candidate} is {claim}.")
         value, gradient = log_marginal_likelihood(candidate, X, b, strength, H, weight)
         slope = np.concatenate([np.ravel(gradient[name]) for name in start])
         return -value, -np.where(positive, v * slope, slope)
 
-    barrier = 1e6 + 1e3 * abs(loss(origin)[0])
+    lowest, place = loss(origin)[0], origin  # a search that stops early does not return the best that it has seen
+    barrier = 1e6 + 1e3 * abs(lowest)
 
     def guarded(u: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal lowest, place
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                return loss(u)
+                value, slope = loss(u)
+            if value < lowest:
+                lowest, place = value, u.copy()
+            return value, slope
         except ValueError:  # a step too far: parameters out of range, or a matrix that is definite no more
             return barrier, np.zeros_like(u)
 
     found = optimize.minimize(
         guarded, origin, jac=True, method="L-BFGS-B", bounds=np.stack([origin - reach, origin + reach], axis=1)
     )
-    best, strength, _ = unpack(found.x)
-    return best, strength, -float(found.fun), bool(found.success)
+    best, strength, _ = unpack(place)
+    return best, strength, -lowest, bool(found.success)

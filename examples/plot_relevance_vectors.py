@@ -1,0 +1,136 @@
+r"""
+Relevance vectors, and streams
+==============================
+
+Two ways to keep few terms of :math:`f = \sum_j w_j\, k(\cdot, x_j)`. The relevance vector machine gives every weight a
+precision of its own, :math:`w_j \sim N(0, 1/\alpha_j)`, and lets the probability of the data choose: most precisions
+end at infinity, and their weights at zero. The online machine sees each sample once, takes one gradient step, and
+forgets:
+
+.. math:: f_{t+1} = (1 - \eta\alpha)\, f_t - \eta\, \ell'\bigl(y_t, f_t(x_t)\bigr)\, k(\cdot, x_t).
+"""
+
+# sphinx_gallery_thumbnail_number = 1
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import make_moons
+
+from mercer import (
+    SVC,
+    SVR,
+    KernelMachine,
+    OnlineKernelMachine,
+    RelevanceVectorClassifier,
+    RelevanceVectorMachine,
+)
+from mercer.kernels import Gaussian
+
+INK, BLUE, ORANGE, GREY, PALE = "#222222", "#1f6fb2", "#d1601f", "#9a9a9a", "#d9e7f3"
+plt.rcParams.update(
+    {"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY, "font.size": 10}
+)
+
+# %%
+# **Regression.** A hundred noisy values of sin(x)/x. Orange rings are the terms that each machine keeps; the band is
+# two standard deviations of a new value, noise included, and the noise is estimated, not given. The support vector
+# machine keeps what lies on or outside its tube, the relevance vector machine the terms that make the data most
+# probable.
+
+rng = np.random.default_rng(0)
+x = np.linspace(-10, 10, 100)[:, None]
+y = np.sinc(x[:, 0] / np.pi) + 0.1 * rng.normal(size=100)
+grid = np.linspace(-12, 12, 500)[:, None]
+kernel = Gaussian(2.0)
+relevance = RelevanceVectorMachine(kernel).fit(x, y)
+support = SVR(kernel=kernel, C=1.0, epsilon=0.1).fit(x, y)
+mean, std = relevance.predict(grid, return_std=True)
+
+figure, axes = plt.subplots(1, 2, figsize=(10.5, 3.4), layout="constrained", sharey=True)
+axes[0].fill_between(grid[:, 0], mean - 2 * std, mean + 2 * std, color=PALE, linewidth=0)
+for ax, values, kept, name in (
+    (axes[0], mean, relevance.relevance_, "relevance vectors"),
+    (axes[1], support.predict(grid), support.support_, "support vectors"),
+):
+    ax.plot(grid[:, 0], np.sinc(grid[:, 0] / np.pi), color=GREY, linewidth=1, linestyle=(0, (4, 2)))
+    ax.plot(grid[:, 0], values, color=BLUE, linewidth=2)
+    ax.plot(x[:, 0], y, ".", color=INK, markersize=4)
+    ax.plot(x[kept, 0], y[kept], "o", markersize=9, markerfacecolor="none", markeredgecolor=ORANGE)
+    ax.set(xlim=(-12, 12), yticks=[0, 1], xticks=[-10, 0, 10])
+    ax.set_title(f"{len(kept)} {name}", loc="left", fontsize=11)
+
+# %%
+# **What the evidence does.** Each step changes one precision, the one that gains most. Early steps take columns in,
+# later ones exchange them; the evidence never falls. At the end :math:`\alpha_j \mu_j^2 = 1 - \alpha_j \Sigma_{jj}` for all
+# columns that remain, and no change of a single precision gains anything.
+
+gamma = 1 - relevance.precision_ * np.diag(relevance.covariance_)
+gap = relevance.log_evidence_ - relevance.evidence_history_[:-1]
+figure, ax = plt.subplots(figsize=(6.5, 3.0), layout="constrained")
+ax.semilogy(gap, color=BLUE, linewidth=2)
+ax.set(xlabel="step", xlim=(0, len(gap)), ylim=(1e-6, None))
+ax.set_title("Log-evidence still to gain", loc="left", fontsize=11)
+print("well-determined weights, γ:", gamma.round(3))
+print(f"noise: {np.sqrt(relevance.noise_variance_):.3f}, drawn with 0.1")
+
+# %%
+# **Classification.** Relevance vectors lie apart from the boundary, as prototypes; support vectors lie along it.
+
+X, labels = make_moons(200, noise=0.25, random_state=1)
+x0, x1 = np.meshgrid(np.linspace(-2, 3, 220), np.linspace(-1.6, 2.1, 160))
+plane = np.column_stack([x0.ravel(), x1.ravel()])
+bayes = RelevanceVectorClassifier(Gaussian(0.7)).fit(X, labels)
+margin = SVC(kernel=Gaussian(0.7)).fit(X, labels)
+
+figure, axes = plt.subplots(1, 2, figsize=(10.5, 3.9), layout="constrained")
+levels = [0.05, 0.25, 0.75, 0.95]
+axes[0].contour(
+    x0, x1, bayes.predict_proba(plane)[:, 1].reshape(x0.shape), levels, colors=GREY, linewidths=1
+)
+for ax, model, kept, name in (
+    (axes[0], bayes, bayes.relevance_, "relevance vectors; probabilities 5, 25, 75, 95 %"),
+    (axes[1], margin, margin.support_, "support vectors"),
+):
+    ax.contour(
+        x0, x1, model.decision_function(plane).reshape(x0.shape), [0], colors=INK, linewidths=2
+    )
+    for label, colour in ((0, BLUE), (1, ORANGE)):
+        ax.plot(*X[labels == label].T, ".", color=colour, markersize=5)
+    ax.plot(*X[kept].T, "o", markersize=9, markerfacecolor="none", markeredgecolor=INK)
+    ax.set(aspect="equal", xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    ax.set_title(f"{len(kept)} {name}", loc="left", fontsize=11)
+
+# %%
+# **A stream that turns.** After 600 samples the labels change sides. The online machine, with a constant step and 300
+# terms at most, has turned after a hundred samples more; a machine of all samples so far still votes with the past.
+
+generator = np.random.default_rng(4)
+sample = generator.normal(size=(1200, 2))
+sign = np.where(np.arange(1200) < 600, 1, -1)
+target = np.where(sample[:, 0] > 0, 1, -1) * sign
+new = generator.normal(size=(1000, 2))
+online = OnlineKernelMachine(
+    "hinge", kernel=Gaussian(1.5), alpha=0.02, eta0=0.5, power_t=0, budget=300
+)
+seen, errors = np.arange(40, 1201, 40), {"online": [], "all samples so far": []}
+for stop in seen:
+    batch = slice(stop - 40, stop)
+    online.partial_fit(sample[batch], target[batch], classes=[-1, 1])
+    every = KernelMachine("hinge", kernel=Gaussian(1.5), alpha=0.02 * stop).fit(
+        sample[:stop], target[:stop]
+    )
+    truth = np.where(new[:, 0] > 0, 1, -1) * sign[stop - 1]
+    for name, model in (("online", online), ("all samples so far", every)):
+        errors[name].append(1 - model.score(new, truth))
+
+figure, ax = plt.subplots(figsize=(7.5, 3.2), layout="constrained")
+ax.axvline(600, color=GREY, linewidth=1, linestyle=(0, (4, 2)))
+for name, colour in (("online", ORANGE), ("all samples so far", BLUE)):
+    ax.plot(seen, errors[name], color=colour, linewidth=2)
+ax.text(760, 0.12, "online", color=ORANGE)
+ax.text(760, 0.8, "all samples so far", color=BLUE)
+ax.set(
+    xlim=(0, 1200), ylim=(0, 1), xticks=[0, 600, 1200], yticks=[0, 0.5, 1], xlabel="samples seen"
+)
+ax.set_title("Errors on new samples", loc="left", fontsize=11)
+print(f"terms: {len(online.function_)}, bound on what was dropped: {online.truncation_error_:.3f}")

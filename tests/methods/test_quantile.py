@@ -1,0 +1,169 @@
+"""Quantiles and expectiles: kernlab, the counts of residuals, order where plain fits cross."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from sklearn.metrics import d2_pinball_score
+from sklearn.model_selection import GridSearchCV, KFold
+
+from mercer import KernelRidge
+from mercer.gram import Nystrom
+from mercer.kernels import Gaussian
+from mercer.methods.quantile import KernelExpectileRegression, KernelQuantileRegression
+
+rng = np.random.default_rng(0)
+N = 60
+X = np.sort(rng.uniform(-3, 3, N))[:, None]
+y = np.sin(X[:, 0]) + 0.3 * rng.normal(size=N)
+LEVELS = [0.1, 0.3, 0.5, 0.7, 0.9]
+WIGGLY = {"kernel": Gaussian(0.4), "alpha": 0.05}
+GRID = np.linspace(-3, 3, 241)[:, None]
+
+
+@pytest.mark.parametrize("index", [0, 1, 2])
+def test_equals_kernlab(oracle, index) -> None:
+    """Its interior-point method stops at a gap of 2e-6."""
+    data = oracle("kqr_rbf_sine")
+    inputs, theirs = data["inputs"], data["outputs"]["by_tau"][index]
+    kernel = Gaussian.from_kernlab(data["parameters"]["sigma"])
+    model = KernelQuantileRegression(kernel, quantiles=theirs["tau"], alpha=1 / data["parameters"]["C"], tol=1e-8)
+    model.fit(inputs["X"], inputs["y"])
+    assert np.allclose(model.predict(inputs["Xnew"]), theirs["predict_new"], atol=1e-4)
+    assert np.allclose(model.predict(inputs["X"]), theirs["fitted"], atol=1e-4)
+    assert model.free_coef_[0] == pytest.approx(-float(np.ravel(theirs["b"])[0]), abs=1e-4)
+    assert 0 <= model.solution_.gap <= 1e-6 * model.solution_.objective
+
+
+@pytest.mark.parametrize("level", [0.1, 0.35, 0.5, 0.8])
+@pytest.mark.parametrize("alpha", [0.05, 1.0, 30.0])
+def test_counts_of_the_residuals(level, alpha) -> None:
+    """At most nτ samples lie below the function, and at most n(1 − τ) above."""
+    model = KernelQuantileRegression(Gaussian(), quantiles=level, alpha=alpha, tol=1e-8).fit(X, y)
+    r = y - model.predict(X)
+    assert np.sum(r < -1e-6) <= N * level + 1e-9
+    assert np.sum(r > 1e-6) <= N * (1 - level) + 1e-9
+
+
+def test_median_of_a_constant() -> None:
+    """With a strong penalty only the intercept is left: the quantile, or expectile, of the sample."""
+    q = KernelQuantileRegression(Gaussian(), quantiles=[0.25, 0.5], alpha=1e9).fit(X, y)
+    assert np.all((np.sort(y)[14] - 1e-6 <= q.predict(X)[:, 0]) & (q.predict(X)[:, 0] <= np.sort(y)[15] + 1e-6))
+    e = KernelExpectileRegression(Gaussian(), expectiles=0.8, alpha=1e9).fit(X, y)
+    root = brentq(lambda m: 0.8 * np.maximum(y - m, 0).sum() - 0.2 * np.maximum(m - y, 0).sum(), y.min(), y.max())
+    assert np.allclose(e.predict(X), root, atol=1e-6)
+
+
+def test_middle_expectile_is_kernel_ridge() -> None:
+    """½r² with the whole weight is the loss of level ½ there: τ r² = ½ r²."""
+    model = KernelExpectileRegression(Gaussian(), alpha=0.3).fit(X, y)
+    ridge = KernelRidge(alpha=0.3, kernel=Gaussian(), free=0).fit(X, y)
+    assert np.allclose(model.predict(GRID), ridge.predict(GRID), atol=1e-8)
+
+
+def test_expectiles_balance_the_residuals() -> None:
+    model = KernelExpectileRegression(Gaussian(), expectiles=[0.1, 0.7], alpha=0.3, tol=1e-12).fit(X, y)
+    for level, f in zip([0.1, 0.7], model.predict(X).T, strict=True):
+        above, below = np.maximum(y - f, 0).sum(), np.maximum(f - y, 0).sum()
+        assert level * above == pytest.approx((1 - level) * below, rel=1e-6)
+
+
+def test_several_levels_are_those_of_each() -> None:
+    for cls, name in ((KernelQuantileRegression, "quantiles"), (KernelExpectileRegression, "expectiles")):
+        many = cls(**{name: [0.2, 0.6]}, tol=1e-9, **WIGGLY).fit(X, y)
+        assert many.predict(GRID).shape == (len(GRID), 2) and many.dual_coef_.shape == (N, 2)
+        for j, level in enumerate([0.2, 0.6]):
+            one = cls(**{name: level}, tol=1e-9, **WIGGLY).fit(X, y)
+            assert one.predict(GRID).shape == (len(GRID),)
+            assert np.allclose(many.predict(GRID)[:, j], one.predict(GRID), atol=1e-4)
+        assert cls(**{name: [0.6]}, **WIGGLY).fit(X, y).predict(GRID).shape == (len(GRID), 1)
+
+
+@pytest.mark.parametrize("free", [None, 0, 1])
+def test_non_crossing_where_the_plain_fit_crosses(free) -> None:
+    plain = KernelQuantileRegression(quantiles=LEVELS, free=free, **WIGGLY).fit(X, y)
+    assert np.diff(plain.predict(X), axis=1).min() < -0.05
+    model = KernelQuantileRegression(quantiles=LEVELS, free=free, non_crossing=True, tol=1e-8, **WIGGLY).fit(X, y)
+    assert np.diff(model.predict(X), axis=1).min() >= -1e-6
+    price = sum(s.objective for s in model.solution_) / sum(s.objective for s in plain.solution_)
+    assert 1 < price < 1.01
+    assert abs(model.solution_[0].gap) <= 1e-6 * sum(s.objective for s in model.solution_)
+
+
+@pytest.mark.parametrize(
+    ("cls", "name"), [(KernelQuantileRegression, "quantiles"), (KernelExpectileRegression, "expectiles")]
+)
+def test_non_crossing_between_the_samples(cls, name) -> None:
+    """At further points the order holds too, and costs more; the plain fit, and that at the samples, cross there."""
+    settings = {name: LEVELS, "kernel": Gaussian(0.4), "alpha": 0.005}
+    plain = cls(**settings).fit(X, y)
+    at_samples = cls(non_crossing=True, **settings).fit(X, y)
+    everywhere = cls(non_crossing=GRID, **settings).fit(X, y)
+    assert np.diff(plain.predict(GRID), axis=1).min() < -1e-3
+    assert np.diff(at_samples.predict(GRID), axis=1).min() < -1e-3
+    assert np.diff(at_samples.predict(X), axis=1).min() >= -1e-6
+    assert np.diff(everywhere.predict(GRID), axis=1).min() >= -1e-6
+    costs = [sum(s.objective for s in m.solution_) for m in (plain, at_samples, everywhere)]
+    assert costs[0] * (1 - 1e-6) <= costs[1] <= costs[2] * (1 + 1e-6)
+    assert len(everywhere.function_) == N + len(GRID)
+
+
+def test_order_that_holds_anyway_changes_nothing() -> None:
+    for cls, name in ((KernelQuantileRegression, "quantiles"), (KernelExpectileRegression, "expectiles")):
+        settings = {name: [0.1, 0.9], "kernel": Gaussian(1.0), "alpha": 1.0, "tol": 1e-9}
+        apart, together = cls(**settings).fit(X, y), cls(non_crossing=True, **settings).fit(X, y)
+        assert np.diff(apart.predict(X), axis=1).min() > 0
+        assert np.allclose(apart.predict(GRID), together.predict(GRID), atol=1e-4)
+
+
+def test_weights_are_repetitions() -> None:
+    count = rng.integers(0, 3, N)
+    for non_crossing in (False, True):
+        settings = {"quantiles": [0.3, 0.5, 0.7], "non_crossing": non_crossing, "tol": 1e-9, **WIGGLY}
+        weighted = KernelQuantileRegression(**settings).fit(X, y, count)
+        repeated = KernelQuantileRegression(**settings).fit(np.repeat(X, count, axis=0), np.repeat(y, count))
+        ours, theirs = (sum(s.objective for s in m.solution_) for m in (weighted, repeated))
+        if not non_crossing:  # else the order holds at samples of weight 0 too
+            assert ours == pytest.approx(theirs, rel=1e-7)
+        assert ours >= theirs * (1 - 1e-7)
+
+
+def test_low_rank() -> None:
+    gram = Nystrom(landmarks=np.arange(N))
+    for non_crossing in (False, True):
+        settings = {"quantiles": LEVELS, "non_crossing": non_crossing, "tol": 1e-8, **WIGGLY}
+        exact, low = (KernelQuantileRegression(gram=g, **settings).fit(X, y) for g in ("dense", gram))
+        assert np.allclose(exact.predict(X), low.predict(X), atol=1e-3)
+        few = KernelQuantileRegression(gram=Nystrom(rank=12), random_state=0, **settings).fit(X, y)
+        assert len(few.function_) == 12
+
+
+def test_score() -> None:
+    """The mean over levels of the share of the pinball loss that is explained, as scikit-learn has it."""
+    model = KernelQuantileRegression(quantiles=[0.25, 0.8], **WIGGLY).fit(X, y)
+    weight = rng.uniform(0.5, 1, N)
+    f = model.predict(X)
+    expected = np.mean([d2_pinball_score(y, f[:, j], alpha=level) for j, level in enumerate([0.25, 0.8])])
+    assert model.score(X, y) == pytest.approx(expected, abs=1e-3)
+    weighted = [d2_pinball_score(y, f[:, j], alpha=t, sample_weight=weight) for j, t in enumerate([0.25, 0.8])]
+    assert model.score(X, y, weight) == pytest.approx(np.mean(weighted), abs=1e-2)
+    middle = KernelExpectileRegression(**WIGGLY).fit(X, y)
+    assert middle.score(X, y) == pytest.approx(KernelRidge(0.05, kernel=Gaussian(0.4), free=0).fit(X, y).score(X, y))
+    folds = KFold(3, shuffle=True, random_state=0)
+    search = GridSearchCV(KernelQuantileRegression(Gaussian(), quantiles=0.9), {"alpha": [0.1, 1e6]}, cv=folds).fit(
+        X, y
+    )
+    assert search.best_params_ == {"alpha": 0.1}
+
+
+def test_errors() -> None:
+    for cls, name in ((KernelQuantileRegression, "quantiles"), (KernelExpectileRegression, "expectiles")):
+        for wrong in (0.0, 1.0, [0.5, 1.2], -0.1):
+            with pytest.raises(ValueError, match=r"must lie in \(0, 1\)"):
+                cls(**{name: wrong}).fit(X, y)
+        for wrong in ("median", [], [[0.5]]):
+            with pytest.raises(TypeError, match=name):
+                cls(**{name: wrong}).fit(X, y)
+        with pytest.raises(ValueError, match="must increase"):
+            cls(**{name: [0.7, 0.3]}, non_crossing=True).fit(X, y)
+        with pytest.raises(ValueError, match="alpha"):
+            cls(alpha=0).fit(X, y)

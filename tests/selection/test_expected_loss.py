@@ -1,0 +1,271 @@
+"""Expected losses against n refits, written out here, and criteria against their definitions."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
+
+from mercer import SVC, SVR, KernelInterpolator, KernelMachine, KernelRidge
+from mercer.gram import Nystrom
+from mercer.kernels import Gaussian, Power
+from mercer.losses import EpsilonInsensitive, Expectile, Hampel, Huber, Logistic, Pinball, as_loss
+from mercer.methods.lssvc import LeastSquaresSVC
+from mercer.methods.spline import SmoothingSpline
+from mercer.methods.thin_plate import ThinPlateSpline
+from mercer.selection import expected_loss
+from mercer.solvers.leave_one_out import Influence
+
+rng = np.random.default_rng(5)
+N = 36
+X = rng.normal(size=(N, 2))
+y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.3 * rng.normal(size=N)
+Y = np.stack([y, X[:, 0] ** 2], axis=1)
+WEIGHT = rng.uniform(0.3, 2, N)
+LABELS = np.where(y > 0, "up", "down")
+THREE = np.digitize(y, [-0.5, 0.7])
+COUNTS = np.round(np.exp(y / 2))
+K = Gaussian(1.2)
+
+
+def brute(estimator, data, target, weight=None, answer="predict"):
+    """What fits to all samples but one say of that one."""
+    out = []
+    for i in range(len(target)):
+        kept = np.arange(len(target)) != i
+        given = {} if weight is None else {"sample_weight": weight[kept]}
+        model = clone(estimator).fit(data[kept], target[kept], **given)
+        out.append(getattr(model, answer)(data[i : i + 1])[0])
+    return np.array(out)
+
+
+CLOSED = [
+    (KernelRidge(alpha=0.1, kernel=K), y),
+    (KernelRidge(alpha=0.1, kernel=K, fit_intercept=True), y),
+    (KernelRidge(alpha=0.3, kernel=K, free=1), Y),
+    (KernelRidge(alpha=[0.1, 2.0], kernel=K, free=0), Y),
+    (KernelRidge(alpha=0.1, kernel=Power(1.0), free=0), y),
+    (KernelMachine("squared", kernel=K, alpha=0.2, free=0), y),
+    (ThinPlateSpline(alpha=0.1), y),
+]
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["equal", "weighted"])
+@pytest.mark.parametrize(("estimator", "target"), CLOSED)
+def test_closed_forms_equal_refits(estimator, target, weight) -> None:
+    found = expected_loss(estimator, X, target, sample_weight=weight)
+    assert found.method == "closed_form" and found.approximation_error == 0 and found.n_refits == 0
+    left = brute(estimator, X, target, weight)
+    values = (target - left) ** 2
+    values = values if values.ndim == 1 else values.mean(axis=1)
+    assert np.allclose(found.values, values, rtol=1e-8, atol=1e-8)
+    assert found.estimate == pytest.approx(np.average(values, weights=weight), rel=1e-8)
+
+
+@pytest.mark.parametrize("target", [LABELS, THREE], ids=["two", "three"])
+def test_least_squares_machines_equal_refits(target) -> None:
+    estimator = LeastSquaresSVC(K, alpha=0.5)
+    found = expected_loss(estimator, X, target)
+    assert found.method == "closed_form" and found.loss == "zero_one"
+    assert np.array_equal(found.values, brute(estimator, X, target) != target)
+    values = brute(estimator, X, target, answer="decision_function")
+    if target is LABELS:
+        hinge = expected_loss(estimator, X, target, loss=Logistic())
+        signs = np.where(target == "up", 1.0, -1.0)
+        assert np.allclose(hinge.values, np.log1p(np.exp(-signs * values)), atol=1e-8)
+
+
+@pytest.mark.parametrize("free", [None, 1])
+def test_interpolation_equals_refits(free) -> None:
+    estimator = KernelInterpolator(Gaussian(0.4), free=free)
+    found = expected_loss(estimator, X, y, loss="absolute")
+    assert found.method == "closed_form"
+    assert np.allclose(found.values, np.abs(y - brute(estimator, X, y)), atol=1e-8)
+
+
+def test_the_smoothing_spline_equals_refits() -> None:
+    x = np.sort(rng.uniform(size=30))
+    x[4] = x[5]  # equal samples are merged in the fit, and left out one by one
+    target = np.sin(6 * x) + 0.2 * rng.normal(size=30)
+    model = SmoothingSpline(alpha=1e-3)
+    found = expected_loss(model, x, target)
+    assert np.allclose(found.values, (target - brute(model, x, target)) ** 2, atol=1e-8)
+    chosen = expected_loss(SmoothingSpline(), x, target)  # alpha is chosen once, on all samples
+    frozen = SmoothingSpline(alpha=SmoothingSpline().fit(x, target).alpha_)
+    assert np.allclose(chosen.values, (target - brute(frozen, x, target)) ** 2, atol=1e-8)
+
+
+def test_kernel_parameters_and_landmarks_are_frozen() -> None:
+    estimator = KernelRidge(alpha=0.1, kernel="gaussian(lengthscale='median')")
+    fixed = KernelRidge(alpha=0.1, kernel=clone(estimator).fit(X, y).kernel_)
+    assert np.allclose(expected_loss(estimator, X, y).values, (y - brute(fixed, X, y)) ** 2, atol=1e-8)
+    low = KernelRidge(alpha=0.1, kernel=K, gram=Nystrom(rank=9), random_state=0)
+    values = []
+    for i in range(N):  # weight zero keeps the draw of the landmarks
+        model = clone(low).fit(X, y, np.where(np.arange(N) == i, 0.0, 1.0))
+        values.append((y[i] - model.predict(X[i : i + 1])[0]) ** 2)
+    assert np.allclose(expected_loss(low, X, y).values, values, atol=1e-8)
+
+
+APPROXIMATE = [
+    (KernelMachine("logistic", kernel=K, alpha=0.3, free=0), LABELS, "newton"),
+    (KernelMachine("multinomial", kernel=K, alpha=0.3, free=0), THREE, "newton"),
+    (KernelMachine("poisson", kernel=K, alpha=0.5, free=0), COUNTS, "newton"),
+    (KernelMachine(Huber(0.3), kernel=K, alpha=0.2, free=1), y, "newton"),
+    (KernelMachine(Expectile(0.8), kernel=K, alpha=0.2), y, "newton"),
+    (KernelMachine("squared_hinge", kernel=K, alpha=0.3, free=0), LABELS, "newton"),
+    (SVC(kernel=K, C=2.0, loss="squared_hinge", tol=1e-6), LABELS, "newton"),
+    (KernelMachine("hinge", kernel=K, alpha=0.3, free=0), LABELS, "span"),
+    (KernelMachine(Pinball(0.7), kernel=K, alpha=0.3, free=0), y, "span"),
+    (KernelMachine(EpsilonInsensitive(0.1), kernel=K, alpha=0.3), y, "span"),
+    (SVC(kernel=K, C=2.0, tol=1e-6), LABELS, "span"),
+    (SVR(kernel=K, C=2.0, tol=1e-6), y, "span"),
+]
+
+
+@pytest.mark.parametrize(("estimator", "target", "method"), APPROXIMATE)
+def test_approximations_stay_within_what_they_report(estimator, target, method) -> None:
+    machine = isinstance(estimator, SVC) or getattr(estimator, "loss", None) in ("hinge", "squared_hinge")
+    loss = as_loss(estimator.loss) if machine else "absolute" if target is y else None
+    found = expected_loss(estimator, X, target, loss=loss)
+    exact = expected_loss(estimator, X, target, "refit", loss=loss)
+    assert found.method == method and 10 < found.n_refits <= 20  # samples without a coefficient need none
+    assert exact.method == "refit" and exact.n_refits == N
+    assert abs(found.estimate - exact.estimate) <= found.approximation_error + 1e-6
+
+
+def test_refits_are_refits() -> None:
+    model = KernelMachine("logistic", kernel=K, alpha=0.3, free=0)
+    p = brute(model, X, LABELS, answer="predict_proba")
+    expected = -np.log(p[np.arange(N), (LABELS == "up").astype(int)])
+    assert np.allclose(expected_loss(model, X, LABELS, "refit", "log").values, expected, atol=1e-6)
+    machine = SVR(kernel=K, C=2.0, tol=1e-8)
+    assert np.allclose(expected_loss(machine, X, y, "refit").values, (y - brute(machine, X, y)) ** 2, atol=1e-6)
+
+
+def test_newton_is_close_where_the_loss_is_nearly_a_parabola() -> None:
+    model = KernelMachine("logistic", kernel=K, alpha=3.0, free=0)
+    found = expected_loss(model, X, LABELS, loss="log")
+    exact = expected_loss(model, X, LABELS, "refit", "log")
+    inside = expected_loss(model, X, LABELS, "aic")  # its training loss is below all of them
+    assert abs(found.estimate - exact.estimate) < 0.05 * exact.estimate
+    assert inside.estimate > 0 and found.approximation_error < 0.05 * exact.estimate
+
+
+def test_a_loss_that_is_not_convex_is_fitted_again() -> None:
+    model = KernelMachine(Hampel(0.5, 1.0, 2.0), kernel=K, alpha=0.3, free=0)
+    found = expected_loss(model, X, y)
+    assert found.method == "refit" and "not convex" in found.reason
+    left = brute(model, X, y)
+    assert np.allclose(found.values, Hampel(0.5, 1.0, 2.0).value(y, left), atol=1e-6)
+
+
+def test_estimators_of_other_libraries_are_fitted_again() -> None:
+    found = expected_loss(LinearRegression(), X, y, sample_weight=WEIGHT)
+    left = brute(LinearRegression(), X, y, WEIGHT)
+    assert found.method == "refit"
+    assert found.estimate == pytest.approx(np.average((y - left) ** 2, weights=WEIGHT))
+    many = expected_loss(LogisticRegression(), np.tile(X, (4, 1)), np.tile(LABELS, 4), loss="log")
+    assert many.method == "kfold" and many.n_refits == 10
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [KernelRidge(alpha=0.1, kernel=K, free=0), KernelMachine("huber", kernel=K, alpha=0.1, free=0), LinearRegression()],
+)
+def test_folds_equal_cross_validation(estimator) -> None:
+    splitter = KFold(4, shuffle=True, random_state=1)
+    found = expected_loss(estimator, X, y, "kfold", "squared", cv=splitter)
+    assert np.allclose(found.values, (y - cross_val_predict(estimator, X, y, cv=splitter)) ** 2, atol=1e-7)
+
+
+def test_folds_of_classifiers_are_stratified() -> None:
+    estimator = SVC(kernel=K, C=2.0)
+    found = expected_loss(estimator, X, THREE, "kfold", cv=3, random_state=2)
+    splitter = StratifiedKFold(3, shuffle=True, random_state=2)
+    assert np.array_equal(found.values, cross_val_predict(estimator, X, THREE, cv=splitter) != THREE)
+    assert expected_loss(estimator, X, THREE).method == "refit"  # pairs of classes have no common span
+
+
+def hat(alpha, weight):
+    G = K(X)
+    H = np.ones((N, 1))
+    S = np.linalg.inv(G + alpha * np.diag(1 / weight))
+    P = S - S @ H @ np.linalg.solve(H.T @ S @ H, H.T @ S)
+    return np.eye(N) - alpha * P / weight[:, None]
+
+
+def test_criteria_of_squares() -> None:
+    A = hat(0.4, WEIGHT)
+    df, residual = np.trace(A), y - A @ y
+    for model in (KernelRidge(alpha=0.4, kernel=K, free=0), KernelMachine("squared", kernel=K, alpha=0.4, free=0)):
+        gcv = expected_loss(model, X, y, "gcv", sample_weight=WEIGHT)
+        assert gcv.estimate == pytest.approx(np.average(residual**2, weights=WEIGHT) / (1 - df / N) ** 2)
+        aic = expected_loss(model, X, y, "aic", sample_weight=WEIGHT)
+        variance = np.sum(WEIGHT * residual**2) / N
+        expected = N * np.log(2 * np.pi * variance) + N + 2 * (df + 1)
+        assert aic.estimate == pytest.approx(expected / (2 * N))
+    spline = ThinPlateSpline(alpha=0.1)
+    assert expected_loss(spline, X, y, "gcv").estimate == pytest.approx(clone(spline).fit(X, y).criteria_["gcv"])
+
+
+def test_criteria_of_likelihoods() -> None:
+    model = KernelMachine("logistic", kernel=K, alpha=0.3, free=0, tol=1e-12)
+    problem, _ = clone(model)._problem(X, LABELS, None)
+    f = clone(model).fit(X, LABELS).decision_function(X)
+    influence = Influence(problem, f)
+    loss = np.log1p(np.exp(-problem.y * f))
+    aic = expected_loss(model, X, LABELS, "aic")
+    assert aic.estimate == pytest.approx((loss.sum() + influence.degrees_of_freedom) / N, rel=1e-6)
+    gic = expected_loss(model, X, LABELS, "gic")
+    assert gic.estimate == pytest.approx((loss.sum() + influence.bias()) / N, rel=1e-6)
+    ones, p = (problem.y + 1) / 2, 1 / (1 + np.exp(-f))
+    correction = influence.diagonal.sum() / N * np.sum(ones * (ones - p)) / (N - influence.degrees_of_freedom)
+    drawn = [expected_loss(model, X, LABELS, "gacv", random_state=s).estimate for s in range(12)]
+    assert abs(np.mean(drawn) - (loss.mean() + correction)) < 4 * np.std(drawn, ddof=1) / np.sqrt(12)
+
+
+def test_losses() -> None:
+    model = KernelRidge(alpha=0.1, kernel=K)
+    left = brute(model, X, y)
+    assert np.allclose(expected_loss(model, X, y, loss="absolute").values, np.abs(y - left), atol=1e-8)
+    assert np.allclose(expected_loss(model, X, y, loss=Huber(0.2)).values, Huber(0.2).value(y, left), atol=1e-8)
+    cubic = expected_loss(model, X, y, loss=lambda t, f: np.abs(t - f) ** 3)
+    assert np.allclose(cubic.values, np.abs(y - left) ** 3, atol=1e-8)
+    assert "± " in str(cubic) and "closed_form" in str(cubic)
+
+
+def test_the_standard_error_is_that_of_a_mean() -> None:
+    found = expected_loss(KernelRidge(alpha=0.1, kernel=K), X, y)
+    assert found.standard_error == pytest.approx(found.values.std(ddof=1) / np.sqrt(N))
+
+
+def test_samples_of_weight_zero_count_for_nothing() -> None:
+    weight = np.where(np.arange(N) < 5, 0.0, 1.0)
+    for model in (KernelRidge(alpha=0.1, kernel=K, free=0), KernelMachine("huber", kernel=K, alpha=0.1, free=0)):
+        with_them = expected_loss(model, X, y, loss="squared", sample_weight=weight)
+        without = expected_loss(model, X[5:], y[5:], loss="squared")
+        assert with_them.estimate == pytest.approx(without.estimate, abs=1e-7)
+        assert with_them.standard_error == pytest.approx(without.standard_error, abs=1e-7)
+
+
+def test_refusals() -> None:
+    def spike(Z):
+        return (np.abs(Z - X[3]).sum(axis=1) == 0).astype(float)
+
+    with pytest.raises(ValueError, match="leverage hᵢᵢ is 1"):
+        expected_loss(KernelRidge(alpha=0.1, kernel=K, free=[spike]), X, y)
+    with pytest.raises(ValueError, match="use alpha > 0"):
+        expected_loss(KernelRidge(alpha=0.0, kernel="linear"), X, y)
+    with pytest.raises(ValueError, match="does not suit KernelRidge; use 'closed_form'"):
+        expected_loss(KernelRidge(), X, y, "newton")
+    with pytest.raises(ValueError, match="is not one for KernelRidge"):
+        expected_loss(KernelRidge(), X, y, loss="zero_one")
+    with pytest.raises(ValueError, match="is of loss = 'squared'"):
+        expected_loss(KernelRidge(), X, y, "gcv", "absolute")
+    with pytest.raises(ValueError, match="its loss is no log-likelihood"):
+        expected_loss(KernelMachine("huber"), X, y, "gic")
+    with pytest.raises(ValueError, match="method = 'loo' is unknown"):
+        expected_loss(KernelRidge(), X, y, "loo")
+    with pytest.raises(ValueError, match="couples samples"):
+        expected_loss(KernelMachine("cox"), X, np.column_stack([np.exp(y), np.ones(N)]))
