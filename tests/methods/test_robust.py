@@ -106,6 +106,10 @@ def test_free_planes_and_constant_targets() -> None:
     model = RobustKernelRegression(free=1, **SETTINGS).fit(X, contaminated(0.1) + 3 * X[:, 0])
     assert np.abs(model.predict(X) - CURVE - 3 * X[:, 0]).max() < 0.3
     assert np.allclose(RobustKernelRegression(**SETTINGS).fit(X, np.full(N, 2.0)).predict(X), 2)
+    exact = RobustKernelRegression(free=1, **SETTINGS).fit(X, 1 + 2 * X[:, 0])
+    assert np.allclose(exact.predict(X), 1 + 2 * X[:, 0], atol=1e-6)
+    flexible = RobustKernelRegression(Gaussian(0.01), alpha=1.0).fit(X, y)  # a function that could pass through all
+    assert 0 < flexible.scale_ < np.std(y)
 
 
 def test_errors() -> None:
@@ -118,5 +122,3 @@ def test_errors() -> None:
     ]:
         with pytest.raises(ValueError, match=message):
             RobustKernelRegression(**parameters).fit(X, y)
-    with pytest.raises(ValueError, match="passes through all samples"):
-        RobustKernelRegression(Gaussian(0.01), alpha=1e-6).fit(X, y)

@@ -44,18 +44,16 @@ for machine in MACHINES:
 EXPECTED["NuSVC"] = dict.fromkeys([*EXPECTED["NuSVC"], "check_class_weight_classifiers"], INFEASIBLE)
 
 
-REPEATED = "of a sample that is repeated one copy is left out at a time, so that another alpha may be chosen"
 FREE = "the check leaves fewer samples of positive weight than there are free functions"
 EQUAL = "that all samples are equal is said before their weights are looked at"
 EXPECTED |= {
-    "KernelRidgeClassifierCV": dict.fromkeys(WEIGHTS, REPEATED),
     "AnovaSpline": {WEIGHTS[0]: FREE},
     "ThinPlateSpline": {WEIGHTS[0]: FREE, "check_all_zero_sample_weights_error": EQUAL},
 }
 
 
 def expected_failures(estimator) -> dict[str, str]:
-    if type(estimator).__name__ in ("KernelRidgeClassifierCV", "AnovaSpline", "ThinPlateSpline"):
+    if type(estimator).__name__ in ("AnovaSpline", "ThinPlateSpline"):
         return EXPECTED[type(estimator).__name__]
     if getattr(estimator, "calibration", None):
         return dict.fromkeys(EXPECTED["SVC"], HELD_OUT)

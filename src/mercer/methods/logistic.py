@@ -32,10 +32,6 @@ class LogisticMethod(ClassifierMixin, KernelMachine):
 
     def _targets(self, y: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         labels, weight = super()._targets(y, weight)
-        totals = np.bincount(labels, weight)
-        if (totals == 0).any():
-            empty = self.classes_.tolist()[totals.argmin()]
-            raise ValueError(f"{where(self)}: class {empty!r} has no sample of positive weight.")
         if len(self.classes_) > 2:
             return labels, weight
         self.loss_ = Logistic()

@@ -61,7 +61,7 @@ class KernelMachine(KernelEstimator):
         See the table.
     tol : float > 0
         Relative to the objective: the decrement of Newton's method, or the duality gap; for "working_set" the criterion
-        of the support vector machines, in units of f.
+        of the support vector machines, in units of f, and at least 1e-3 for data in single precision.
     max_iter : int, optional
         Steps at most; None leaves it to the solver.
     class_weight : dict, "balanced" or None
@@ -188,7 +188,7 @@ class KernelMachine(KernelEstimator):
         if many:
             self.dual_coef_ = np.stack([s.coefficients for s in solutions], axis=1)
             self.free_coef_ = None if basis is None else np.stack([np.asarray(s.free) for s in solutions], axis=1)
-        self.n_iter_ = max(s.n_iter for s in solutions)
+        self.n_iter_ = max(1, *(s.n_iter for s in solutions))
         self.function_ = self._function(problem.gram, self.dual_coef_, basis, self.free_coef_)
 
     def _check_parameters(self) -> None:
@@ -222,6 +222,10 @@ class KernelMachine(KernelEstimator):
             )
         factors = compute_class_weight(self.class_weight, classes=self.classes_, y=np.asarray(y))
         weight = weight * factors[labels]
+        totals = np.bincount(labels, weight)
+        if (totals == 0).any():
+            empty = self.classes_.tolist()[totals.argmin()]
+            raise ValueError(f"{where(self)}: class {empty!r} has no sample of positive weight.")
         if loss.task == "multiclass":
             return labels, weight
         if len(self.classes_) > 2:
@@ -305,14 +309,16 @@ class KernelMachine(KernelEstimator):
             return finish(problem, np.asarray(found.coefficients), free, found.n_iter, found.converged, "direct")
         if solver == "newton":
             start = None if near is None else (near.coefficients, near.free)
-            return newton(problem, linear_solver("auto", gram), self.tol, most or 100, start, monitor)
+            steps = most or (100 if problem.loss.convex else 1000)  # which reweights where the loss is not convex
+            return newton(problem, linear_solver("auto", gram), self.tol, steps, start, monitor)
         if solver == "newton_cg":
             return newton_cg(problem, self.tol, most or 100, None, monitor)
         if solver == "lbfgs":
             return lbfgs(problem, self.tol, most or 2000)
         if solver == "admm":
             return admm(problem, max(self.tol, 1e-7), most or 20_000, monitor)
-        return box(problem, self.tol, most or -1, monitor)
+        tol = self.tol if gram.dtype == np.float64 else max(self.tol, 1e-3)
+        return box(problem, tol, most or -1, monitor)
 
     def _warn(self, solution: FitSolution) -> None:
         if not solution.converged:
@@ -341,12 +347,14 @@ class KernelMachine(KernelEstimator):
         return self.loss_.link_inverse(values) if "link_inverse" in self.loss_.provides else values
 
     def _values(self, X: Any) -> np.ndarray:
-        return np.asarray(self.function_(self._check_new(X)))
+        X = self._check_new(X)
+        return np.asarray(self.function_(X))
 
     @available_if(_is_classifier)
     def decision_function(self, X: Any) -> np.ndarray:
-        """f(x): one value, positive for the second class, or one per class."""
-        return self._values(X)
+        """f(x): one value for two classes, positive for the second, else one per class."""
+        f = self._values(X)
+        return f[:, 1] - f[:, 0] if f.shape[1:] == (2,) else f
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:

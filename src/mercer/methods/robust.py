@@ -10,11 +10,13 @@ from sklearn.base import RegressorMixin
 
 from .._errors import check_choice, check_number, where
 from .._progress import Deadline
-from ..losses import Absolute, Hampel, Huber, Loss
+from ..losses import Hampel, Huber, Loss
 from ..solvers.fit._base import FitProblem
 from .machine import KernelMachine
 
 NORMAL = 0.6744897501960817  # the upper quartile of the normal distribution: the median of |z|
+NEARLY = 0.1  # of the spread of y: up to where the nearly absolute error of the pilot fit is quadratic
+EXACT = 1e-8  # of the spread of y: the smallest scale, where f fits exactly
 
 
 class RobustKernelRegression(RegressorMixin, KernelMachine):
@@ -38,8 +40,7 @@ class RobustKernelRegression(RegressorMixin, KernelMachine):
         In units of s: δ of `Huber`, 1.345 by default (95 % efficient for normal errors), or a ≤ b < c of `Hampel`, by
         default 2, 4, 8. Smaller trusts fewer samples.
     scale : "mad" or float > 0
-        s. "mad" estimates it once, from the residuals of a pilot fit by absolute error: the median of the
-        non-zero ones, over 0.6745.
+        s. "mad" estimates it once: the median of the absolute residuals of a pilot fit, over 0.6745.
     free : None, int, list of functions, or basis
         Unpenalised part; 0 is the intercept.
     gram : str or Representation
@@ -60,14 +61,15 @@ class RobustKernelRegression(RegressorMixin, KernelMachine):
 
     Notes
     -----
-    The absolute error of the pilot has the weight of the normalised median deviation of y, so that alpha smooths it as
-    it smooths the fit. It passes through as many samples as it has coefficients within their bounds, which is why zero
-    residuals are left out. Robust against outliers in y, not in x.
+    The pilot fit has a nearly absolute error: Huber's, quadratic up to a tenth of the median deviation of y, in units in
+    which alpha smooths a sample that far off as it smooths the fit. An absolute error itself would pass through as many
+    samples as it has coefficients within their bounds, all of them if f is flexible, and leave no residuals. Robust
+    against outliers in y, not in x.
 
     References
     ----------
     Huber, *Robust Statistics* (1981), section 7.8. Maronna, Martin, Yohai, *Robust Statistics* (2006), section 4.4, for
-    the pilot and its scale. Hampel, *The influence curve and its role in robust estimation* (1974).
+    scales from a pilot fit. Hampel, *The influence curve and its role in robust estimation* (1974).
 
     Examples
     --------
@@ -129,7 +131,7 @@ class RobustKernelRegression(RegressorMixin, KernelMachine):
         """Fit to samples X and numbers y."""
         problem, basis = self._problem(X, y, sample_weight)
         self._deadline = Deadline(self.time_budget)
-        self.scale_ = self._pilot_scale(problem, basis) if self.scale == "mad" else float(self.scale)
+        self.scale_ = self._pilot_scale(problem) if self.scale == "mad" else float(self.scale)
         self.loss_ = self._loss(self.scale_)
         problem = replace(problem, loss=self.loss_)
         near = None
@@ -141,23 +143,14 @@ class RobustKernelRegression(RegressorMixin, KernelMachine):
         self.robustness_ = np.asarray(self.loss_.majorizer(problem.y, self.solution_.values))
         return self
 
-    def _pilot_scale(self, problem: FitProblem, basis: Any) -> float:
+    def _pilot_scale(self, problem: FitProblem) -> float:
         y, w = problem.y, problem.weight
         spread = _median(np.abs(y - _median(y, w)), w) / NORMAL or float(np.mean(np.abs(y - np.mean(y))))
         if spread == 0:
             return 1.0  # y is constant, and so is f, whatever the scale
-        pilot = KernelMachine("absolute", alpha=self.alpha, free=self.free, tol=1e-4 * spread, max_iter=self.max_iter)
-        pilot._deadline = self._deadline
-        absolute = replace(problem, loss=Absolute(), weight=spread * w)
-        solution = pilot._solve(absolute, pilot._solver(absolute, basis), problem.alpha, None)
-        residuals = np.abs(y - solution.values)
-        away = residuals > 1e-3 * spread
-        if not (w[away] > 0).any():
-            raise ValueError(
-                f"{where(self)}: scale = 'mad' finds no residuals, because the pilot fit passes through all samples; "
-                "raise alpha, or give the scale as a number."
-            )
-        return _median(residuals[away], w[away]) / NORMAL
+        pilot = replace(problem, loss=Huber(NEARLY * spread), weight=w / NEARLY)
+        solution = self._solve(pilot, "newton", problem.alpha, None)
+        return max(_median(np.abs(y - solution.values), w) / NORMAL, EXACT * spread)
 
 
 def _median(values: np.ndarray, weight: np.ndarray) -> float:
