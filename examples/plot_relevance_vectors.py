@@ -60,8 +60,8 @@ for ax, values, kept, name in (
 
 # %%
 # **What the evidence does.** Each step changes one precision, the one that gains most. Early steps take columns in,
-# later ones exchange them; the evidence never falls. At the end :math:`\alpha_j \mu_j^2 = 1 - \alpha_j \Sigma_{jj}` for all
-# columns that remain, and no change of a single precision gains anything.
+# later ones exchange them; the evidence never falls. At the end :math:`\alpha_j \mu_j^2 = 1 - \alpha_j \Sigma_{jj}`
+# for all columns that remain, and no change of a single precision gains anything.
 
 gamma = 1 - relevance.precision_ * np.diag(relevance.covariance_)
 gap = relevance.log_evidence_ - relevance.evidence_history_[:-1]
@@ -102,7 +102,7 @@ for ax, model, kept, name in (
 
 # %%
 # **A stream that turns.** After 600 samples the labels change sides. The online machine, with a constant step and 300
-# terms at most, has turned after a hundred samples more; a machine of all samples so far still votes with the past.
+# terms at most, has turned with the next forty; a machine of all samples so far still votes with the past.
 
 generator = np.random.default_rng(4)
 sample = generator.normal(size=(1200, 2))

@@ -28,12 +28,18 @@ from .methods import (
     NuSVC,
     NuSVR,
     OneClassSVM,
+    OnlineKernelMachine,
+    RelevanceVectorClassifier,
+    RelevanceVectorMachine,
     SmoothingSpline,
     ThinPlateSpline,
 )
 from .space import RKHS, Function
 
 __all__ = [
+    "RelevanceVectorMachine",
+    "RelevanceVectorClassifier",
+    "OnlineKernelMachine",
     "AnovaSpline",
     "ThinPlateSpline",
     "SmoothingSpline",

@@ -92,6 +92,16 @@ def test_multinomial_recursion() -> None:
     assert np.array_equal(model.predict(X), np.argmax(K @ A, axis=1))
 
 
+def test_two_classes_have_one_decision_whatever_the_loss() -> None:
+    labels = np.where(SIGNS > 0, "yes", "no")
+    for loss in ("logistic", "multinomial"):
+        model = OnlineKernelMachine(loss, kernel=KERNEL, alpha=0.05, eta0=0.8).fit(X, labels)
+        decision, p = model.decision_function(X), model.predict_proba(X)
+        assert decision.shape == (150,)
+        assert np.allclose(p[:, 1], 1 / (1 + np.exp(-decision)), rtol=1e-9)
+        assert np.array_equal(model.predict(X), np.where(decision > 0, "yes", "no"))
+
+
 @pytest.mark.parametrize("budget", [None, 7, 200])
 @pytest.mark.parametrize("sizes", [[1] * 150, [3, 40, 1, 106]], ids=["single", "unequal"])
 def test_a_batch_is_a_sequence(sizes, budget) -> None:
@@ -242,6 +252,8 @@ def test_messages() -> None:
         OnlineKernelMachine("hinge").partial_fit(X, SIGNS * 5, classes=[-1, 1])
     with pytest.raises(ValueError, match="differ from those of the first call"):
         OnlineKernelMachine("hinge").fit(X, SIGNS).partial_fit(X, SIGNS, classes=[0, 1])
+    with pytest.raises(ValueError, match="classes has no meaning for loss = 'squared'"):
+        OnlineKernelMachine().partial_fit(X, NUMBERS, classes=[0, 1])
     with pytest.raises(ValueError, match="Use loss='multinomial'"):
         OnlineKernelMachine("hinge").fit(X, THREE)
     with pytest.raises(ValueError, match="no gradient for a single sample"):

@@ -7,6 +7,8 @@ from .linear_svm import LinearSVC, LinearSVR
 from .lssvc import LeastSquaresSVC
 from .machine import KernelMachine
 from .mean_classifier import KernelMeanClassifier
+from .online import OnlineKernelMachine
+from .relevance import RelevanceVectorClassifier, RelevanceVectorMachine
 from .ridge import KernelRidge
 from .ridge_cv import KernelRidgeClassifierCV, KernelRidgeCV
 from .spline import SmoothingSpline
@@ -15,6 +17,9 @@ from .svr import SVR, NuSVR, OneClassSVM
 from .thin_plate import ThinPlateSpline
 
 __all__ = [
+    "RelevanceVectorMachine",
+    "RelevanceVectorClassifier",
+    "OnlineKernelMachine",
     "AnovaSpline",
     "ThinPlateSpline",
     "SmoothingSpline",

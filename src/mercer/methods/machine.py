@@ -9,14 +9,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._array import host, is_array
 from .._errors import check_choice, check_number, where
 from .._progress import Deadline
 from ..basis import Polynomials
-from ..losses import Custom, Loss, as_loss
+from ..losses import Custom
 from ..solvers.fit._base import FitProblem, FitSolution, finish
 from ..solvers.fit.box import box
 from ..solvers.fit.coordinates import admm, lbfgs, newton_cg
@@ -24,13 +23,12 @@ from ..solvers.fit.l1 import l1
 from ..solvers.fit.newton import newton
 from ..solvers.fit.penalty import minimise_penalty, within_ball
 from ..solvers.linear import linear_solver, solve
-from ._base import KernelEstimator
+from ._loss import LABELS, LossEstimator
 
 SOLVERS = ("auto", "direct", "newton", "newton_cg", "lbfgs", "admm", "working_set")
-LABELS = ("binary", "multiclass")
 
 
-class KernelMachine(KernelEstimator):
+class KernelMachine(LossEstimator):
     r"""Any loss, any unpenalised part, any increasing penalty of the norm.
 
     .. math:: \min_{f \in H,\, c}\; \sum_i w_i\, \ell\Big(y_i,\, f(x_i) + \sum_b c_b h_b(x_i)\Big)
@@ -149,9 +147,6 @@ class KernelMachine(KernelEstimator):
         self.random_state = random_state
 
     # ---- from data to a problem
-
-    def _loss(self) -> Loss:
-        return as_loss(self.loss)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X and targets y (labels, numbers, counts, or (time, event) rows: as the loss asks)."""
@@ -328,57 +323,3 @@ class KernelMachine(KernelEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-
-    # ---- answers
-
-    def _is_classifier(self) -> bool:
-        return self._loss().task in LABELS
-
-    def _has_probabilities(self) -> bool:
-        return self._is_classifier() and "link_inverse" in self._loss().provides
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Labels, or the mean that the value stands for (a median or quantile, where the loss asks for one)."""
-        values = self._values(X)
-        if self.loss_.task == "multiclass":
-            return self.classes_[values.argmax(axis=1)]
-        if self.loss_.task == "binary":
-            return self.classes_[(values >= 0).astype(int)]
-        return self.loss_.link_inverse(values) if "link_inverse" in self.loss_.provides else values
-
-    def _values(self, X: Any) -> np.ndarray:
-        X = self._check_new(X)
-        return np.asarray(self.function_(X))
-
-    @available_if(_is_classifier)
-    def decision_function(self, X: Any) -> np.ndarray:
-        """f(x): one value for two classes, positive for the second, else one per class."""
-        f = self._values(X)
-        return f[:, 1] - f[:, 0] if f.shape[1:] == (2,) else f
-
-    @available_if(_has_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes, one column each."""
-        p = np.asarray(self.loss_.link_inverse(self._values(X)))
-        return p if p.ndim == 2 else np.stack([1 - p, p], axis=1)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy for labels, else R²."""
-        from sklearn.metrics import accuracy_score, r2_score
-
-        metric = accuracy_score if self._is_classifier() else r2_score
-        return float(metric(y, self.predict(X), sample_weight=sample_weight))
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, RegressorTags
-
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        task = self._loss().task
-        if task in LABELS:
-            tags.estimator_type = "classifier"
-            tags.classifier_tags = ClassifierTags(multi_class=task == "multiclass")
-        else:
-            tags.estimator_type = "regressor"
-            tags.regressor_tags = RegressorTags()
-        return tags

@@ -128,6 +128,8 @@ class OnlineKernelMachine(LossEstimator):
         self._check_parameters()
         if isinstance(self._kernel(1).domain, Rows):
             raise TypeError(f"{where(self)}: a precomputed matrix is no stream; use fit, or a kernel on the samples.")
+        if classes is not None and not self._is_classifier():
+            raise ValueError(f"{where(self)}: classes has no meaning for loss = {self.loss!r}; leave it out.")
         if hasattr(self, "t_"):
             X, y = self._check_data(self.kernel_, X, y, reset=False, **self._target_options())
             X = self._check_new(X)

@@ -21,7 +21,7 @@ from ..losses import Loss
 from ..methods import KernelMachine
 from ..methods._base import KernelEstimator
 from ..methods._spline import Smoother
-from ..solvers.leave_one_out import Influence, at_vertex, random_traces, refuse_determined, span
+from ..solvers.leave_one_out import Influence, active_set, at_vertex, random_traces, refuse_determined, span
 from ..solvers.spectral import Spectral
 from ._forms import Linear, Solved, frozen, linear, seeded, solved
 from ._sample import Sample
@@ -29,8 +29,9 @@ from ._sample import Sample
 __all__ = ["ExpectedLoss", "expected_loss"]
 
 WHO = "expected_loss"
-METHODS = ("auto", "closed_form", "newton", "span", "refit", "kfold", "gcv", "gacv", "aic", "gic")
+METHODS = ("auto", "closed_form", "newton", "active_set", "span", "refit", "kfold", "gcv", "gacv", "aic", "gic")
 NAMES = ("zero_one", "squared", "absolute", "log")
+PATHS = 1000  # samples, up to which paths of active sets are followed to their end
 FEW = 100  # samples, up to which an estimator without a formula is fitted again for each
 WIDE = 4000  # unknowns of a Newton step with several values a sample, beyond which folds are cheaper
 MEMORY = 2**31  # bytes for a kernel matrix that folds share
@@ -113,8 +114,9 @@ def expected_loss(
         "closed_form"     leave-one-out, exact: ridge regression and its classifiers, interpolation, least-squares
                           support vector machines, splines, `KernelMachine` with squares
         "newton"          leave-one-out by one Newton step from the solution: smooth convex losses
-        "span"            leave-one-out on the active set, the span of the support vectors: hinge, pinball, absolute
-                          and ε-insensitive losses
+        "active_set"      leave-one-out, exact, on the path along which samples meet and leave the kinks ("auto": up to
+                          1000 samples): hinge, pinball, absolute and ε-insensitive losses
+        "span"            leave-one-out on the first piece of that path, the span of the support vectors
         "refit"           leave-one-out by n refits ("auto": up to 100 samples), for everything else, Hampel's loss
         "kfold"           folds, with one kernel matrix for all ("auto": more samples than that)
         "gcv"             generalised cross-validation, for what has a closed form
@@ -146,7 +148,8 @@ def expected_loss(
     With S the response of the values to the gradient of the loss (`mercer.solvers.leave_one_out`), g and v its first
     and second derivatives, one Newton step gives :math:`f_i^{(-i)} \approx f_i + S_{ii} g_i / (1 - S_{ii} v_i)`; for
     squares it is exact. A sample with leverage :math:`h_{ii} = S_{ii} v_i = 1` has no fit without it and is refused.
-    The closed forms cost one eigendecomposition, O(n³), or O(nr²) for a factor of rank r.
+    The closed forms cost one eigendecomposition, O(n³), or O(nr²) for a factor of rank r. On kinks values are as exact
+    as the ``tol`` of the solver.
 
     The values of different i come from nearly the same fit, so that `standard_error` tells of the sample, not of the
     choice of the training set (Bengio, Grandvalet, 2004).
@@ -161,7 +164,8 @@ def expected_loss(
     Wahba, *A generalized approximate cross validation for smoothing splines with non-Gaussian data* (1996), equation
     2.10; Lin, Wahba, Xiang, Gao, Klein, Klein, *Smoothing spline ANOVA models for large data sets with Bernoulli
     observations and the randomized GACV* (2000). Konishi, Kitagawa, *Generalised information criteria in model
-    selection* (1996), section 3. Rad, Maleki, *A scalable estimate of the extra-sample prediction error via approximate
+    selection* (1996), section 3. Cauwenberghs, Poggio, *Incremental and decremental support vector machine learning*
+    (2001). Rad, Maleki, *A scalable estimate of the extra-sample prediction error via approximate
     leave-one-out* (2020). Bengio, Grandvalet, *No unbiased estimator of the variance of K-fold cross-validation*
     (2004).
 
@@ -311,7 +315,10 @@ class _Work:
             if self._smooth(rest):
                 return "newton", f"the loss {name} is smooth, and leaving out is nearly one Newton step"
             if not loss.smooth and "box" in loss.provides:
-                return "span", f"the loss {name} is piecewise linear, and few samples sit on its kinks"
+                straight = f"the loss {name} is piecewise linear"
+                if n <= PATHS:
+                    return "active_set", f"{straight}, and leaving out follows a path from kink to kink"
+                return "span", f"{straight}, and samples are many to follow from kink to kink"
             rest = f"the loss {name} is not convex" if not loss.convex else f"the loss {name} has no formula"
         return ("refit", f"{rest}, and {n} samples are few") if n <= FEW else ("kfold", f"{rest}, and samples are many")
 
@@ -328,13 +335,13 @@ class _Work:
         error, fits = 0.0, 0
         if method == "closed_form":
             values = judge.losses(judge.of_values(self._closed()))
-        elif method in ("newton", "span"):
-            left = self._newton() if method == "newton" else self._span(judge)
+        elif method in ("newton", "active_set", "span"):
+            left = self._newton() if method == "newton" else self._kinks(method)
             values = judge.losses(judge.of_values(np.where(np.isnan(left), 0.0, left)))
             lost = np.flatnonzero(np.isnan(left) if left.ndim == 1 else np.isnan(left).any(axis=1))
-            if len(lost):  # where the others do not determine the offset
+            if len(lost):  # where the others do not determine the offset, or the path is lost
                 values[lost] = self._refits(judge, ((i,) for i in lost))[lost]
-            error, fits = self._measured(judge, values, left, lost)
+            error, fits = (0.0, 0) if method == "active_set" else self._measured(judge, values, left, lost)
             fits += len(lost)
         else:
             splits = [(i,) for i in range(len(self.weight))] if method == "refit" else self._folds()
@@ -370,11 +377,13 @@ class _Work:
             raise self._unsuited("newton")
         return Influence(self.solved.problem, self.solved.values).left_out()
 
-    def _span(self, judge: _Judge) -> np.ndarray:
+    def _kinks(self, method: str) -> np.ndarray:
         found = self.solved
         if not isinstance(found, Solved) or found.problem.loss.smooth or "box" not in found.problem.loss.provides:
-            raise self._unsuited("span")
+            raise self._unsuited(method)
         problem, a = found.problem, found.coefficients
+        if method == "active_set":
+            return active_set(problem, a, found.values)
         return found.values - span(problem.gram, a, ~at_vertex(problem, a), problem.H)
 
     def _unsuited(self, method: str) -> ValueError:

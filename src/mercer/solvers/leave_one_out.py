@@ -315,8 +315,8 @@ class _Kinks:
             if low[first] or high[first]:
                 low[first] = high[first] = False
             else:
-                high[first] = speed_up = bool(db[np.searchsorted(free, first)] > 0)
-                low[first] = not speed_up
+                high[first] = db[np.searchsorted(free, first)] > 0
+                low[first] = not high[first]
         return np.nan
 
 
