@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import KFold
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import SVR, KernelInterpolator, KernelMachine, KernelRidge
 from mercer.gram import Nystrom
@@ -151,3 +152,8 @@ def test_refusals() -> None:
         JackknifePlus(KernelRidge()).fit(X, np.stack([y, y], axis=1))
     with pytest.raises(ValueError, match="use alpha > 0"):
         JackknifePlus(KernelRidge(alpha=0.0)).fit(X, y)
+
+
+@parametrize_with_checks([JackknifePlus(KernelRidge())])
+def test_sklearn(estimator, check) -> None:
+    check(estimator)

@@ -155,6 +155,14 @@ def test_score() -> None:
     assert search.best_params_ == {"alpha": 0.1}
 
 
+def test_one_sample_and_equal_targets() -> None:
+    for target in (3.0, 0.0):
+        one = KernelQuantileRegression(Gaussian(), quantiles=[0.2, 0.8], non_crossing=True).fit([[1.0]], [target])
+        assert np.allclose(one.predict([[0.0]]), target, atol=1e-4)
+        same = KernelQuantileRegression(Gaussian(), quantiles=[0.2, 0.8], non_crossing=True).fit(X, np.full(N, target))
+        assert np.allclose(same.predict(GRID), target, atol=1e-4)
+
+
 def test_errors() -> None:
     for cls, name in ((KernelQuantileRegression, "quantiles"), (KernelExpectileRegression, "expectiles")):
         for wrong in (0.0, 1.0, [0.5, 1.2], -0.1):

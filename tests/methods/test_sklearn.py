@@ -118,6 +118,7 @@ ESTIMATORS = [
 @pytest.mark.filterwarnings(
     "ignore::mercer.IndefiniteKernelWarning"
 )  # precomputed matrices that the checks draw at random
+@pytest.mark.filterwarnings("ignore:.*margin ρ vanishes")  # of classes that the checks draw at random
 @pytest.mark.filterwarnings("ignore:.*SCIPY_ARRAY_API:sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check) -> None:

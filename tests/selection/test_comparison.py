@@ -14,7 +14,8 @@ from sklearn.model_selection import KFold, ShuffleSplit, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from mercer import SVC, KernelRidge
-from mercer.selection import compare, corrected_t, holm, subspace_agreement
+from mercer.selection import compare, subspace_agreement
+from mercer.selection.comparison import corrected_t, holm
 
 rng = np.random.default_rng(2)
 X = rng.normal(size=(90, 3))

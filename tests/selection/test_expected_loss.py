@@ -10,7 +10,11 @@ from mercer import SVC, SVR, KernelInterpolator, KernelMachine, KernelRidge
 from mercer.gram import Nystrom
 from mercer.kernels import Gaussian, Power
 from mercer.losses import EpsilonInsensitive, Expectile, Hampel, Huber, Logistic, Pinball, as_loss
+from mercer.methods.logistic import KernelLogisticRegression
 from mercer.methods.lssvc import LeastSquaresSVC
+from mercer.methods.quantile import KernelQuantileRegression
+from mercer.methods.ridge_cv import KernelRidgeCV
+from mercer.methods.robust import RobustKernelRegression
 from mercer.methods.spline import SmoothingSpline
 from mercer.methods.thin_plate import ThinPlateSpline
 from mercer.selection import expected_loss
@@ -240,6 +244,32 @@ def test_losses() -> None:
     assert "± " in str(cubic) and "closed_form" in str(cubic)
 
 
+def test_the_own_loss_of_quantiles_is_that_of_their_levels() -> None:
+    one = KernelQuantileRegression(K, quantiles=0.8, alpha=0.3)
+    found = expected_loss(one, X, y)
+    assert found.method == "active_set"
+    assert np.allclose(found.values, Pinball(0.8).value(y, brute(one, X, y)), atol=1e-5)
+    two = KernelQuantileRegression(K, quantiles=[0.2, 0.8], alpha=0.3)
+    found = expected_loss(two, X, y)
+    left = brute(two, X, y)
+    values = (Pinball(0.2).value(y, left[:, 0]) + Pinball(0.8).value(y, left[:, 1])) / 2
+    assert found.method == "refit" and np.allclose(found.values, values, atol=1e-5)
+
+
+def test_descendants_are_their_machines() -> None:
+    mine = expected_loss(KernelLogisticRegression(K, alpha=0.3, class_weight="balanced"), X, LABELS, loss="log")
+    counts = {label: N / (2 * np.sum(label == LABELS)) for label in np.unique(LABELS)}
+    machine = KernelMachine("logistic", kernel=K, alpha=0.3, free=0, class_weight=counts)
+    assert np.allclose(mine.values, expected_loss(machine, X, LABELS, loss="log").values, atol=1e-6)
+    robust = RobustKernelRegression(kernel=K, alpha=0.3)
+    scale = clone(robust).fit(X, y).loss_  # found once, on all samples
+    machine = KernelMachine(scale, kernel=K, alpha=0.3, free=robust.free)
+    assert np.allclose(expected_loss(robust, X, y).values, expected_loss(machine, X, y).values, atol=1e-6)
+    chosen = KernelRidgeCV(kernel=K, alphas=[0.1, 1.0])
+    fixed = KernelRidge(alpha=clone(chosen).fit(X, y).alpha_, kernel=K, fit_intercept=chosen.fit_intercept)
+    assert np.allclose(expected_loss(chosen, X, y).values, (y - brute(fixed, X, y)) ** 2, atol=1e-8)
+
+
 def test_the_standard_error_is_that_of_a_mean() -> None:
     found = expected_loss(KernelRidge(alpha=0.1, kernel=K), X, y)
     assert found.standard_error == pytest.approx(found.values.std(ddof=1) / np.sqrt(N))
@@ -266,6 +296,10 @@ def test_refusals() -> None:
         expected_loss(KernelRidge(), X, y, "newton")
     with pytest.raises(ValueError, match="is not one for KernelRidge"):
         expected_loss(KernelRidge(), X, y, loss="zero_one")
+    with pytest.raises(ValueError, match="needs probabilities"):
+        expected_loss(SVC(), X, LABELS, loss="log")
+    with pytest.raises(ValueError, match="goes through all samples"):
+        expected_loss(KernelInterpolator(Gaussian(0.4)), X, y, "gcv")
     with pytest.raises(ValueError, match="is of loss = 'squared'"):
         expected_loss(KernelRidge(), X, y, "gcv", "absolute")
     with pytest.raises(ValueError, match="its loss is no log-likelihood"):

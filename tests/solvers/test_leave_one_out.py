@@ -21,6 +21,7 @@ from mercer.solvers.fit.box import box
 from mercer.solvers.fit.newton import newton
 from mercer.solvers.leave_one_out import Influence, active_set, at_new_points, at_vertex, random_traces, span
 from mercer.solvers.linear import linear_solver
+from mercer.solvers.spectral import Spectral
 
 rng = np.random.default_rng(3)
 N = 25
@@ -173,7 +174,7 @@ def test_fits_without_a_sample_at_new_points(representation, H) -> None:
 
     residuals = np.array([Y[i] - fit(without(WEIGHT, i))[i] for i in range(N)])
     expected = np.stack([fit(without(WEIGHT, i))[N:] for i in range(N)], axis=1)
-    found = at_new_points(gram, H, WEIGHT, 0.2, cross, h, fit(WEIGHT)[N:], residuals)
+    found = at_new_points(Spectral(gram, H, WEIGHT).solve(np.eye(N), 0.2), cross, h, fit(WEIGHT)[N:], residuals)
     assert np.allclose(found, expected, rtol=0, atol=1e-8)
 
 

@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clon
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .. import _tiles
-from .._array import host, like
+from .._array import eye, host, like
 from .._errors import check_number, where
 from ..methods.spline import SmoothingSpline
 from ..selection._forms import Linear, linear
@@ -96,11 +96,14 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             raise ValueError(f"{where(self)}: level = {self.level!r} must be < 1.")
         if is_classifier(self.estimator):
             raise TypeError(f"{where(self)}: {where(self.estimator)} predicts labels; intervals are for numbers.")
+        if y is None:
+            raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
         X, y = indexable(X, y)
-        target = np.asarray(host(y), dtype=np.float64)
-        if target.ndim != 1:
-            raise ValueError(f"{where(self)}: y has shape {target.shape}; fit one target at a time.")
+        if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+            raise ValueError(f"{where(self)}: y has shape {np.shape(y)}; fit one target at a time.")
+        y = column_or_1d(y, warn=True) if np.ndim(y) == 2 else y
         self.estimator_ = clone(self.estimator).fit(X, y)
+        target = np.asarray(host(y), dtype=np.float64)
         if hasattr(self.estimator_, "n_features_in_"):
             self.n_features_in_ = self.estimator_.n_features_in_
         self._form: Any = None
@@ -112,8 +115,9 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             self._fit_again(X, y, target)
         elif isinstance(self._form, Linear):
             form = self._form
-            left_out = Spectral(form.gram, form.H, form.weight).leave_one_out(form.b, form.alphas)[:, 0, 0]
-            self.residuals_ = target - host(left_out)
+            path = Spectral(form.gram, form.H, form.weight)
+            self.residuals_ = target - host(path.leave_one_out(form.b, form.alphas))[:, 0, 0]
+            self._smoother = path.solve(eye(form.gram.n, form.b), form.alphas[0])
         else:
             refuse_determined(1 - self._form.leverage_)
             self.residuals_ = target - self._form.leave_one_out_
@@ -172,8 +176,7 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         cross = form.gram.cross(points).dense()
         h = None if form.basis is None else like(form.basis(points), cross)
         values, residuals = like(host(self.estimator_.predict(X)), cross), like(self.residuals_, cross)
-        alpha = float(form.alphas[0])
-        return host(at_new_points(form.gram, form.H, form.weight, alpha, cross, h, values, residuals))
+        return host(at_new_points(self._smoother, cross, h, values, residuals))
 
     def _answer(self, model: Any, train: np.ndarray, X: Any) -> Any:
         pairwise = get_tags(model).input_tags.pairwise
@@ -203,4 +206,5 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.estimator).input_tags
+        tags.target_tags.required = True
         return tags

@@ -304,7 +304,7 @@ class KernelMachine(LossEstimator):
             return finish(problem, np.asarray(found.coefficients), free, found.n_iter, found.converged, "direct")
         if solver == "newton":
             start = None if near is None else (near.coefficients, near.free)
-            steps = most or (100 if problem.loss.convex else 1000)  # which reweights where the loss is not convex
+            steps = most or (200 if problem.loss.convex else 1000)  # which reweights where the loss is not convex
             return newton(problem, linear_solver("auto", gram), self.tol, steps, start, monitor)
         if solver == "newton_cg":
             return newton_cg(problem, self.tol, most or 100, None, monitor)

@@ -62,9 +62,8 @@ class RobustKernelRegression(RegressorMixin, KernelMachine):
     Notes
     -----
     The pilot fit has a nearly absolute error: Huber's, quadratic up to a tenth of the median deviation of y, with ten
-    times the weight. An absolute error itself would pass through as many
-    samples as it has coefficients within their bounds, all of them if f is flexible, and leave no residuals. Robust
-    against outliers in y, not in x.
+    times the weight. An absolute error itself would pass through as many samples as it has coefficients within their
+    bounds, all of them if f is flexible, and leave no residuals. Robust against outliers in y, not in x.
 
     References
     ----------

@@ -1,6 +1,6 @@
 """Choosing parameters and judging the choice: shared-work cross-validation, paths, expected losses, comparisons."""
 
-from .comparison import Comparison, Difference, compare, corrected_t, holm, subspace_agreement
+from .comparison import Comparison, Difference, compare, subspace_agreement
 from .expected_loss import ExpectedLoss, expected_loss
 from .one_class_path import OneClassMachine, OneClassPath, one_class_path
 from .path import SVMPath, svm_path
@@ -15,9 +15,7 @@ __all__ = [
     "OneClassPath",
     "SVMPath",
     "compare",
-    "corrected_t",
     "expected_loss",
-    "holm",
     "one_class_path",
     "subspace_agreement",
     "svm_path",

@@ -40,7 +40,7 @@ def frozen(model: Any, y: Any) -> Any:
     if isinstance(model, KernelMachine) and _has_plain_form(model):
         shared = ("kernel", "gram", "free", "solver", "tol", "max_iter", "class_weight", "time_budget", "random_state")
         given = {name: getattr(model, name) for name in shared if name in names}
-        form: Any = KernelMachine(_own_loss(model), alpha=model.alpha, penalty=model.penalty, **given)
+        form: Any = KernelMachine(own_loss(model), alpha=model.alpha, penalty=model.penalty, **given)
     else:
         form = clone(model)
     names = form.get_params(deep=False)
@@ -64,8 +64,19 @@ def _has_plain_form(model: KernelMachine) -> bool:
     return not several and not hasattr(model, "import_")
 
 
-def _own_loss(model: KernelMachine) -> Any:
-    return model._at(float(model._levels())) if hasattr(model, "_levels") else model.loss_
+def own_loss(model: KernelMachine) -> Any:
+    """The loss that a fitted machine minimises; of several levels a function, their mean."""
+    if not hasattr(model, "_levels"):
+        return model.loss_
+    levels = model._levels()
+    if levels.ndim == 0:
+        return model._at(float(levels))
+    losses = [model._at(float(level)) for level in levels]
+
+    def mean_over_levels(y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        return np.mean([loss.value(y, f[:, j]) for j, loss in enumerate(losses)], axis=0)
+
+    return mean_over_levels
 
 
 @dataclass
@@ -144,7 +155,7 @@ def linear(model: Any, X: Any, y: Any, weight: Any) -> Linear | None:
         b = like(np.asarray(host(y)), gram.like)
         b = b[:, None] if b.ndim == 1 else b
         return Linear(gram, H, None, b, np.zeros(b.shape[1]), model._basis, model._check_new)
-    if isinstance(model, KernelMachine) and type(model.loss_).__name__ == "Squared":
+    if isinstance(model, KernelMachine) and type(own_loss(model)).__name__ == "Squared":
         found = solved(model, X, y, weight)
         if isinstance(found, Solved):
             p = found.problem

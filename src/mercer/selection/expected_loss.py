@@ -22,8 +22,8 @@ from ..methods import KernelMachine
 from ..methods._base import KernelEstimator
 from ..methods._spline import Smoother
 from ..solvers.leave_one_out import Influence, active_set, at_vertex, random_traces, refuse_determined, span
-from ..solvers.spectral import Spectral
-from ._forms import Linear, Solved, frozen, linear, seeded, solved
+from ..solvers.spectral import DETERMINED, Spectral
+from ._forms import Linear, Solved, frozen, linear, own_loss, seeded, solved
 from ._sample import Sample
 
 __all__ = ["ExpectedLoss", "expected_loss"]
@@ -76,7 +76,7 @@ class ExpectedLoss:
         if not np.isnan(self.standard_error):
             lines[0] += f" ± {self.standard_error:.2g}"
         lines.append(f"method  {self.method}: {self.reason}")
-        if self.approximation_error > 0:
+        if self.method in ("newton", "span"):
             lines.append(f"error of the approximation  {self.approximation_error:.2g}, from {self.n_refits} refits")
         return "\n".join(lines)
 
@@ -200,16 +200,14 @@ class _Judge:
 
     def __init__(self, model: Any, y: Any, loss: Any):
         self.model, self.y, self.labels = model, np.asarray(host(y)), is_classifier(model)
-        own = getattr(model, "loss_", None) if isinstance(model, KernelMachine) else None
+        own = own_loss(model) if isinstance(model, KernelMachine) else None
         if loss is None:
             squares = own is None or type(own).__name__ == "Squared"
             loss = "zero_one" if self.labels else "squared" if squares else own
-        if isinstance(loss, str) and loss == "log" and own is not None and type(own).__name__ == "Poisson":
-            loss = own
-        self.loss, self.name = (
-            loss,
-            loss if isinstance(loss, str) else getattr(loss, "name", getattr(loss, "__name__", "own")),
-        )
+        self.name = loss if isinstance(loss, str) else getattr(loss, "name", getattr(loss, "__name__", "own"))
+        if self.name == "log" and type(own).__name__ in LIKELIHOODS:
+            loss = own  # the same, exact also where the probability is 0 in floating point
+        self.loss = loss
         if isinstance(loss, str):
             check_choice(WHO, "loss", loss, NAMES)
             if (loss in ("zero_one", "log")) != self.labels:
@@ -245,7 +243,10 @@ class _Judge:
             return f
         if self.need == "probability":
             if own is None or "link_inverse" not in own.provides:
-                raise ValueError(f"{WHO}: loss = 'log' needs probabilities, which {type(self.model).__name__} has not.")
+                raise ValueError(
+                    f"{WHO}: loss = 'log' needs probabilities, which this method has not of "
+                    f"{type(self.model).__name__}; use method='kfold'."
+                )
             p = np.asarray(own.link_inverse(f))
             return p if p.ndim == 2 else np.stack([1 - p, p], axis=1)
         if self.labels:
@@ -288,12 +289,8 @@ class _Work:
         self, model: Any, X: Any, y: Any, weight: np.ndarray, weighted: bool, cv: Any, n_refits: int, random_state: int
     ):
         self.model, self.X, self.y, self.weight, self.weighted = model, X, y, weight, weighted
-        self.cv, self.n_refits, self.rng, self.random_state = (
-            cv,
-            n_refits,
-            np.random.default_rng(random_state),
-            random_state,
-        )
+        self.cv, self.n_refits, self.random_state = cv, n_refits, random_state
+        self.rng = np.random.default_rng(random_state)
         given = weight if weighted else None
         self.linear: Linear | None = linear(model, X, y, given)
         self.solved: Solved | str = "it has a closed form" if self.closed else solved(model, X, y, given)
@@ -528,7 +525,11 @@ class _Work:
                     for j in range(len(self.linear.alphas))
                 ]
             )
-        refuse_determined(1 - df / n)
+        if np.any(df > n - DETERMINED * np.finfo(np.float64).eps * n):
+            raise ValueError(
+                f"{WHO}: method = {method!r}: the fit goes through all samples, so that all leverages hᵢᵢ are 1 and no "
+                "residual is left to judge by; use alpha > 0."
+            )
         residual = (y - np.asarray(host(self.model.predict(self.X)))).reshape(len(w), -1)
         reason = f"effective degrees of freedom {' '.join(f'{d:.6g}' for d in df)} of {n} samples"
         if method == "aic":

@@ -28,10 +28,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from .._array import eye
 from ..gram import Gram
 from .fit._base import FitProblem
-from .linear import linear_solver, solve
+from .linear import LinearSolution, linear_solver, solve
 from .spectral import DETERMINED, Spectral
 
 __all__ = [
@@ -39,7 +38,6 @@ __all__ = [
     "active_set",
     "at_new_points",
     "at_vertex",
-    "determined",
     "random_traces",
     "refuse_determined",
     "span",
@@ -50,14 +48,9 @@ RIDGE = 1e-12  # of the largest k(x, x): makes equal samples solvable
 FLAT = 1e-10  # of the largest curvature: samples below carry no information, and their value is not divided by it
 
 
-def determined(room: np.ndarray) -> np.ndarray:
-    """The samples whose room 1 − hᵢᵢ is nothing but rounding."""
-    return np.flatnonzero(~(room > DETERMINED * np.finfo(np.float64).eps))
-
-
 def refuse_determined(room: np.ndarray) -> None:
-    """Raise where a leverage is 1."""
-    bad = determined(room)
+    """Raise where the room 1 − hᵢᵢ is nothing but rounding."""
+    bad = np.flatnonzero(~(room > DETERMINED * np.finfo(np.float64).eps))
     if len(bad):
         raise ValueError(
             f"sample {bad[0]} is fitted whatever its value is (its leverage hᵢᵢ is 1), so that no fit without it "
@@ -342,9 +335,7 @@ def active_set(problem: FitProblem, a: np.ndarray, f: np.ndarray) -> np.ndarray:
     return np.array([kinks.without(i) if a[i] != 0 else f[i] for i in range(len(a))])
 
 
-def at_new_points(
-    gram: Gram, H: Any, weight: Any, alpha: float, cross: Any, h: Any, values: Any, residuals: Any
-) -> Any:
+def at_new_points(smoother: LinearSolution, cross: Any, h: Any, values: Any, residuals: Any) -> Any:
     r"""The fits of ridge regression without each of the samples, at new points, of shape (m, n).
 
     .. math:: f^{(-i)}(x) = f(x) - s_i(x)\, r_i^{(-i)}, \qquad f(x) = \sum_i s_i(x)\, y_i
@@ -353,8 +344,8 @@ def at_new_points(
 
     Parameters
     ----------
-    gram, H, weight, alpha
-        The system (K + αW⁻¹)a + Hc = y, Hᵀa = 0.
+    smoother : LinearSolution
+        Of (K + αW⁻¹)a + Hc = b, Hᵀa = 0 with the identity for b: column i is the answer to yᵢ alone.
     cross, h : arrays of shape (m, n) and (m, p)
         k(x, xⱼ) and the free functions at the new points.
     values : array of shape (m,)
@@ -362,7 +353,6 @@ def at_new_points(
     residuals : array of shape (n,)
         r⁽⁻ⁱ⁾, the leave-one-out residuals.
     """
-    found = Spectral(gram, H, weight).solve(eye(gram.n, cross), alpha)
-    weights = cross @ found.coefficients
-    weights = weights if H is None else weights + h @ found.free
+    weights = cross @ smoother.coefficients
+    weights = weights if smoother.free is None else weights + h @ smoother.free
     return values[:, None] - weights * residuals[None, :]

@@ -34,7 +34,10 @@ def newton(
     history: list[dict[str, float]] = []
     message, floor = f"max_iter = {max_iter} steps were taken", FLAT
     for _ in range(max_iter):
-        g, h = np.asarray(loss.gradient(problem.y, f)), np.asarray(loss.majorizer(problem.y, f))
+        g, h = (
+            np.asarray(loss.gradient(problem.y, f)),
+            np.asarray((loss.hessian if loss.convex else loss.majorizer)(problem.y, f)),
+        )
         h = np.maximum(h, floor * max(float(h.max()), float(np.abs(g).max()), 1e-300))
         step = solve(gram, f - g / h, float(alpha), solver, H, w * h)
         to_a, to_c = np.asarray(step.coefficients), None if H is None else np.asarray(step.free)

@@ -69,7 +69,7 @@ class _State:
         self.p, lower, upper, self.ridge, self.rows, self.levels = _variables(problem, losses, used)
         self.order = np.arange(len(self.p)) >= len(self.p) - problem.gram.n * (self.q - 1)  # which are λ
         self.lower, self.upper, self.low, self.high = lower, upper, lower > -FAR, upper < FAR
-        self.scale = max(float(np.ptp(problem.y[used])), 1e-300)
+        self.scale = float(np.ptp(problem.y[used]) or np.abs(problem.y).max()) or 1.0
         self.weight = float(np.mean(problem.weight[used]))
         inside = np.where(self.low, lower + self.weight, upper - self.weight)
         self.v = np.where(self.low & self.high, 0.5 * (lower + upper), inside)
