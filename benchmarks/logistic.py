@@ -1,6 +1,6 @@
 """Multinomial kernel logistic regression on MNIST, low-rank: how fast against Nystroem + LogisticRegression?
 
-The same kernel, rank and penalty: Gaussian, γ = 0.02 on pixels in [0, 1], 500 landmarks. scikit-learn draws its landmarks
+The same kernel, rank and penalty: Gaussian, γ = 0.02 on pixels in [0, 1], 500 landmarks. scikit-learn draws its own
 uniformly; ours are drawn so too for the comparison, and by pivoted Cholesky beside it. Same process, alternating runs.
 Run: python benchmarks/logistic.py [--n 60000] [--rank 500] [--runs 1] (MNIST comes from the folder in MERCER_DATA)
 """

@@ -16,9 +16,13 @@ from .methods import (
     SVC,
     SVR,
     AnovaSpline,
+    ImportVectorMachine,
+    KernelExpectileRegression,
     KernelInterpolator,
+    KernelLogisticRegression,
     KernelMachine,
     KernelMeanClassifier,
+    KernelQuantileRegression,
     KernelRidge,
     KernelRidgeClassifierCV,
     KernelRidgeCV,
@@ -31,12 +35,18 @@ from .methods import (
     OnlineKernelMachine,
     RelevanceVectorClassifier,
     RelevanceVectorMachine,
+    RobustKernelRegression,
     SmoothingSpline,
     ThinPlateSpline,
 )
 from .space import RKHS, Function
 
 __all__ = [
+    "RobustKernelRegression",
+    "KernelQuantileRegression",
+    "KernelExpectileRegression",
+    "KernelLogisticRegression",
+    "ImportVectorMachine",
     "RelevanceVectorMachine",
     "RelevanceVectorClassifier",
     "OnlineKernelMachine",

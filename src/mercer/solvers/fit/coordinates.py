@@ -32,6 +32,8 @@ class Coordinates:
             keep = values > len(values) * np.finfo(float).eps * np.abs(values).max(initial=0.0)
             self.values = values[keep]
             self.Z = V[:, keep] * np.sqrt(self.values)
+        # directions need no more digits than the data have, and a product of thin matrices costs as much as it reads
+        self.coarse = self.Z if gram.dtype == np.float64 else self.Z.astype(np.float32)
         self.problem = problem
         self.H = np.zeros((gram.n, 0)) if problem.H is None else problem.H
 
@@ -132,9 +134,9 @@ def _conjugate_gradients(at: Coordinates, x: np.ndarray, b: np.ndarray, accuracy
 
     def apply(v: np.ndarray) -> np.ndarray:
         u, c = at.split(v)
-        V = at.Z @ u + at.H @ c
+        V = at.coarse @ u.astype(at.coarse.dtype, copy=False) + at.H @ c
         s = problem.curvature(f, V) + least * V
-        return at.join(at.Z.T @ s + problem.alpha * u, at.H.T @ s)
+        return at.join(at.coarse.T @ s.astype(at.coarse.dtype, copy=False) + problem.alpha * u, at.H.T @ s)
 
     out, r = np.zeros_like(b), b.copy()
     z = precondition * r
