@@ -41,7 +41,11 @@ def ordered(
         value = sum(float(loss.total(problem.y, F[:, j], w)) for j, loss in enumerate(losses)) + state.penalty()
         crossing = float(np.max(F[:, :-1] - F[:, 1:], initial=0.0))
         gap = state.complementarity()
-        if gap <= tol * max(value, 1e-300) and crossing <= tol * state.scale and state.imbalance() <= tol:
+        if (
+            gap <= tol * max(value, tol * state.scale * float(w.sum()))
+            and crossing <= tol * state.scale
+            and state.imbalance() <= tol
+        ):
             message = ""
             break
         reason = monitor({"gap": gap, "round": k}) if monitor else None
@@ -152,6 +156,7 @@ class _State:
             S[here, here] = self.A.T @ (weights[:, j, None] * self.A) + np.diag(self.damping)
             if j:
                 S[before, here] = S[here, before] = -self.A.T @ (between[j - 1][:, None] * self.A)
+        S[np.diag_indices_from(S)] *= 1 + 1e-13  # levels that touch everywhere are one in this precision
         return S
 
     def dual(self, coefficients: list[np.ndarray]) -> float:
