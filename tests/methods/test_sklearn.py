@@ -7,8 +7,13 @@ from mercer import (
     SVC,
     SVR,
     AnovaSpline,
+    ImportVectorMachine,
+    KernelExpectileRegression,
     KernelInterpolator,
+    KernelLogisticRegression,
+    KernelMachine,
     KernelMeanClassifier,
+    KernelQuantileRegression,
     KernelRidge,
     KernelRidgeClassifierCV,
     KernelRidgeCV,
@@ -19,6 +24,7 @@ from mercer import (
     OnlineKernelMachine,
     RelevanceVectorClassifier,
     RelevanceVectorMachine,
+    RobustKernelRegression,
     ThinPlateSpline,
 )
 from mercer.gram import IncompleteCholesky, Nystrom, RandomFeatures
@@ -29,6 +35,9 @@ WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight
 EXPECTED = {
     "KernelMeanClassifier": dict.fromkeys(WEIGHTS, MEDIAN),
     "KernelRidgeCV": dict.fromkeys(WEIGHTS, MEDIAN),
+    "KernelLogisticRegression": dict.fromkeys(WEIGHTS, MEDIAN),
+    "KernelQuantileRegression": dict.fromkeys(WEIGHTS, MEDIAN),
+    "RobustKernelRegression": dict.fromkeys(WEIGHTS, MEDIAN),
     "LeastSquaresSVC": dict.fromkeys(WEIGHTS, MEDIAN),
     "KernelInterpolator": {
         "check_estimator_sparse_tag": EQUAL_ROWS,
@@ -63,6 +72,8 @@ def expected_failures(estimator) -> dict[str, str]:
     if type(estimator).__name__ in MACHINES and estimator.kernel != "precomputed":
         return EXPECTED[type(estimator).__name__]
     data_driven = isinstance(estimator.kernel, str) and "median" in estimator.kernel
+    if getattr(estimator, "loss", None) == "hampel":
+        return {}
     return EXPECTED.get(type(estimator).__name__, {}) if data_driven else {}
 
 
@@ -85,6 +96,20 @@ ESTIMATORS = [
     LeastSquaresSVC("gaussian"),
     ThinPlateSpline(),
     AnovaSpline(),
+    KernelMachine(kernel="gaussian"),
+    KernelMachine("huber", kernel="gaussian", free=0),
+    KernelMachine("logistic", kernel="gaussian", free=0),
+    KernelMachine("hinge", kernel="gaussian", free=0),
+    KernelMachine("multinomial", kernel="gaussian", free=0, tol=1e-10),
+    KernelLogisticRegression(),
+    KernelLogisticRegression("gaussian", tol=1e-10),
+    KernelLogisticRegression("gaussian", tol=1e-10, gram=Nystrom(), random_state=0),
+    ImportVectorMachine("gaussian"),
+    KernelQuantileRegression(),
+    KernelQuantileRegression("gaussian", tol=1e-9),
+    KernelExpectileRegression("gaussian"),
+    RobustKernelRegression(),
+    RobustKernelRegression(loss="hampel"),
     RelevanceVectorMachine(),
     RelevanceVectorMachine("precomputed"),
     RelevanceVectorMachine(gram=Nystrom(), random_state=0),

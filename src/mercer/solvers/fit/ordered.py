@@ -119,7 +119,11 @@ class _State:
         sl, sh = np.where(self.low, self.v - self.lower, 1.0), np.where(self.high, self.upper - self.v, 1.0)
         rest, balance = self.p - self.gather(F) - self.ridge * self.v - self.zh + self.zl, self.balance()
         theta = self.ridge + self.zl / sl + self.zh / sh
-        system = cho_factor(self.system(theta))
+        S = self.system(theta)
+        try:
+            system = cho_factor(S)
+        except np.linalg.LinAlgError:  # levels that touch everywhere are one in this precision
+            system = cho_factor(S + np.diag(1e-13 * np.diagonal(S)))
 
         def towards(low: Any, high: Any) -> tuple[np.ndarray, ...]:
             """The Newton step to these products of distances from bounds and their multipliers."""
@@ -156,7 +160,6 @@ class _State:
             S[here, here] = self.A.T @ (weights[:, j, None] * self.A) + np.diag(self.damping)
             if j:
                 S[before, here] = S[here, before] = -self.A.T @ (between[j - 1][:, None] * self.A)
-        S[np.diag_indices_from(S)] *= 1 + 1e-13  # levels that touch everywhere are one in this precision
         return S
 
     def dual(self, coefficients: list[np.ndarray]) -> float:
