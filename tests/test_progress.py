@@ -54,19 +54,20 @@ def test_work_on_a_thread_comes_back_and_so_do_its_errors() -> None:
 def test_an_error_ends_all_the_work() -> None:
     deadline, started = Deadline(), threading.Event()
 
+    ended = []
+
     def patient():
         started.set()
         assert deadline.interrupted.wait(60)
+        ended.append(True)
 
     def fails():
         assert started.wait(60)
         raise ZeroDivisionError
 
-    with ThreadPoolExecutor(2) as pool:
-        futures = [pool.submit(fails), pool.submit(patient)]
-        with pytest.raises(ZeroDivisionError):
-            deadline.wait(futures)
-    assert futures[1].exception() is None
+    with ThreadPoolExecutor(2) as pool, pytest.raises(ZeroDivisionError):
+        deadline.gather(pool, lambda work: work(), [(fails,), (patient,)])
+    assert ended == [True]
 
 
 def test_an_interrupt_asks_the_work_to_end_and_takes_what_it_has(monkeypatch) -> None:
@@ -81,7 +82,28 @@ def test_an_interrupt_asks_the_work_to_end_and_takes_what_it_has(monkeypatch) ->
 
     monkeypatch.setattr(_progress, "_result", interrupted)
     with ThreadPoolExecutor(2) as pool:
-        assert deadline.wait([pool.submit(patient), pool.submit(patient)]) == ["interrupted"] * 2
+        assert deadline.gather(pool, patient, [(), ()]) == ["interrupted"] * 2
+
+
+def test_an_interrupt_while_work_is_handed_out() -> None:
+    """What was not handed out yet is, and ends at once."""
+    deadline = Deadline()
+
+    class Pool(ThreadPoolExecutor):
+        handed = 0
+
+        def submit(self, *task):
+            self.handed += 1
+            if self.handed == 2:
+                raise KeyboardInterrupt
+            return super().submit(*task)
+
+    def patient():
+        assert deadline.interrupted.wait(60)
+        return deadline()
+
+    with Pool(3) as pool:
+        assert deadline.gather(pool, patient, [(), (), ()]) == ["interrupted"] * 3
 
 
 def test_without_callbacks_nothing_is_left_on_the_estimator() -> None:

@@ -55,12 +55,19 @@ class Deadline:
             return f"the time budget of {self.seconds:g} s is spent"
         return self.above() if self.above else None
 
-    def wait(self, futures: list[Future[Any]]) -> list[Any]:
-        """The results of work on other threads, which Ctrl-C asks to end; another exception ends it all."""
+    def gather(self, pool: Any, work: Callable[..., Any], tasks: list[tuple[Any, ...]]) -> list[Any]:
+        """The results of work on threads of a pool, which Ctrl-C asks to end; another exception ends it all.
+
+        So it reaches this thread and not the middle of the work, also while tasks are still handed out.
+        """
+        futures: list[Future[Any]] = []
         try:
+            for task in tasks:
+                futures.append(pool.submit(work, *task))
             return [_result(future) for future in futures]
         except KeyboardInterrupt:
             self.interrupted.set()
+            futures += [pool.submit(work, *task) for task in tasks[len(futures) :]]
             return [future.result() for future in futures]
         except BaseException:
             self.interrupted.set()
@@ -137,5 +144,5 @@ def _result(future: Future[Any]) -> Any:
 
 
 def run(work: Callable[[], Any], pool: Any, deadline: Deadline) -> Any:
-    """Do `work` on a thread of the pool, so that Ctrl-C reaches this one and not the middle of the work."""
-    return deadline.wait([pool.submit(work)])[0]
+    """Do `work` on a thread of the pool."""
+    return deadline.gather(pool, work, [()])[0]

@@ -50,6 +50,8 @@ def theirs(X, y, kind, option):
 def test_decisions_and_support_vectors(kernel, kind, which) -> None:
     if kernel == "sigmoid" and kind != "c_svc":
         pytest.skip("the kernel is indefinite, and its stationary points differ")
+    if (kernel, kind) == ("poly", "nu_svr"):
+        pytest.skip("LIBSVM ends at its ten million steps, before its tolerance")
     if kernel == "linear" and kind == "one_class":
         pytest.skip("the samples are centred, and the machine is zero")
     if (kernel, kind, which) == ("linear", "nu_svc", "three"):

@@ -17,6 +17,7 @@ from sklearn.model_selection import GridSearchCV
 
 from mercer import SVC, SVR, NuSVC, NuSVR, OneClassSVM, _checkpoint
 from mercer.methods import _svm
+from mercer.solvers.fit import working_set
 
 A, b = make_classification(900, 8, n_informative=8, n_redundant=0, n_classes=3, flip_y=0.1, random_state=4)
 TWO, TARGET = b < 2, A[:, 0] * np.sin(A[:, 1])
@@ -37,6 +38,12 @@ MACHINES = {
     "calibrated one class": (OneClassSVM(nu=0.3, gamma=0.1, calibration="cv"), None),
     "one class, hinge": (OneClassSVM(C=0.5, gamma=0.1), None),
 }
+
+
+@pytest.fixture(autouse=True)
+def many_rounds(monkeypatch) -> None:
+    """Problems of this size are solved in one round otherwise."""
+    monkeypatch.setattr(working_set, "SMALL", 0)
 
 
 def task(name):
@@ -262,6 +269,8 @@ import json, os, signal, sys, warnings
 import numpy as np
 sys.path.insert(0, {folder!r})
 import test_long_work as work
+from mercer.solvers.fit import working_set
+working_set.SMALL = 0
 """
 
 

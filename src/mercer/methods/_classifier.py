@@ -194,7 +194,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
             return self._solve_task(rows, self._task(members, weight, a, b))
 
         with ThreadPoolExecutor(workers.parts) as pool:
-            return watch.wait([pool.submit(work, a, b) for a, b in self._pairs])
+            return watch.gather(pool, work, self._pairs)
 
     def _solve_task(self, rows: KernelRows, task: Task) -> Solved:
         solution = rows.minimise(self._task_problem(task.y, task.weight), task.name)
