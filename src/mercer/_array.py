@@ -12,6 +12,7 @@ from scipy import linalg, sparse
 
 __all__ = [
     "apply_host",
+    "dense_enough",
     "device_of",
     "eps",
     "eye",
@@ -27,6 +28,8 @@ __all__ = [
     "set_diagonal",
     "solve_triangular",
 ]
+
+DENSE = 20  # entries per non-zero, up to which dense blocks are computed faster than sparse ones
 
 
 def is_sparse(X: Any) -> bool:
@@ -109,6 +112,11 @@ def product_transposed(X: Any, Y: Any) -> Any:
         P = X @ Y.T if is_sparse(X) else (Y @ X.T).T
         return np.ascontiguousarray(P.toarray() if is_sparse(P) else P)
     return X @ namespace(X).matrix_transpose(Y)
+
+
+def dense_enough(X: Any) -> bool:
+    """Whether blocks of products with a CSR matrix are computed faster when it is dense."""
+    return bool(X.shape[0] * X.shape[1] <= DENSE * X.nnz)
 
 
 def row_products(X: Any, Y: Any) -> Any:

@@ -6,13 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._array import is_sparse
+from .._array import dense_enough, is_sparse
 from .._errors import check_number
 from ._base import register
 from ._definiteness import STRICTLY_PD, Definiteness
 from ._radial import Radial
-
-DENSE = 20  # entries per non-zero, up to which dense rows are computed faster than sparse ones
 
 
 @register
@@ -71,7 +69,7 @@ class Gaussian(Radial):
         return xp.exp(-0.5 * s)
 
     def prepare(self, X: Any, beside: Any = None) -> Any:
-        if is_sparse(X) and X.dtype == np.float32 and X.shape[0] * X.shape[1] <= DENSE * X.nnz:
+        if is_sparse(X) and X.dtype == np.float32 and dense_enough(X):
             X = X.toarray()
         points = super().prepare(X, beside)
         if not (isinstance(X, np.ndarray) and X.dtype == np.float32):

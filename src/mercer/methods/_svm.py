@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from .. import _tiles
-from .._array import host, is_array, is_sparse
+from .._array import dense_enough, host, is_array, is_sparse
 from .._checkpoint import Checkpoint
 from .._errors import check_choice, check_number, where
 from .._progress import CallbackSupportMixin, Watch, called_off
@@ -205,18 +205,21 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
 
     def _values(self, X: Any) -> np.ndarray:
         """The machine at checked points."""
-        f = self.function_
-        if not isinstance(X, np.ndarray) or f.kernel is not self.kernel_ or isinstance(f.kernel.domain, Rows):
+        f, n = self.function_, self.kernel_.domain.size(X)
+        dense = is_sparse(X) and is_sparse(f.points) and dense_enough(f.points)
+        arrays = isinstance(X, np.ndarray) and isinstance(f.points, np.ndarray)
+        if not (dense or arrays) or f.kernel is not self.kernel_ or isinstance(f.kernel.domain, Rows):
             return f(X)
-        right = f.kernel.prepare(f.points)
-        left, V = f.kernel.prepare(X, right), np.ascontiguousarray(f.coefficients.reshape(len(right), -1))
-        out = np.empty((len(X), V.shape[1]), V.dtype)
+        right = f.kernel.prepare(f.points.toarray() if dense else f.points)
+        V = np.ascontiguousarray(f.coefficients.reshape(len(right), -1))
+        out = np.empty((n, V.shape[1]), V.dtype)
 
         def work(rows: slice) -> None:
-            out[rows] = left.take(rows).matrix(right) @ V
+            left = f.kernel.prepare(X[rows].toarray() if dense else X[rows], right)
+            out[rows] = left.matrix(right) @ V
 
-        _tiles.run(_tiles.slices(len(X), 192), work, self.n_jobs)
-        values = out.reshape(len(X), *f.coefficients.shape[1:])
+        _tiles.run(_tiles.slices(n, 192), work, self.n_jobs)
+        values = out.reshape(n, *f.coefficients.shape[1:])
         return values if f.basis is None else values + f.basis(X) @ f.free
 
     def _machine(self, X: Any, index: np.ndarray, coefficients: np.ndarray, intercept: Any) -> Function:
