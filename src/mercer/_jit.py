@@ -98,10 +98,8 @@ def dot_panel(rows: int) -> Any:
             index, number, vector = ir.IntType(64), ir.FloatType(), ir.VectorType(ir.FloatType(), LANES)
             depth = arguments[2]
             A, B, C = (builder.inttoptr(arguments[k], ir.PointerType()) for k in (0, 1, 3))
-            none, zeros = (
-                ir.Constant(vector, ir.Undefined),
-                ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES),
-            )
+            none = ir.Constant(vector, ir.Undefined)
+            zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
 
             def at(pointer: Any, offset: Any) -> Any:
                 return builder.gep(pointer, [offset], source_etype=number)

@@ -25,11 +25,12 @@ _thread = threading.local()
 @contextmanager
 def under(deadline: Deadline) -> Iterator[None]:
     """Deadlines that are made on this thread meanwhile end with this one."""
+    outer = getattr(_thread, "deadline", None)
     _thread.deadline = deadline
     try:
         yield
     finally:
-        _thread.deadline = None
+        _thread.deadline = outer
 
 
 def called_off() -> bool:

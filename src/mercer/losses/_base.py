@@ -47,7 +47,7 @@ DERIVATIVES = ("gradient", "hessian", "hessian_product", "majorizer")
 DUAL = ("prox", "conjugate")
 LINK = ("link", "link_inverse")
 ABILITIES = (*DERIVATIVES, *DUAL, "box", *LINK)
-FAR = 1e300  # of a bound that is none
+FAR = 1e300  # of a bound that is none: compiled code knows no infinity
 registry: dict[str, type[Loss]] = {}
 _L = TypeVar("_L", bound="Loss")
 

@@ -27,13 +27,9 @@ from ..kernels import Kernel
 from ..kernels.expression import from_sklearn
 from ..solvers.fit._rows import Block, Segment, Workers
 from ..solvers.fit.multiclass import minimise_multiclass
-from ..solvers.fit.working_set import COARSE, SMALL, BoxProblem, BoxSolution, minimise
+from ..solvers.fit.working_set import COARSE, SINGLE, SMALL, BoxProblem, BoxSolution, minimise
 from ..space import Function
 from ._base import KernelEstimator
-
-FAR = 1e300  # a bound that is never met: compiled code knows no infinity
-SINGLE = 1e-5  # tolerances below this need kernel rows in double precision
-
 
 # parameters that change how a machine is found, and not which
 MANNER = {"cache_size", "checkpoint", "max_iter", "n_jobs", "shrinking", "time_budget", "tol", "verbose"}

@@ -12,11 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._errors import check_choice, check_number, where
 from .._progress import Watch, run
+from ..losses._base import FAR
 from ..solvers.fit._rows import Workers
 from ..solvers.fit.multiclass import MulticlassProblem
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ._classifier import Classifier, Solved, Task
-from ._svm import FAR, KernelRows, rescaled
+from ._svm import KernelRows, rescaled
 
 HARD = (1e2, 1e4, 1e6)  # boxes, in units of 1/k(x, x), in which a hard margin is looked for
 JOINT = ("crammer_singer", "kbb")

@@ -15,9 +15,7 @@ from threadpoolctl import threadpool_limits
 from ... import _tiles
 from ._base import FitProblem, FitSolution, finish
 from ._rows import Block, Segment, Workers
-from .working_set import COARSE, BoxProblem, BoxSolution, minimise
-
-SINGLE = 1e-5  # tolerances below this need kernel rows in double precision
+from .working_set import COARSE, SINGLE, BoxProblem, BoxSolution, minimise
 
 
 def box(problem: FitProblem, tol: float = 1e-6, max_iter: int = -1, monitor: Any = None) -> FitSolution:

@@ -36,6 +36,7 @@ WRONG = (
 )
 AFFORDABLE = 1 << 28  # kernel values in double precision, for an honest report of a run that ended early
 OLD = -(1 << 40)  # rows that earlier runs left are older than any of this one, whose rounds count from 0
+SINGLE = 1e-5  # tolerances below this need kernel rows in double precision
 COARSE = "the precision of the kernel rows does not suffice for this tol"
 
 
