@@ -1,4 +1,4 @@
-"""What does a cubic smoothing spline cost at a given penalty? Time and accuracy, beside SciPy's, in one process.
+"""What does a cubic smoothing spline cost at a given penalty? Time, memory and accuracy, beside SciPy's, in one run.
 
 SciPy solves normal equations in B-splines, whose condition grows with n and λ; so for both the optimality conditions
 Σ rᵢ = Σ xᵢ rᵢ = 0 of the residuals r are printed, which tell whose error a difference is. Even spacing suits it best.
@@ -7,6 +7,10 @@ Run: python benchmarks/spline.py [--n 1000000] [--lam 1e-17 1e-9] [--uneven]
 """
 
 import argparse
+import re
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -24,6 +28,26 @@ def best_of(function, repeats):
     return min(times), result
 
 
+def sample(n, uneven):
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(size=n)) if uneven else np.linspace(0, 1, n)
+    return x, np.sin(12 * x) + 0.3 * rng.normal(size=n)
+
+
+def peak():
+    """The largest memory that this process has had, in bytes (Linux)."""
+    return 1024 * int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1])
+
+
+def memory(ours, n, uneven, lam):
+    """What a fit adds to the largest memory of its process, in bytes a sample."""
+    x, y = sample(n, uneven)
+    SmoothingSpline(alpha=1.0).fit(x[:10], y[:10])
+    before = peak()
+    SmoothingSpline(alpha=lam).fit(x, y) if ours else make_smoothing_spline(x, y, lam=lam)
+    return (peak() - before) / n
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=1_000_000)
@@ -32,9 +56,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     args = parser.parse_args()
 
-    rng = np.random.default_rng(0)
-    x = np.sort(rng.uniform(size=args.n)) if args.uneven else np.linspace(0, 1, args.n)
-    y = np.sin(12 * x) + 0.3 * rng.normal(size=args.n)
+    x, y = sample(args.n, args.uneven)
     SmoothingSpline(alpha=1.0).fit(x[:10], y[:10])  # compiles, or loads what was compiled
 
     for lam in args.lam:
@@ -48,6 +70,10 @@ def main():
             r = y - values
             print(f"  {name}: |Σr| / Σ|r| = {abs(r.sum()) / np.abs(r).sum():.1e}, |Σxr| / Σ|r| = "
                   f"{abs(r @ x) / np.abs(r).sum():.1e}")  # fmt: skip
+    for name, ours in (("mercer", True), ("SciPy", False)):
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            used = pool.submit(memory, ours, args.n, args.uneven, args.lam[0]).result()
+        print(f"memory of {name}: {used:.0f} bytes a sample")
     start = perf_counter()
     model = SmoothingSpline().fit(x, y)
     print(f"by generalised cross-validation: {perf_counter() - start:.1f} s, {model.edf_:.1f} degrees of freedom")

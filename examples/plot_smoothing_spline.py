@@ -13,9 +13,8 @@ minimiser is a cubic between neighbouring points. Its price is linear in their n
 # sphinx_gallery_thumbnail_number = 1
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.datasets import load_diabetes
 
-from mercer import AnovaSpline, SmoothingSpline, ThinPlateSpline
+from mercer import SmoothingSpline
 
 INK, BLUE, ORANGE, GREEN, GREY = "#222222", "#1f6fb2", "#d1601f", "#1b8a6b", "#9a9a9a"
 plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY})
@@ -102,50 +101,7 @@ print(
 )
 
 # %%
-# **In the plane** the bending energy :math:`\int f_{xx}^2 + 2 f_{xy}^2 + f_{yy}^2` is that of a thin metal plate. The
-# second picture is the posterior deviation: it grows where there is no sample.
+# Surfaces have :class:`~mercer.ThinPlateSpline`, and sums of curves of several variables :class:`~mercer.AnovaSpline`,
+# each with its own example.
 
-places = rng.uniform(-1, 1, size=(160, 2))
-places = places[~((places[:, 0] > 0.15) & (places[:, 1] > 0.15))]
-heights = np.sin(3 * places[:, 0]) * np.cos(2.5 * places[:, 1]) + 0.15 * rng.normal(
-    size=len(places)
-)
-plate = ThinPlateSpline().fit(places, heights)
-axis = np.linspace(-1, 1, 80)
-mesh = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
-values, deviation = plate.predict(mesh, return_std=True)
-
-figure, panels = plt.subplots(1, 2, figsize=(9.6, 4.2), sharey=True, layout="constrained")
-for ax, z, cmap, title in (
-    (panels[0], values, "RdBu_r", f"thin-plate spline, {plate.edf_:.0f} degrees of freedom"),
-    (panels[1], deviation, "Purples", "posterior standard deviation"),
-):
-    limits = {"vmin": -1.1, "vmax": 1.1} if cmap == "RdBu_r" else {"vmin": 0}
-    picture = ax.pcolormesh(axis, axis, z.reshape(80, 80), cmap=cmap, shading="gouraud", **limits)
-    ax.plot(*places.T, ".", color=INK, markersize=3)
-    ax.set(aspect="equal", xlim=(-1, 1), ylim=(-1, 1), xticks=[-1, 0, 1], yticks=[-1, 0, 1])
-    ax.set_title(title, loc="left", fontsize=11)
-    figure.colorbar(picture, ax=ax, shrink=0.85)
-
-# %%
-# **One curve a variable.** With many columns, a sum of splines stays readable: a smoothing-spline analysis of variance
-# gives every column a curve of mean zero and a penalty of its own, all chosen together. On the diabetes data the effect
-# of blood pressure is almost a line, that of the serum measure s5 levels off at either end, and age hardly matters.
-
-data = load_diabetes(scaled=False, as_frame=True)
-names = ["bmi", "bp", "s5", "age"]
-X, progression = data.data[names].to_numpy(), data.target.to_numpy()
-anova = AnovaSpline("reml").fit(X, progression)
-figure, panels = plt.subplots(1, 4, figsize=(11.5, 3.2), sharey=True, layout="constrained")
-for j, (ax, name) in enumerate(zip(panels, names, strict=True)):
-    line = np.tile(X.mean(axis=0), (200, 1))
-    line[:, j] = np.linspace(X[:, j].min(), X[:, j].max(), 200)
-    ax.axhline(0, color=GREY, linewidth=0.6)
-    ax.plot(line[:, j], anova.components(line)[(j,)], color=BLUE, linewidth=2.2)
-    ax.plot(X[:, j], np.full(len(X), -118), "|", color=INK, alpha=0.25, markersize=7)
-    ax.set(xlabel=name, ylim=(-125, 150))
-panels[0].set_ylabel("effect on progression")
-print(
-    f"{anova.edf_:.1f} degrees of freedom for {len(names)} curves, R² = {anova.score(X, progression):.2f}"
-)
 plt.show()

@@ -1,5 +1,7 @@
 """Jackknife+ intervals against their definition by n refits, and their coverage."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -12,6 +14,7 @@ from mercer.gram import Nystrom
 from mercer.inference import JackknifePlus
 from mercer.kernels import Gaussian, Power
 from mercer.methods.anova_spline import AnovaSpline
+from mercer.methods.quantile import KernelQuantileRegression
 from mercer.methods.spline import SmoothingSpline
 from mercer.methods.thin_plate import ThinPlateSpline
 
@@ -24,7 +27,7 @@ K = Gaussian(0.8)
 
 
 def brute(estimator, data, target, new, level, folds=None):
-    """Equations 1.2 and 5 of the paper, word for word."""
+    """The definition: quantiles over i of what the fit without i, or without its fold, says give or take |rᵢ|."""
     n = len(target)
     folds = [[i] for i in range(n)] if folds is None else folds
     low, high = [], []
@@ -87,12 +90,39 @@ def test_what_comes_from_all_samples_is_frozen(estimator) -> None:
         assert np.allclose(found[:, i], one.predict(NEW), atol=1e-8)
 
 
-@pytest.mark.parametrize("estimator", [SVR(kernel=K, C=3.0, tol=1e-7), LinearRegression()])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        SVR(kernel=K, C=3.0, tol=1e-7),
+        KernelQuantileRegression(K, quantiles=0.5, alpha=0.3),
+        KernelMachine("huber", kernel=K, alpha=0.1, free=0),
+        LinearRegression(),
+    ],
+)
 def test_others_are_fitted_again(estimator) -> None:
     model = JackknifePlus(estimator, level=0.8).fit(X, y)
     assert model.method_ == "refit"
     found, expected = model.interval(NEW), brute(estimator, X, y, NEW, 0.8)
     assert np.allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "columns"), [(KernelRidge(alpha=0.1, kernel=K), 2), (SmoothingSpline(), 1), (ThinPlateSpline(), 2)]
+)
+def test_closed_forms_need_one_fit(estimator, columns) -> None:
+    kind = type(estimator)
+    with patch.object(kind, "fit", autospec=True, side_effect=kind.fit) as fit:
+        JackknifePlus(estimator).fit(X[:, :columns], y).interval(NEW[:, :columns])
+    assert fit.call_count == 1
+
+
+def test_splines_of_samples_that_are_equal_but_for_rounding_and_that_nearly_interpolate() -> None:
+    x = np.sort(X[:, 0])
+    x[8] = np.nextafter(x[7], np.inf)
+    for points, alpha, tol in ((x, 1e-3, 1e-9), (np.sort(X[:, 0]), 1e-10, 1e-8)):
+        model = JackknifePlus(SmoothingSpline(alpha=alpha), level=0.8).fit(points, y)
+        expected = brute(SmoothingSpline(alpha=alpha), points, y, NEW[:, 0], 0.8)
+        assert np.allclose(model.interval(NEW[:, 0]), expected, rtol=0, atol=tol)
 
 
 def test_refits_choose_again() -> None:
@@ -150,6 +180,8 @@ def test_refusals() -> None:
         JackknifePlus(LogisticRegression()).fit(X, y > 0)
     with pytest.raises(ValueError, match="fit one target at a time"):
         JackknifePlus(KernelRidge()).fit(X, np.stack([y, y], axis=1))
+    with pytest.raises(ValueError, match="predicts several numbers"):
+        JackknifePlus(KernelQuantileRegression(K, quantiles=[0.1, 0.9])).fit(X, y)
     with pytest.raises(ValueError, match="use alpha > 0"):
         JackknifePlus(KernelRidge(alpha=0.0)).fit(X, y)
 

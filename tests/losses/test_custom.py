@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from mercer import KernelMachine
 from mercer.losses import Cox, Custom, Logistic
 from mercer.testing import check_loss
 
@@ -29,6 +30,18 @@ def test_methods_of_another_loss() -> None:
     loss.check(y)
     assert loss.total(y, f) == cox.total(y, f)
     assert loss.provides == {"gradient"}
+
+
+@pytest.mark.parametrize("loss", Custom.examples(), ids=["Hessian", "gradient"])
+def test_a_coupled_loss_in_a_machine(loss) -> None:
+    """½Σw(r − r̄)² is what is left of weighted squares when the best constant is taken out: ridge with an intercept."""
+    X, weight = rng.normal(size=(30, 2)), rng.uniform(0.2, 2.0, 30)
+    y = X[:, 0] + rng.normal(size=30)
+    settings = {"kernel": "gaussian(lengthscale=1.5)", "alpha": 0.3}
+    coupled = KernelMachine(loss, **settings).fit(X, y, sample_weight=weight)
+    ridge = KernelMachine("squared", free=0, **settings).fit(X, y, sample_weight=weight)
+    assert np.allclose(coupled.dual_coef_, ridge.dual_coef_, atol=1e-5)
+    assert coupled.solution_.objective == pytest.approx(ridge.solution_.objective, rel=1e-10)
 
 
 def test_a_diagonal_hessian() -> None:

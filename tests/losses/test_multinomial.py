@@ -27,6 +27,22 @@ def test_two_classes_are_the_logistic_loss() -> None:
     assert np.allclose(LOSS.value(y, f), Logistic().value(2.0 * y - 1, difference), rtol=1e-13)
 
 
+def test_hessian_products_are_those_of_the_blocks() -> None:
+    weight, V = rng.uniform(size=30), rng.normal(size=(30, 4, 2))
+    p = softmax(F, axis=1)
+    for i in range(30):
+        block = weight[i] * (np.diag(p[i]) - np.outer(p[i], p[i]))
+        assert np.allclose(LOSS.hessian(Y, F, weight)[i], block, rtol=1e-12, atol=1e-16)
+        assert np.allclose(LOSS.hessian_product(Y, F, V, weight)[i], block @ V[i], rtol=1e-11, atol=1e-15)
+        assert np.allclose(LOSS.hessian_product(Y, F, V[..., 0], weight)[i], block @ V[i, :, 0], rtol=1e-11, atol=1e-15)
+
+
+def test_link_of_an_impossible_class() -> None:
+    f = LOSS.link(np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]))
+    assert np.array_equal(f, [[0.0, 0.0, -np.inf], [0.0, -np.inf, -np.inf]])
+    assert np.array_equal(LOSS.link_inverse(f), [[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]])
+
+
 def test_extreme_values() -> None:
     f = np.array([[1000.0, 0.0, -1000.0]])
     assert np.array_equal(LOSS.value(np.array([1]), f), [1000.0])

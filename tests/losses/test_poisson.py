@@ -33,8 +33,17 @@ def test_likelihood_up_to_a_constant() -> None:
 
 
 def test_minimiser_is_the_rate() -> None:
-    best = minimize_scalar(lambda c: LOSS.total(Y, np.full(40, c)), bracket=(0, 1), tol=1e-12).x
+    best = minimize_scalar(lambda c: LOSS.total(Y, np.full(40, c)), bracket=(0.0, 1.0), tol=1e-12).x
     assert LOSS.link_inverse(np.array([best]))[0] == pytest.approx(COUNT.sum() / E.sum(), rel=1e-6)
+
+
+def test_large_counts_keep_their_digits() -> None:
+    """y = 1e8 and a mean that is larger by a thousandth: the two terms of the definition agree in ten digits."""
+    d, y = 1e-3, 1e8
+    expected = y * (d**2 / 2 + d**3 / 6 + d**4 / 24)
+    assert LOSS.value(np.array([y]), np.array([np.log(y) + d])) == pytest.approx(expected, rel=1e-10)
+    y, f = np.array([1e4], dtype=np.float32), np.array([np.log(1e4)], dtype=np.float32)
+    assert 0 <= LOSS.value(y, f)[0] < 1e-7
 
 
 def test_exposure_is_an_offset() -> None:

@@ -85,6 +85,8 @@ def test_tubes() -> None:
 
 def test_log_cosh_near_and_far() -> None:
     assert np.allclose(LogCosh().value(Y, F), np.log(np.cosh(R)), rtol=1e-12, atol=1e-15)
+    small = np.array([1e-9, -1e-5, 1e-3])
+    assert np.allclose(LogCosh().value(small, 0 * small), small**2 / 2 - small**4 / 12, rtol=1e-6, atol=0)
     far = np.array([-800.0, 800.0])
     assert np.allclose(LogCosh().value(far, 0 * far), 800 - np.log(2), rtol=1e-15)
     assert np.all(LogCosh().hessian(far, 0 * far) >= 0)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.linear_model import RidgeClassifier
 
 from mercer.gram import Nystrom
 from mercer.kernels import Gaussian, Laplace, Power, Sigmoid
@@ -70,6 +71,29 @@ def test_class_weights_are_sample_weights() -> None:
     weight = np.repeat([45 / (3 * 25), 1.5, 1.5], [25, 10, 10])
     weighted = LeastSquaresSVC(KERNEL).fit(X[some], y[some], weight)
     np.testing.assert_allclose(balanced.decision_function(X), weighted.decision_function(X), atol=1e-10)
+
+
+def test_balanced_classes_weigh_the_same_in_total() -> None:
+    """Samples of weight 0 count for nothing, here as everywhere."""
+    weight = rng.uniform(0.1, 2, n)
+    weight[::3] = 0
+    totals = np.array([weight[y == c].sum() for c in np.unique(y)])
+    model = LeastSquaresSVC(KERNEL, class_weight="balanced").fit(X, y, weight)
+    np.testing.assert_allclose(model.class_weight_, totals.sum() / (3 * totals))
+    used = weight > 0
+    without = LeastSquaresSVC(KERNEL, class_weight="balanced").fit(X[used], y[used], weight[used])
+    np.testing.assert_allclose(model.decision_function(X), without.decision_function(X), atol=1e-10)
+    with pytest.raises(ValueError, match=r"LeastSquaresSVC: class_weight = 'balance' is unknown; .* None, 'balanced'"):
+        LeastSquaresSVC(KERNEL, class_weight="balance").fit(X, y)
+
+
+def test_shapes_are_those_of_scikit_learn() -> None:
+    for labels in (y, y == "setosa"):
+        theirs = RidgeClassifier().fit(X, labels)
+        ours = LeastSquaresSVC(KERNEL).fit(X, labels)
+        for rows in (X, X[:1]):
+            assert ours.decision_function(rows).shape == theirs.decision_function(rows).shape
+        np.testing.assert_array_equal(ours.classes_, theirs.classes_)
 
 
 def test_conditionally_definite_kernels_of_order_one_are_allowed() -> None:

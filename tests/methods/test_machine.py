@@ -12,8 +12,9 @@ from sklearn.model_selection import cross_val_score
 
 from mercer import RKHS, KernelMachine, KernelRidge
 from mercer.gram import Centered, Nystrom
-from mercer.kernels import Gaussian, Linear
+from mercer.kernels import Gaussian, Linear, ThinPlate
 from mercer.losses import Custom, Huber, Logistic, Pinball, as_loss
+from mercer.methods._loss import concordance
 
 rng = np.random.default_rng(5)
 N = 40
@@ -170,6 +171,18 @@ def test_ball(loss, free) -> None:
             assert as_loss(loss).total(code, other.solution_.values) >= bound - 1e-6
 
 
+def test_ball_of_one_point() -> None:
+    model = KernelMachine(kernel=Gaussian(), free=0, penalty=("ball", 0.0)).fit(X, y)
+    assert model.function_.norm() < 1e-12
+    assert model.free_coef_ == pytest.approx([y.mean()])
+
+
+def test_far_from_zero_the_gradient_is_still_measured() -> None:
+    """Where the intercept explains all slopes at f = 0, there is nothing of them left to compare with."""
+    model = KernelMachine("huber", kernel=Gaussian(), free=0).fit(X, y + 1e6)
+    assert model.solution_.gradient_norm < 1e-6
+
+
 def test_ball_that_does_not_bind() -> None:
     """With a free plane that fits all, f = 0 lies within any ball; the least-squares plane is the solution."""
     plane = 1 + X @ np.array([2.0, -1.0])
@@ -224,6 +237,7 @@ def test_l1_is_sparse_and_optimal() -> None:
     pull = K @ Huber().gradient(y, model.solution_.values)
     used = model.dual_coef_ != 0
     assert 0 < used.sum() < N / 2
+    assert len(model.function_) == used.sum() and np.allclose(model.predict(X), model.solution_.values, atol=1e-10)
     assert np.abs(pull).max() <= 1 + 1e-4
     assert np.allclose(pull[used], -np.sign(model.dual_coef_[used]), atol=1e-4)
     with pytest.raises(ValueError, match="smooth loss"):
@@ -313,7 +327,7 @@ def test_clones_pickles_and_parameters() -> None:
         ({"tol": -1.0}, "tol = -1.0 must be > 0"),
         ({"solver": "magic"}, "solver = 'magic' is unknown"),
         ({"penalty": "ridge"}, "penalty = 'ridge' is unknown"),
-        ({"penalty": ("ball", -1.0)}, "radius = -1.0 must be > 0"),
+        ({"penalty": ("ball", -1.0)}, "radius = -1.0 must be >= 0"),
         ({"penalty": ("ball", 1.0), "alpha": 2.0}, "alpha = 2.0 has no meaning within a ball"),
         ({"max_iter": 0}, "max_iter = 0"),
         ({"time_budget": 0}, "time_budget = 0"),
@@ -363,4 +377,95 @@ def test_automatic_choices() -> None:
     for loss, solver in expected.items():
         target = LABEL if as_loss(loss).task in ("binary", "multiclass") else y
         assert KernelMachine(loss, kernel=Gaussian(), free=0).fit(X, target).solution_.method == solver
-    assert KernelMachine("absolute", kernel=Gaussian(), free=1).fit(X, y).solution_.method == "admm"
+    assert KernelMachine("absolute", kernel=Gaussian(), free=1).fit(X, y).solution_.method == "interior_point"
+
+
+# ---- every solver, where kernels are definite only beside the free part
+
+
+@pytest.mark.parametrize(("kernel", "free"), [("thin_plate", 1), ("log", 0), ("multiquadric", 0), ("gaussian", 2)])
+@pytest.mark.parametrize(
+    "loss", ["squared", "huber(delta=0.1)", "absolute", "pinball(quantile=0.8)", "logistic", "hinge"]
+)
+def test_solvers_agree_and_prove_it(kernel, free, loss) -> None:
+    """One objective for all, and a duality gap at each: the dual is formed on Hᵀa = 0, where the kernel is definite."""
+    target = LABEL if as_loss(loss).task == "binary" else y
+    found = {}
+    for solver in ("auto", "newton", "newton_cg", "lbfgs", "interior_point", "admm", "working_set"):
+        model = KernelMachine(loss, kernel=kernel, free=free, alpha=0.1, solver=solver, tol=1e-8)
+        try:
+            found[solver] = model.fit(X, target).solution_
+        except ValueError as error:
+            assert "does not suit" in str(error)
+    assert len(found) >= 3
+    least = found["auto"].objective
+    for s in found.values():
+        assert s.objective == pytest.approx(least, rel=1e-6)
+        assert s.gap is not None and -1e-9 * least <= s.gap <= 1e-6 * least
+
+
+def test_kernels_that_need_a_free_part_equal_their_projected_twin() -> None:
+    """Brute force on the thin plate: f = QM^½u + Hc with Q of all vectors orthogonal to H."""
+    kernel = ThinPlate()
+    H = np.column_stack([np.ones(N), X])
+    Q = np.linalg.qr(H, mode="complete")[0][:, 3:]
+    values, V = np.linalg.eigh(Q.T @ kernel(X) @ Q)
+    Z = np.hstack([Q @ V * np.sqrt(values), H])  # PKP = QMQᵀ, whose columns are orthogonal to H
+    three = rng.integers(0, 3, N)
+    loss = as_loss("multinomial")
+
+    def value(x):
+        U = x.reshape(N, 3)
+        gradient = Z.T @ loss.gradient(three, Z @ U)
+        gradient[: N - 3] += 0.2 * U[: N - 3]
+        return float(loss.total(three, Z @ U)) + 0.1 * float(np.sum(U[: N - 3] ** 2)), gradient.ravel()
+
+    least = minimize(value, np.zeros(3 * N), jac=True, method="L-BFGS-B", options={"maxiter": 5000, "gtol": 1e-9}).fun
+    model = KernelMachine("multinomial", kernel=kernel, free=1, alpha=0.2, tol=1e-10).fit(X, three)
+    assert model.solution_.objective == pytest.approx(least, rel=1e-7)
+    assert np.allclose(H.T @ model.dual_coef_, 0, atol=1e-10)
+
+
+def test_a_penalty_needs_one_decomposition(monkeypatch) -> None:
+    """Solutions along the path share the coordinates of the matrix."""
+    count = []
+    before = np.linalg.eigh
+    monkeypatch.setattr(np.linalg, "eigh", lambda A: (count.append(A.shape), before(A))[1])
+    KernelMachine("multinomial", kernel=Gaussian(), penalty="norm", alpha=0.5).fit(X, LABEL)
+    assert count == [(N, N)]
+
+
+# ---- scores
+
+
+def test_times_of_survival_may_be_structured_and_are_scored_by_concordance() -> None:
+    time, event = np.ceil(10 * rng.exponential(np.exp(-X[:, 0]))), rng.random(N) < 0.7
+    record = np.empty(N, dtype=[("event", bool), ("time", float)])
+    record["event"], record["time"] = event, time
+    model = KernelMachine("cox", kernel=Gaussian(), alpha=0.3).fit(X, record)
+    same = KernelMachine("cox", kernel=Gaussian(), alpha=0.3).fit(X, np.column_stack([time, event]))
+    assert np.array_equal(model.predict(X), same.predict(X))
+    f, weight = np.log(model.predict(X)).round(1), rng.integers(1, 4, N)
+    agree = total = 0.0
+    for i in range(N):
+        for j in range(N):
+            if event[i] and (time[i] < time[j] or (time[i] == time[j] and not event[j])):
+                total += weight[i] * weight[j]
+                agree += weight[i] * weight[j] * (1.0 if f[i] > f[j] else 0.5 if f[i] == f[j] else 0.0)
+    assert concordance(np.column_stack([time, event]), f, weight) == pytest.approx(agree / total, rel=1e-12)
+    assert 0.5 < model.score(X, record) == same.score(X, np.column_stack([time, event])) <= 1
+    assert cross_val_score(model, X, record, cv=3).mean() > 0.5
+    assert np.isnan(concordance(np.array([[1.0, 0], [2.0, 0]]), np.zeros(2)))
+
+
+def test_counts_are_scored_by_explained_deviance() -> None:
+    exposure = rng.uniform(0.5, 3, N)
+    count = rng.poisson(exposure * np.exp(0.4 * X[:, 0] + 0.2))
+    model = KernelMachine("poisson", kernel=Linear(), alpha=0.6, free=0, tol=1e-12)
+    theirs = PoissonRegressor(alpha=0.6 / N, tol=1e-10, max_iter=1000).fit(X, count)
+    weight = rng.uniform(0.5, 2, N)
+    assert model.fit(X, count).score(X, count, weight) == pytest.approx(theirs.score(X, count, weight), rel=1e-5)
+    theirs.set_params(alpha=0.6 / exposure.sum()).fit(X, count / exposure, exposure)
+    both = np.column_stack([count, exposure])
+    expected = theirs.score(X, count / exposure, exposure * weight)
+    assert model.fit(X, both).score(X, both, weight) == pytest.approx(expected, rel=1e-5)

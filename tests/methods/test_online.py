@@ -171,8 +171,8 @@ def test_regret_is_within_the_bound(loss, stream) -> None:
 def test_approaches_the_batch_minimum(loss) -> None:
     """Draws from a sample, with steps 1/(αt): the expected ‖f_t − f*‖² is at most 4G²/(α²t), with gradients G ≤ 2.
 
-    Rakhlin, Shamir, Sridharan, *Making gradient descent optimal for strongly convex stochastic optimization* (2012),
-    lemma 1. The curvature of the objective is at most 1 + α, so that its excess is at most (1 + α)/2 times as much.
+    Rakhlin, Shamir, Sridharan, *Making gradient descent optimal for strongly convex stochastic optimization* (2012).
+    The curvature of the objective is at most 1 + α, so that its excess is at most (1 + α)/2 times as much.
     """
     generator = np.random.default_rng(2)
     sample = generator.uniform(-2, 2, size=(300, 1))
@@ -241,6 +241,33 @@ def test_no_term_and_vanishing_terms() -> None:
     # eta0 · alpha = 1 forgets all but the last sample
     last = OnlineKernelMachine("absolute", kernel=KERNEL, alpha=2.0, eta0=0.5, power_t=0, budget=3).fit(X, NUMBERS)
     assert np.allclose(last.predict(X), K[:, -1] * 0.5 * np.sign(NUMBERS[-1]), rtol=0, atol=1e-12)
+
+
+def test_a_stream_that_diverges_is_an_error() -> None:
+    """k(x, x) is up to 9³ here, where a step of 1 multiplies the residual by −728; one of 10⁻³ is short enough."""
+    for loss in ("squared", "poisson"):
+        with pytest.raises(ValueError, match=r"the stream diverges.*Lower eta0 = 1\.0"):
+            OnlineKernelMachine(loss, kernel="polynomial(degree=3)").fit(X, COUNTS)
+    assert OnlineKernelMachine(kernel="polynomial(degree=3)", eta0=1e-3).fit(X, NUMBERS).score(X, NUMBERS) > 0
+    # a target of 0 is no yardstick: f is not 0 there
+    model = OnlineKernelMachine(kernel=KERNEL).fit(X, NUMBERS)
+    assert model.partial_fit(X[:1], [0.0]).t_ == 151
+    lost = OnlineKernelMachine(kernel="polynomial(degree=3)").partial_fit(X[:1], [1.0])
+    with pytest.raises(ValueError, match="its last samples are not taken in"):
+        lost.partial_fit(X, COUNTS)
+    assert lost.t_ == 1 and np.isfinite(lost.predict(X)).all()
+
+
+def test_parameters_may_change_between_calls_where_f_stays_of_its_kind() -> None:
+    model = OnlineKernelMachine("squared", kernel=KERNEL, fit_intercept=True).partial_fit(X[:100], NUMBERS[:100])
+    model.set_params(budget=10, eta0=0.1).partial_fit(X[100:101], NUMBERS[100:101])
+    assert len(model.dual_coef_) == len(model.function_) == 10
+    for changed in ({"loss": "hinge"}, {"kernel": Gaussian(1.0)}, {"fit_intercept": False}):
+        with pytest.raises(ValueError, match="differ from those of the first call"):
+            clone(model).partial_fit(X, NUMBERS).set_params(**changed).partial_fit(X, SIGNS)
+    nested = OnlineKernelMachine(kernel=Gaussian(0.8)).partial_fit(X, NUMBERS).set_params(kernel__lengthscale=2.0)
+    with pytest.raises(ValueError, match="differ from those of the first call"):
+        nested.partial_fit(X, NUMBERS)
 
 
 def test_messages() -> None:

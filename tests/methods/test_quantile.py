@@ -44,6 +44,44 @@ def test_counts_of_the_residuals(level, alpha) -> None:
     assert np.sum(r > 1e-6) <= N * (1 - level) + 1e-9
 
 
+@pytest.mark.parametrize("alpha", [1e-8, 1e-4])
+def test_tiny_penalties(alpha) -> None:
+    """The working set would need millions of steps; the counts hold, and the gap is closed."""
+    for free in (0, 2):
+        model = KernelQuantileRegression(Gaussian(), quantiles=[0.2, 0.5], alpha=alpha, free=free).fit(X, y)
+        for level, s, f in zip([0.2, 0.5], model.solution_, model.predict(X).T, strict=True):
+            assert s.converged and abs(s.gap) <= 1e-5 * s.objective
+            assert np.sum(y - f < -1e-3) <= N * level and np.sum(y - f > 1e-3) <= N * (1 - level)
+
+
+@pytest.mark.parametrize("non_crossing", [False, True])
+def test_origin_of_the_targets(non_crossing) -> None:
+    """A large offset goes to the free part, also where it is a plane."""
+    for free in (0, 1):
+        settings = {"quantiles": [0.2, 0.8], "free": free, "non_crossing": non_crossing, "tol": 1e-7, **WIGGLY}
+        near, far = (KernelQuantileRegression(**settings).fit(X, y + c) for c in (0.0, 1e6))
+        assert all(s.converged for s in far.solution_)
+        assert np.allclose(far.predict(X) - 1e6, near.predict(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e6])
+def test_units_of_the_targets(unit) -> None:
+    """With y the objective is scaled by a unit if alpha is divided by it."""
+    for non_crossing in (False, True):
+        settings = {"kernel": Gaussian(), "quantiles": [0.2, 0.8], "non_crossing": non_crossing}
+        plain = KernelQuantileRegression(alpha=0.1, **settings).fit(X, y)
+        scaled = KernelQuantileRegression(alpha=0.1 / unit, **settings).fit(X, unit * y)
+        assert np.allclose(scaled.predict(GRID) / unit, plain.predict(GRID), atol=1e-2)
+        for a, b in zip(plain.solution_, scaled.solution_, strict=True):
+            assert b.converged and b.objective == pytest.approx(unit * a.objective, rel=1e-5)
+
+
+def test_order_by_a_flag_of_numpy() -> None:
+    """As a grid search brings it."""
+    model = KernelQuantileRegression(quantiles=LEVELS, non_crossing=np.bool_(True), **WIGGLY).fit(X, y)
+    assert model.solution_[0].method == "ordered"
+
+
 def test_median_of_a_constant() -> None:
     """With a strong penalty only the intercept is left: the quantile, or expectile, of the sample."""
     q = KernelQuantileRegression(Gaussian(), quantiles=[0.25, 0.5], alpha=1e9).fit(X, y)
@@ -148,6 +186,8 @@ def test_score() -> None:
     assert model.score(X, y, weight) == pytest.approx(np.mean(weighted), abs=1e-2)
     middle = KernelExpectileRegression(**WIGGLY).fit(X, y)
     assert middle.score(X, y) == pytest.approx(KernelRidge(0.05, kernel=Gaussian(0.4), free=0).fit(X, y).score(X, y))
+    constant = KernelQuantileRegression(**WIGGLY).fit(X, y)
+    assert constant.score(X, np.ones(N)) == 0  # a constant is perfect there, and this is none
     folds = KFold(3, shuffle=True, random_state=0)
     search = GridSearchCV(KernelQuantileRegression(Gaussian(), quantiles=0.9), {"alpha": [0.1, 1e6]}, cv=folds).fit(
         X, y
@@ -161,6 +201,8 @@ def test_one_sample_and_equal_targets() -> None:
         assert np.allclose(one.predict([[0.0]]), target, atol=1e-4)
         same = KernelQuantileRegression(Gaussian(), quantiles=[0.2, 0.8], non_crossing=True).fit(X, np.full(N, target))
         assert np.allclose(same.predict(GRID), target, atol=1e-4)
+        expectile = KernelExpectileRegression(Gaussian(), expectiles=0.8).fit(X, np.full(N, target))
+        assert expectile.solution_.converged and np.allclose(expectile.predict(GRID), target)
 
 
 def test_errors() -> None:

@@ -256,6 +256,8 @@ def test_mixed_libraries_are_refused() -> None:
 
 def test_one_sample() -> None:
     assert KernelRidge(1.0, kernel="rbf").fit(X[:1], y[:1]).predict(X[:1])[0] == pytest.approx(y[0] / 2)
+    mean, std = KernelRidge(0.3, kernel="rbf", fit_intercept=True).fit(X[:1], y[:1]).predict(X[:1], return_std=True)
+    assert mean[0] == pytest.approx(y[0]) and std[0] ** 2 == pytest.approx(0.3)  # all of it is the noise
 
 
 def test_new_labels_are_not_cut_to_the_length_of_known_ones():
@@ -414,8 +416,15 @@ def test_gradient_of_the_likelihood_is_offered_by_name() -> None:
     assert gradient["alpha"] == pytest.approx((up - down) / (2 * step), rel=1e-5)
     with pytest.raises(TypeError, match="needs the exact kernel matrix"):
         KernelRidge(kernel="rbf", gram=Nystrom(rank=5)).fit(X, y).log_marginal_likelihood(gradient=True)
-    with pytest.raises(ValueError, match="one alpha for all targets"):
+    with pytest.raises(ValueError, match=r"one alpha > 0 for all targets; got \[1.0, 2.0\]"):
         KernelRidge([1.0, 2.0], kernel="rbf").fit(X, Y).log_marginal_likelihood(gradient=True)
+    with pytest.raises(ValueError, match=r"one alpha > 0 for all targets; got \[0.0\]"):
+        KernelRidge(0.0, kernel="rbf").fit(X, y).log_marginal_likelihood(gradient=True)
+
+
+def test_the_likelihood_of_a_drawn_factor_draws_as_the_fit_did() -> None:
+    model = KernelRidge(0.3, kernel=Gaussian(1.3), gram=Nystrom(rank=5), random_state=7).fit(X, y)
+    assert model.log_marginal_likelihood({"lengthscale": 1.3}) == pytest.approx(model.log_marginal_likelihood())
 
 
 @pytest.mark.parametrize("gram", ["auto", Nystrom(rank=20)], ids=["dense", "low rank"])

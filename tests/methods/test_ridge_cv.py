@@ -87,6 +87,17 @@ def test_a_linear_kernel_is_ridgecv(scoring, intercept, per_target) -> None:
         np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-9)
 
 
+@pytest.mark.parametrize("offset", [0.0, 5.0])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_linear_kernel_is_ridgecv_in_any_unit(intercept, offset) -> None:
+    """Where alpha is below the rounding of the kernel matrix, too."""
+    far = (X + offset) * 1e6
+    theirs = RidgeCV(ALPHAS, fit_intercept=intercept, store_cv_results=True).fit(far, y)
+    ours = KernelRidgeCV(ALPHAS, kernel="linear", fit_intercept=intercept, store_cv_results=True).fit(far, y)
+    np.testing.assert_allclose(ours.cv_results_, theirs.cv_results_, atol=1e-9)
+    np.testing.assert_allclose(ours.predict(far), theirs.predict(far), atol=1e-9)
+
+
 @pytest.mark.parametrize("scoring", [None, "neg_mean_absolute_error", make_scorer(mean_absolute_error)], ids=str)
 @pytest.mark.parametrize("cv", [4, KFold(12, shuffle=True, random_state=0)], ids=["four", "twelve"])
 def test_folds_equal_a_grid_search(cv, scoring) -> None:
@@ -120,6 +131,20 @@ def test_weighted_folds_equal_weighted_refits() -> None:
         part = KernelRidge(0.3, kernel=KERNEL, fit_intercept=True).fit(X[train], y[train], WEIGHT[train])
         errors.append(np.average((y[test] - part.predict(X[test])) ** 2, weights=WEIGHT[test]))
     assert model.best_score_ == pytest.approx(-np.mean(errors))
+
+
+def test_a_function_that_takes_no_weights_scores_without_them() -> None:
+    def worst(estimator, values, target):
+        return -np.abs(estimator.predict(values) - target).max()
+
+    model = KernelRidgeCV([0.3], kernel=KERNEL, scoring=worst).fit(X, y, WEIGHT)
+    assert model.best_score_ == pytest.approx(-np.abs(y - refits(0.3, y, WEIGHT, fit_intercept=True)).max())
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_scores_that_are_not_defined_choose_nothing() -> None:
+    with pytest.raises(ValueError, match=r"scoring = None is not defined for alpha = 0.001 \(R² needs two samples"):
+        KernelRidgeCV(ALPHAS, kernel=KERNEL, cv=LeaveOneOut()).fit(X, y)
 
 
 def test_groups_stay_together() -> None:

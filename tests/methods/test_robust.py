@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import KernelMachine, KernelRidge
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Laplace, Matern
 from mercer.losses import Hampel, Huber
 from mercer.methods.robust import RobustKernelRegression, _median
 
@@ -94,6 +94,49 @@ def test_weights_are_repetitions() -> None:
     assert np.allclose(weighted.predict(X), repeated.predict(X), atol=1e-2)
 
 
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), Laplace(), Matern(nu=1.5)], ids=["gaussian", "laplace", "matern"])
+@pytest.mark.parametrize("far", [1e3, 1e6])
+@pytest.mark.parametrize("alpha", [1e-6, 1e-8, 1e-10])
+def test_far_outliers_and_tiny_penalties(kernel, far, alpha) -> None:
+    """Where Newton's steps alone crawl. The bound: with αa = −ℓ′ within ±δ, the dual value α(aᵀz − aᵀKa/2 − αaᵀa/2)."""
+    delta = 0.2
+    model = RobustKernelRegression(kernel, scale=delta / 1.345, alpha=alpha, tol=1e-10).fit(X, contaminated(0.1, far))
+    assert model.solution_.converged
+    z, value = contaminated(0.1, far), model.solution_.objective
+    a = model.dual_coef_ * min(1.0, delta / alpha / np.abs(model.dual_coef_).max())  # within the bounds, and Σa = 0
+    assert abs(a.sum()) < 1e-9 * np.abs(a).sum()
+    dual = alpha * (a @ z - 0.5 * a @ kernel(X) @ a - 0.5 * alpha * a @ a)
+    assert value * (1 - 1e-5) <= dual <= value * (1 + 1e-8)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_hampel_is_stationary(share) -> None:
+    """αa = −ℓ′ at the samples, and no worse than its start, the solution for Huber's loss with the same a."""
+    z = contaminated(share, 3.0)
+    model = RobustKernelRegression(loss="hampel", tol=1e-14, **SETTINGS).fit(X, z)
+    pull = model.loss_.gradient(z, model.predict(X))
+    assert np.allclose(0.1 * model.dual_coef_, -pull, atol=1e-6 * np.abs(pull).max()) and abs(pull.sum()) < 1e-6
+    start = KernelMachine(Huber(model.loss_.a), free=0, **SETTINGS).fit(X, z)
+    f = start.predict(X)
+    norm = float(start.dual_coef_ @ Gaussian()(X) @ start.dual_coef_)
+    assert model.solution_.objective <= model.loss_.total(z, f) + 0.05 * norm
+
+
+def test_samples_of_weight_zero_have_no_say_in_the_scale() -> None:
+    """Also where more than half of the targets are equal, so that their median deviation is zero."""
+    z = np.where(np.arange(N) % 3 == 0, y, 1.0)
+    weight = (np.arange(N) % 10 > 0).astype(float)
+    near = RobustKernelRegression(**SETTINGS).fit(X, z, weight)
+    far = RobustKernelRegression(**SETTINGS).fit(X, np.where(weight > 0, z, 1e9), weight)
+    assert far.scale_ == pytest.approx(near.scale_, rel=1e-9)
+
+
+def test_constant_targets_without_an_intercept() -> None:
+    """Their size is the only scale there is, so that units of y do not matter."""
+    one, many = (RobustKernelRegression(free=None, **SETTINGS).fit(X, np.full(N, c)).predict(X) for c in (1.0, 1e6))
+    assert np.allclose(1e6 * one, many, rtol=1e-6)
+
+
 def test_weighted_median() -> None:
     for seed in range(20):
         g = np.random.default_rng(seed)
@@ -116,7 +159,7 @@ def test_errors() -> None:
     for parameters, message in [
         ({"loss": "tukey"}, "loss = 'tukey' is unknown"),
         ({"scale": 0}, "scale = 0 must be > 0"),
-        ({"tuning": -1}, "must be > 0"),
+        ({"tuning": -1}, "tuning = -1 must be > 0"),
         ({"loss": "hampel", "tuning": 2.0}, "three numbers"),
         ({"loss": "hampel", "tuning": (3, 2, 1)}, "must be >= 3"),
     ]:

@@ -7,7 +7,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
-from mercer import KernelRidge
+from mercer import KernelMachine
 from mercer.basis import Polynomials
 from mercer.kernels import Sobolev
 from mercer.methods.spline import SmoothingSpline
@@ -149,20 +149,22 @@ def test_no_perturbation_lowers_the_objective():
     )
 
 
-@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
 @pytest.mark.parametrize("n", [10, 200])
-def test_equals_kernel_ridge_with_the_sobolev_kernel(order, n):
+def test_equals_the_kernel_machine_with_the_sobolev_kernel(order, n):
     rng = np.random.default_rng(n)
     x = rng.uniform(size=n)
     x[:2] = 0, 1
     y, w = np.sin(7 * x) + 0.2 * rng.normal(size=n), rng.uniform(0.5, 2, size=n)
     new = rng.uniform(size=50)
-    for alpha in (1e-4, 1e-2, 1.0):
+    for alpha in (1e-6, 1e-4, 1e-2, 1.0):
         spline = SmoothingSpline(alpha=alpha, order=order).fit(x, y, sample_weight=w)
-        ridge = KernelRidge(alpha, kernel=Sobolev(order), free=order - 1).fit(x[:, None], y, sample_weight=w)
-        np.testing.assert_allclose(spline.predict(new), ridge.predict(new[:, None]), rtol=0, atol=1e-8)
-        np.testing.assert_allclose(spline.function_(new[:, None]), ridge.predict(new[:, None]), rtol=0, atol=1e-8)
-        assert spline.function_.norm() == pytest.approx(ridge.function_.norm(), rel=1e-6)
+        machine = KernelMachine(kernel=Sobolev(order), loss="squared", alpha=alpha, free=order - 1)
+        machine.fit(x[:, None], y, sample_weight=w)
+        np.testing.assert_allclose(spline.predict(new), machine.predict(new[:, None]), rtol=0, atol=1e-8)
+        if alpha >= 1e-4:  # the expansion in the kernel itself loses digits below
+            np.testing.assert_allclose(spline.function_(new[:, None]), spline.predict(new), rtol=0, atol=1e-8)
+            assert spline.function_.norm() == pytest.approx(machine.function_.norm(), rel=1e-6)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
@@ -239,6 +241,60 @@ def test_limits():
     natural = CubicSpline(x, y, bc_type="natural")
     grid = np.linspace(-1, 3, 100)
     np.testing.assert_allclose(curve.predict(grid), natural(grid), atol=1e-7)
+
+
+def test_leave_one_out_of_an_interpolant():
+    """As alpha goes to zero: the natural spline through the other points, by SciPy, a line beyond the last of them."""
+    rng = np.random.default_rng(0)
+    x, y = np.sort(rng.uniform(size=12)), rng.normal(size=12)
+    model = SmoothingSpline(alpha=1e-40).fit(x, y)
+    for i in range(12):
+        others = np.arange(12) != i
+        f = CubicSpline(x[others], y[others], bc_type="natural")
+        end = min(max(x[i], x[others][0]), x[others][-1])
+        expected = f(end) + f(end, 1) * (x[i] - end)
+        assert model.leave_one_out_[i] == pytest.approx(float(expected), rel=1e-9)
+    np.testing.assert_allclose(model.predict(x), y, atol=1e-12)
+    assert model.criteria_["loo"] == pytest.approx(np.mean((y - model.leave_one_out_) ** 2), rel=1e-9)
+    near = SmoothingSpline(alpha=1e-14).fit(x, y).criteria_
+    for name in ("gcv", "loo", "reml"):
+        assert model.criteria_[name] == pytest.approx(near[name], rel=1e-4)
+
+
+@pytest.mark.parametrize("far", [3.0, 30.0, 1e4])
+@pytest.mark.parametrize("name", ["gcv", "reml"])
+def test_one_distant_x_does_not_hide_the_minimum(far, name):
+    rng = np.random.default_rng(0)
+    x = np.r_[np.linspace(0, 1, 100), far]
+    y = np.sin(20 * x) + 0.1 * rng.normal(size=101)
+    model = SmoothingSpline(name).fit(x, y)
+    scan = [SmoothingSpline(alpha=a).fit(x, y) for a in np.logspace(-10, 4, 40)]
+    lowest = min(m.criteria_[name] for m in scan if name == "reml" or m.edf_ < 101 / 1.4)
+    assert model.criteria_[name] <= lowest + 1e-9 * abs(lowest)
+    assert 12 < model.edf_ < 50
+
+
+def test_oscillations_without_noise_are_kept():
+    """Close to a line lies another minimum, to which a price of 1.4 for a degree of freedom alone would lead."""
+    x = np.linspace(0, 1, 60)
+    y = np.sin(25 * x)
+    model = SmoothingSpline().fit(x, y)
+    np.testing.assert_allclose(model.predict(x), y, atol=1e-2)
+
+
+def test_x_far_from_zero():
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 4096, size=40) / 4096
+    y, grid = np.sin(6 * x) + 0.1 * rng.normal(size=40), np.linspace(-64, 192, 65) / 128
+    for order in (1, 2, 3, 4):
+        near = SmoothingSpline(alpha=1e-3, order=order).fit(x, y)
+        shifted = SmoothingSpline(alpha=1e-3, order=order).fit(x + 2.0**30, y)
+        for ours, theirs in zip(
+            shifted.predict(grid + 2.0**30, return_std=True), near.predict(grid, return_std=True), strict=True
+        ):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+    with pytest.raises(ValueError, match="function_ expands polynomials in powers of x"):
+        _ = shifted.function_
 
 
 def test_data_without_noise():
@@ -365,6 +421,7 @@ def test_is_an_estimator():
         ({"alpha": "aic"}, "alpha = 'aic' is unknown"),
         ({"alpha": 1.0, "df": 5}, "exclude each other"),
         ({"df": 1.5}, "df = 1.5 must lie between order = 2 and the 60 distinct x"),
+        ({"alpha": 1e-200}, "must be >= 1e-100, which interpolates"),
         ({"order": 0}, "order = 0"),
         ({"spar": 0.5, "order": 3}, "spar is defined for order = 2"),
     ],
@@ -383,5 +440,22 @@ def test_refuses_data_that_it_cannot_use():
         SmoothingSpline().fit([0.0, 1.0, 1.0], [1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="sample_weight must be 60 finite numbers"):
         SmoothingSpline().fit(x, y, sample_weight=-np.ones(60))
+    with pytest.raises(ValueError, match="got shape \\(60,\\) of <U1"):
+        SmoothingSpline().fit(x, y, sample_weight=["a"] * 60)
     with pytest.raises(ValueError, match="requires y"):
         SmoothingSpline().fit(x, None)
+    with pytest.raises(ValueError, match="X has masked entries"):
+        SmoothingSpline().fit(np.ma.masked_array(x, mask=x > 0), y)
+    for pair in ((x.astype(str), y), (x, y.astype(str))):
+        with pytest.raises(TypeError, match="expected numbers"):
+            SmoothingSpline().fit(*pair)
+    with pytest.raises(TypeError, match=r"alpha = array\(\[1., 2.\]\) must be a finite number"):
+        SmoothingSpline(np.array([1.0, 2.0])).fit(x, y)
+
+
+def test_refuses_other_array_libraries():
+    torch = pytest.importorskip("torch")
+    x, y, _ = noisy()
+    for pair in ((torch.tensor(x), torch.tensor(y)), (x, torch.tensor(y))):
+        with pytest.raises(TypeError, match="is a torch array"):
+            SmoothingSpline().fit(*pair)

@@ -590,7 +590,7 @@ def test_one_against_the_rest_of_two_classes_is_the_binary_machine() -> None:
         ({"multi_class": "crammer_singer", "probability": True}, "'crammer_singer' goes without calibration"),
         ({"multi_class": "kbb", "C": np.inf}, "C = inf needs multi_class='ovo' or 'ovr'"),
         ({"multi_class": "kbb", "kernel": Power(1.0)}, r"CPD\(1\), and with multi_class = 'kbb' no offset is free"),
-        ({"calibration": "platt"}, "calibration = 'platt' is unknown"),
+        ({"calibration": "platt"}, "calibration = 'platt' is unknown; choose one of None, 'cv'"),
         ({"time_budget": 0.0}, "time_budget = 0.0 must be > 0"),
     ],
     ids=str,

@@ -239,7 +239,7 @@ def test_held_out_scores_are_those_of_machines_without_the_fold(settings) -> Non
         ({"C": 1.0, "nu": 0.2}, "nu = 0.2 and C = 1.0 are two forms; give one of them"),
         ({"delta": 0.9}, "delta = 0.9 belongs to the hinge form; give C as well"),
         ({"C": -1.0}, "C = -1.0 must be > 0"),
-        ({"calibration": "platt"}, "calibration = 'platt' is unknown"),
+        ({"calibration": "platt"}, "calibration = 'platt' is unknown; choose one of None, 'cv'"),
         ({"C": 1.0, "kernel": Power(1.0)}, r"CPD\(1\); leave C out, for the ν form"),
     ],
     ids=str,

@@ -218,6 +218,15 @@ def test_data_that_the_free_part_explains():
         np.testing.assert_array_equal(ThinPlateSpline(criterion).fit(X, np.zeros(60)).predict(X), 0)
 
 
+def test_single_precision_is_computed_in_double():
+    X, y, w = surface()
+    X = X.astype(np.float32)
+    single = ThinPlateSpline().fit(X, y, w)
+    double = ThinPlateSpline().fit(X.astype(np.float64), y, w)
+    assert single.edf_ == double.edf_
+    np.testing.assert_array_equal(single.predict(X), double.predict(X))
+
+
 def test_pickles():
     X, y, _ = surface()
     model = ThinPlateSpline().fit(X, y)

@@ -5,13 +5,17 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.cluster import AgglomerativeClustering, KMeans
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.mixture import GaussianMixture
-from sklearn.model_selection import KFold, ShuffleSplit, cross_val_score
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, ShuffleSplit, cross_val_score
+from sklearn.neighbors import KernelDensity, KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from mercer import SVC, KernelRidge
 from mercer.selection import compare, subspace_agreement
@@ -157,3 +161,26 @@ def test_refusals() -> None:
         compare([LinearRegression(), LinearRegression()], X, y, level=1)
     with pytest.raises(TypeError, match="must be a dict or a list"):
         compare(3, X, y)
+    with pytest.raises(TypeError, match="'tuple' has no fit"):
+        compare([("line", LinearRegression()), ("same", LinearRegression())], X, y)
+    with pytest.raises(TypeError, match="needs predict, labels_ or transform"):
+        compare([KernelDensity(), KernelDensity()], X, scoring="stability")
+    with pytest.raises(ValueError, match="cv gives 1 split"):
+        compare([LinearRegression(), LinearRegression()], X, y, cv=ShuffleSplit(1))
+    with pytest.raises(ValueError, match="are not all finite"), pytest.warns(UndefinedMetricWarning):
+        compare([LinearRegression(), LinearRegression()], X, y, cv=LeaveOneOut())  # R² of one sample
+
+
+def test_groups_stay_together_and_a_downstream_score_is_that_of_a_pipeline() -> None:
+    groups = np.arange(90) // 6
+    models = {k: make_pipeline(StandardScaler(), PCA(k), LogisticRegression()) for k in (1, 3)}
+    found = compare(models, X, LABELS, cv=GroupKFold(5), groups=groups)
+    assert found.scoring == "accuracy"
+    for k, model in models.items():
+        assert np.allclose(found.scores[str(k)], cross_val_score(model, X, LABELS, cv=GroupKFold(5), groups=groups))
+
+
+def test_sparse_samples_are_reconstructed() -> None:
+    models = {"one": TruncatedSVD(1, random_state=0), "two": TruncatedSVD(2, random_state=0)}
+    dense, sparse = (compare(models, Z, cv=CV, scoring="reconstruction") for Z in (X, csr_matrix(X)))
+    assert np.allclose(dense.scores["two"], sparse.scores["two"])

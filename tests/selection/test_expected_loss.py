@@ -1,19 +1,26 @@
 """Expected losses against n refits, written out here, and criteria against their definitions."""
 
+import warnings
+from unittest.mock import patch
+
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
+from scipy import stats
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.exceptions import DataConversionWarning
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import KFold, LeaveOneGroupOut, StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from mercer import SVC, SVR, KernelInterpolator, KernelMachine, KernelRidge
 from mercer.gram import Nystrom
 from mercer.kernels import Gaussian, Power
-from mercer.losses import EpsilonInsensitive, Expectile, Hampel, Huber, Logistic, Pinball, as_loss
+from mercer.losses import EpsilonInsensitive, Expectile, Hampel, Hinge, Huber, Logistic, Pinball, as_loss
 from mercer.methods.logistic import KernelLogisticRegression
 from mercer.methods.lssvc import LeastSquaresSVC
 from mercer.methods.quantile import KernelQuantileRegression
-from mercer.methods.ridge_cv import KernelRidgeCV
+from mercer.methods.ridge_cv import KernelRidgeClassifierCV, KernelRidgeCV
 from mercer.methods.robust import RobustKernelRegression
 from mercer.methods.spline import SmoothingSpline
 from mercer.methods.thin_plate import ThinPlateSpline
@@ -212,8 +219,8 @@ def test_criteria_of_squares() -> None:
         assert gcv.estimate == pytest.approx(np.average(residual**2, weights=WEIGHT) / (1 - df / N) ** 2)
         aic = expected_loss(model, X, y, "aic", sample_weight=WEIGHT)
         variance = np.sum(WEIGHT * residual**2) / N
-        expected = N * np.log(2 * np.pi * variance) + N + 2 * (df + 1)
-        assert aic.estimate == pytest.approx(expected / (2 * N))
+        likelihood = stats.norm(A @ y, np.sqrt(variance / WEIGHT)).logpdf(y).sum()
+        assert aic.estimate == pytest.approx((df + 1 - likelihood) / N)  # σ² is a parameter, too
     spline = ThinPlateSpline(alpha=0.1)
     assert expected_loss(spline, X, y, "gcv").estimate == pytest.approx(clone(spline).fit(X, y).criteria_["gcv"])
 
@@ -298,6 +305,8 @@ def test_refusals() -> None:
         expected_loss(KernelRidge(), X, y, loss="zero_one")
     with pytest.raises(ValueError, match="needs probabilities"):
         expected_loss(SVC(), X, LABELS, loss="log")
+    with pytest.raises(ValueError, match="needs predict_proba"):
+        expected_loss(SVC(), X, LABELS, "kfold", "log")
     with pytest.raises(ValueError, match="goes through all samples"):
         expected_loss(KernelInterpolator(Gaussian(0.4)), X, y, "gcv")
     with pytest.raises(ValueError, match="is of loss = 'squared'"):
@@ -308,3 +317,174 @@ def test_refusals() -> None:
         expected_loss(KernelRidge(), X, y, "loo")
     with pytest.raises(ValueError, match="couples samples"):
         expected_loss(KernelMachine("cox"), X, np.column_stack([np.exp(y), np.ones(N)]))
+    with pytest.raises(ValueError, match="no meaning for method = 'closed_form'"):
+        expected_loss(KernelRidge(), X, y, "closed_form", cv=3)
+    with pytest.raises(ValueError, match="holds one sample"):
+        expected_loss(KernelRidge(), X[:1], y[:1])
+    with pytest.raises(ValueError, match="compares targets and predictions of one shape"):
+        expected_loss(KernelMachine("poisson", kernel=K), X, np.column_stack([COUNTS, np.ones(N)]), loss="squared")
+
+
+@pytest.mark.parametrize("method", ["active_set", "span"])
+def test_a_sample_that_determines_a_free_function_is_refused_on_kinks(method) -> None:
+    def spike(Z):
+        return (np.abs(Z - X[3]).sum(axis=1) == 0).astype(float)
+
+    with pytest.raises(ValueError, match=r"sample 3 .* leverage hᵢᵢ is 1"):
+        expected_loss(KernelMachine("absolute", kernel=K, free=[spike]), X, y, method)
+
+
+def test_an_estimator_announces_its_closed_form() -> None:
+    class Mean(RegressorMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.y_ = y
+            return self
+
+        def predict(self, X):
+            return np.full(len(X), self.y_.mean())
+
+        def leave_one_out(self):
+            return (self.y_.sum() - self.y_) / (len(self.y_) - 1)
+
+    found = expected_loss(Mean(), X, y)
+    assert found.method == "closed_form" and found.n_refits == 0
+    exact = expected_loss(Mean(), X, y, "refit")
+    assert exact.n_refits == N and np.allclose(found.values, exact.values, atol=1e-12)
+
+
+def test_asked_for_refits_are_fits() -> None:
+    estimator = KernelRidge(alpha=0.1, kernel=K)
+    with patch.object(KernelRidge, "fit", autospec=True, side_effect=KernelRidge.fit) as fit:
+        closed = expected_loss(estimator, X, y)
+        assert fit.call_count == 1
+        folds = expected_loss(estimator, X, y, "kfold")  # from the same decomposition
+        assert fit.call_count == 2 and folds.n_refits == 0
+        exact = expected_loss(estimator, X, y, "refit")
+        assert fit.call_count == 3 + N and exact.n_refits == N
+    assert np.allclose(closed.values, exact.values, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "target"),
+    [
+        (KernelRidgeCV(kernel=K, alphas=np.logspace(-3, 2, 12), alpha_per_target=True), Y),
+        (KernelRidgeClassifierCV(kernel=K, alphas=np.logspace(-3, 2, 12)), THREE),
+    ],
+    ids=["regression", "labels"],
+)
+def test_refits_do_not_choose_again(chosen, target) -> None:
+    found, exact = expected_loss(chosen, X, target), expected_loss(chosen, X, target, "refit")
+    assert np.allclose(found.values, exact.values, atol=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [1e-12, 1e-15])
+def test_the_closed_form_keeps_its_digits_where_leverages_are_nearly_one(alpha) -> None:
+    estimator = ThinPlateSpline(alpha=alpha)
+    found = expected_loss(estimator, X, y)
+    assert np.allclose(found.values, (y - brute(estimator, X, y)) ** 2, rtol=1e-8, atol=1e-10)
+
+
+def test_interpolation_of_equal_samples_is_fitted_again() -> None:
+    Z, target = np.repeat(X[:15], 2, axis=0), np.repeat(y[:15], 2)
+    found = expected_loss(KernelInterpolator(Gaussian(0.4)), Z, target)
+    assert found.method == "refit" and np.allclose(found.values, 0, atol=1e-10)  # the twin knows the value
+
+
+def test_groups_are_left_out_together() -> None:
+    groups = np.arange(N) // 4
+    for estimator, target in ((KernelRidge(alpha=0.1, kernel=K), y), (SVC(kernel=K), LABELS)):
+        found = expected_loss(estimator, X, target, groups=groups, cv=LeaveOneGroupOut())
+        left = cross_val_predict(estimator, X, target, groups=groups, cv=LeaveOneGroupOut())
+        assert found.method == "kfold"
+        assert np.allclose(found.values, left != target if target is LABELS else (y - left) ** 2, atol=1e-9)
+    few = expected_loss(LinearRegression(), X, y, groups=np.arange(N) // 12)
+    assert few.n_refits == 3  # as many folds as groups
+
+
+def test_pipelines_pass_weights_to_their_last_step() -> None:
+    model = make_pipeline(StandardScaler(), Ridge(0.1))
+    found = expected_loss(model, X, y, sample_weight=WEIGHT)
+    left = []
+    for i in range(N):
+        kept = np.arange(N) != i
+        left.append(clone(model).fit(X[kept], y[kept], ridge__sample_weight=WEIGHT[kept]).predict(X[i : i + 1])[0])
+    assert found.estimate == pytest.approx(np.average((y - left) ** 2, weights=WEIGHT))
+
+
+def test_a_class_that_folds_may_miss() -> None:
+    rare = np.where(np.arange(N) == 7, "odd", LABELS)
+    for estimator in (LogisticRegression(), KernelLogisticRegression(K, alpha=0.3)):
+        with pytest.raises(ValueError, match="class 'odd' has so few samples"):
+            expected_loss(estimator, X, rare, "refit", "log")
+        assert expected_loss(estimator, X, rare, "refit").values[7] == 1
+    with pytest.raises(ValueError, match="without sample 7 all are of one class, 'many'"):
+        expected_loss(KernelLogisticRegression(K), X, np.where(np.arange(N) == 7, "one", "many"))
+
+
+def test_a_column_of_targets_is_a_vector() -> None:
+    for estimator in (SVR(kernel=K), LinearRegression(), KernelRidge(alpha=0.1, kernel=K)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataConversionWarning)
+            column = expected_loss(estimator, X, y[:, None])
+        assert column.estimate == pytest.approx(expected_loss(estimator, X, y).estimate, rel=1e-9)
+
+
+@pytest.mark.parametrize("method", ["aic", "gic", "gacv"])
+def test_criteria_do_not_count_samples_of_weight_zero(method) -> None:
+    weight = np.where(np.arange(N) < 5, 0.0, 1.0)
+    model = KernelMachine("logistic", kernel=K, alpha=0.3, free=0, tol=1e-12)
+    seeds = range(30 if method == "gacv" else 1)
+    with_them, without = (
+        [expected_loss(model, Z, t, method, sample_weight=w, random_state=s).estimate for s in seeds]
+        for Z, t, w in ((X, LABELS, weight), (X[5:], LABELS[5:], None))
+    )
+    error = 4 * np.hypot(np.std(with_them), np.std(without)) / np.sqrt(len(seeds))
+    assert np.mean(with_them) == pytest.approx(np.mean(without), abs=1e-8 + error)
+
+
+def test_the_scale_of_weights_has_no_meaning_for_squares() -> None:
+    for method in ("gcv", "aic", "closed_form"):
+        one = expected_loss(KernelRidge(alpha=0.4, kernel=K), X, y, method, sample_weight=WEIGHT)
+        two = expected_loss(KernelRidge(alpha=4.0, kernel=K), X, y, method, sample_weight=10 * WEIGHT)
+        assert one.estimate == pytest.approx(two.estimate, rel=1e-9)
+
+
+def test_the_newton_step_of_several_values_is_counted_in_the_rank() -> None:
+    Z = np.tile(X, (40, 1)) + 0.01 * np.random.default_rng(1).normal(size=(40 * N, 2))
+    estimator = KernelLogisticRegression(K, gram=Nystrom(9), random_state=0)
+    low = expected_loss(estimator, Z, np.tile(THREE, 40), loss="log")
+    assert low.method == "newton" and low.n_refits == 20
+
+
+@pytest.mark.parametrize("free", [0, 1])
+def test_samples_that_a_newton_step_does_not_tell_are_fitted_again(free) -> None:
+    model = KernelMachine(Huber(1e-3), kernel=K, alpha=10.0, free=free)  # straight at nearly all samples
+    found, exact = expected_loss(model, X, y), expected_loss(model, X, y, "refit")
+    assert abs(found.estimate - exact.estimate) <= found.approximation_error + 1e-9
+    if found.method == "refit":
+        assert "is straight at so many samples" in found.reason
+        with pytest.raises(ValueError, match="use 'refit' or 'kfold'"):
+            expected_loss(model, X, y, "newton")
+
+
+def test_single_precision() -> None:
+    for model in (KernelMachine("huber", kernel=K, free=0), KernelRidge(alpha=0.1, kernel=K), SVR(kernel=K)):
+        single = expected_loss(model, X.astype(np.float32), y)
+        assert single.estimate == pytest.approx(expected_loss(model, X, y).estimate, rel=1e-3)
+
+
+def test_a_span_without_samples_on_kinks_gives_way_to_folds() -> None:
+    Z = np.random.default_rng(2).normal(size=(1100, 2))
+    found = expected_loss(SVC(kernel=K, C=1e-6), Z, np.arange(1100) % 2)  # all coefficients at their bounds
+    assert found.method == "kfold" and found.n_refits == 10 and "does not tell" in found.reason
+
+
+def test_equal_samples_on_kinks() -> None:
+    draw = np.random.default_rng(6)
+    Z = np.round(draw.normal(size=(26, 2)))
+    labels = np.where(np.sin(2 * Z[:, 0]) + Z[:, 1] + 0.3 * draw.normal(size=26) > 0.2, "up", "down")
+    signs = np.where(labels == "up", 1.0, -1.0)
+    for estimator in (KernelMachine("hinge", kernel=K, alpha=0.3, free=1), SVC(kernel=K, tol=1e-8)):
+        found = expected_loss(estimator, Z, labels, loss=Hinge())
+        left = brute(estimator, Z, labels, answer="decision_function")
+        assert np.allclose(found.values, np.maximum(0, 1 - signs * left), atol=1e-3)

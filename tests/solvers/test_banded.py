@@ -12,7 +12,7 @@ from mercer.solvers.banded import smooth
 
 
 def rational_fit(x, y, w, alpha, m):
-    """The spline by the representer theorem, solved in rational numbers: no rounding at all."""
+    """Values and residuals of the spline by the representer theorem, in rational numbers: no rounding at all."""
     n = len(x)
     t = [Fraction(v) - Fraction(x[0]) for v in x]
 
@@ -36,7 +36,8 @@ def rational_fit(x, y, w, alpha, m):
     a = [Fraction(0)] * size
     for i in range(size - 1, -1, -1):
         a[i] = (rows[i][size] - sum(rows[i][c] * a[c] for c in range(i + 1, size))) / rows[i][i]
-    return np.array([float(Fraction(y[i]) - Fraction(alpha) / Fraction(w[i]) * a[i]) for i in range(n)])
+    residual = [Fraction(alpha) / Fraction(w[i]) * a[i] for i in range(n)]
+    return np.array([float(Fraction(y[i]) - residual[i]) for i in range(n)]), np.array([float(r) for r in residual])
 
 
 def points(kind, rng):
@@ -57,7 +58,30 @@ def test_exact_on_any_spacing(kind, order, alpha):
     x = points(kind, rng)
     y, w = np.sin(6 * x) + 0.3 * rng.normal(size=12), rng.uniform(0.5, 2, size=12)
     sweep = smooth(np.diff(x), w, y, alpha, order)
-    np.testing.assert_allclose(sweep.states[:, 0], rational_fit(x, y, w, alpha, order), rtol=0, atol=1e-11)
+    np.testing.assert_allclose(sweep.states[:, 0], rational_fit(x, y, w, alpha, order)[0], rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("alpha", [1e-60, 1e-25, 1e-9])
+def test_residuals_keep_their_digits_close_to_interpolation(order, alpha):
+    rng = np.random.default_rng(order)
+    x = np.sort(rng.uniform(size=12))
+    y, w = rng.normal(size=12), 10.0 ** rng.uniform(-3, 3, size=12)
+    sweep = smooth(np.diff(x), w, y, alpha, order)
+    values, residual = rational_fit(x, y, w, alpha, order)
+    np.testing.assert_allclose(sweep.states[:, 0], values, atol=1e-11)
+    np.testing.assert_allclose(sweep.left_out / (1 + w * sweep.variance), residual, rtol=1e-7)
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 1.0, 1e6])
+def test_weights_of_very_different_size(alpha):
+    rng = np.random.default_rng(5)
+    x = np.sort(rng.uniform(size=12))
+    y, w = rng.normal(size=12), 10.0 ** rng.uniform(-8, 8, size=12)
+    for order in (1, 2, 3, 4):
+        values, _ = rational_fit(x, y, w, alpha, order)
+        sweep = smooth(np.diff(x), w, y, alpha, order)
+        np.testing.assert_allclose(sweep.states[:, 0], values, rtol=0, atol=1e-12 * np.ptp(values))
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
@@ -75,7 +99,9 @@ def test_moments_against_dense_algebra(order):
     smoother = np.eye(n) - P / w[:, None]
     sweep = smooth(np.diff(x), w, y, alpha, order)
     np.testing.assert_allclose(sweep.states[:, 0], smoother @ y, atol=1e-9)
-    np.testing.assert_allclose(w * sweep.leverage, np.diagonal(smoother), atol=1e-9)
+    share = 1 / (1 + w * sweep.variance)
+    np.testing.assert_allclose(share, 1 - np.diagonal(smoother), atol=1e-9)
+    np.testing.assert_allclose(share * sweep.left_out, y - smoother @ y, atol=1e-9)
     np.testing.assert_allclose(sweep.objective, y @ P @ y, rtol=1e-9)
     # |M| |HᵀM⁻¹H| up to what does not depend on alpha
     expected = np.linalg.slogdet(M)[1] + np.linalg.slogdet(core)[1]
@@ -112,7 +138,8 @@ def test_weight_zero_is_no_observation():
     some = smooth(np.diff(x), kept.astype(float), y, 1e-2, 2)
     alone = smooth(np.diff(x[kept]), np.ones(11), y[kept], 1e-2, 2)
     np.testing.assert_allclose(some.states[kept], alone.states, atol=1e-12)
-    np.testing.assert_allclose(some.leverage[kept], alone.leverage, atol=1e-12)
+    np.testing.assert_allclose(some.variance[kept], alone.variance, rtol=1e-11)
+    np.testing.assert_allclose(some.left_out[kept], alone.left_out, rtol=1e-11)
     np.testing.assert_allclose(some.objective, alone.objective)
 
 

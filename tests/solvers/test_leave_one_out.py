@@ -19,7 +19,15 @@ from mercer.losses import (
 from mercer.solvers.fit._base import FitProblem
 from mercer.solvers.fit.box import box
 from mercer.solvers.fit.newton import newton
-from mercer.solvers.leave_one_out import Influence, active_set, at_new_points, at_vertex, random_traces, span
+from mercer.solvers.leave_one_out import (
+    Influence,
+    active_set,
+    at_new_points,
+    at_vertex,
+    random_traces,
+    refuse_determined,
+    span,
+)
 from mercer.solvers.linear import linear_solver
 from mercer.solvers.spectral import Spectral
 
@@ -178,12 +186,14 @@ def test_fits_without_a_sample_at_new_points(representation, H) -> None:
     assert np.allclose(found, expected, rtol=0, atol=1e-8)
 
 
-def test_a_leverage_of_one_is_refused() -> None:
+def test_a_leverage_of_one_is_not_divided_by() -> None:
     spike = np.column_stack([np.ones(N), np.arange(N) == 4]).astype(float)
     gram = Dense().build(Gaussian(), X)
     f = saddle(gram.dense(), spike, Y, np.ones(N), 0.1)
+    found = Influence(FitProblem(gram, Squared(), Y, 0.1, np.ones(N), spike), f).left_out()
+    assert np.flatnonzero(np.isnan(found)).tolist() == [4]
     with pytest.raises(ValueError, match=r"sample 4 .* leverage hᵢᵢ is 1"):
-        Influence(FitProblem(gram, Squared(), Y, 0.1, np.ones(N), spike), f).left_out()
+        refuse_determined(np.where(np.arange(N) == 4, 1e-15, 0.5))
 
 
 @pytest.mark.parametrize("H", [None, ONES], ids=["plain", "offset"])
@@ -205,3 +215,25 @@ def test_the_path_of_active_sets_ends_at_the_refit(loss, target, H, alpha) -> No
     known = ~np.isnan(found)
     assert known.mean() > 0.9
     assert np.allclose(found[known], exact[known], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("loss", "target"), [(Hinge(), np.sign(Y)), (EpsilonInsensitive(0.2), Y)], ids=["hinge", "epsilon"]
+)
+def test_an_offset_that_is_not_unique_is_in_the_middle_as_that_of_a_refit(loss, target) -> None:
+    gram, alpha, n = Dense().build(Gaussian(), X), 20.0, N - N % 2
+
+    def fit(weight):
+        return box(FitProblem(gram, loss, target, alpha, weight, ONES), tol=1e-11)
+
+    weight = (np.arange(N) < n) * 1.0
+    whole = fit(weight)
+    problem = FitProblem(gram, loss, target, alpha, weight, ONES)
+    found = active_set(problem, whole.coefficients, whole.values)
+    left = [fit(without(weight, i)) for i in range(n)]
+    open_ended = [i for i, s in enumerate(left) if np.all(at_vertex(problem, s.coefficients))]
+    assert len(open_ended) > 3  # no sample on a kink that would tell
+    exact = np.array([s.values[i] for i, s in enumerate(left)])
+    known = ~np.isnan(found[:n])
+    assert known[open_ended].all()
+    assert np.allclose(found[:n][known], exact[known], rtol=0, atol=1e-6)

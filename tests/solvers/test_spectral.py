@@ -1,39 +1,17 @@
-"""One eigendecomposition for all strengths: leave-one-out and folds against refits, likelihood against SciPy's."""
+"""One decomposition for all strengths: leave-one-out and folds against refits, criteria against their definitions."""
 
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
-from sklearn.base import clone
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.model_selection import KFold
 
 from mercer import KernelRidge
 from mercer._errors import IndefiniteError
 from mercer.basis import Polynomials
 from mercer.gram import Dense, Lazy, Nystrom
-from mercer.kernels import (
-    Constant,
-    Gaussian,
-    Linear,
-    Log,
-    Matern,
-    Periodic,
-    Polynomial,
-    Power,
-    RationalQuadratic,
-    ThinPlate,
-)
-from mercer.solvers import spectral
-from mercer.solvers.spectral import (
-    Complement,
-    Design,
-    Part,
-    Posterior,
-    Spectral,
-    log_marginal_likelihood,
-    maximise_likelihood,
-)
+from mercer.kernels import Linear, Matern, Power, ThinPlate
+from mercer.solvers.decomposition import Diagonal, Tridiagonal
+from mercer.solvers.spectral import Part, Spectral
 
 rng = np.random.default_rng(3)
 n = 40
@@ -62,18 +40,6 @@ def refit(K, H, weight, train, test, alpha, b=B):
     A = np.block([[K[np.ix_(train, train)] + alpha * np.diag(1 / w[train]), H[train]], [H[train].T, np.zeros((p, p))]])
     s = np.linalg.solve(A, np.concatenate([b[train], np.zeros((p, b.shape[1]))]))
     return K[np.ix_(test, train)] @ s[: len(train)] + H[test] @ s[len(train) :]
-
-
-@pytest.mark.parametrize("p", [1, 3])
-def test_the_complement_is_orthonormal_and_orthogonal_to_the_columns(p):
-    Q = np.linalg.qr(rng.normal(size=(9, p)))[0]
-    complement = Complement(Q)
-    Q2 = complement.embed(np.eye(9 - p))
-    np.testing.assert_allclose(Q2.T @ Q2, np.eye(9 - p), atol=1e-14)
-    np.testing.assert_allclose(Q2.T @ Q, 0, atol=1e-14)
-    V, M = rng.normal(size=(9, 2)), rng.normal(size=(9, 9))
-    np.testing.assert_allclose(complement.coordinates(V), Q2.T @ V, atol=1e-14)
-    np.testing.assert_allclose(complement.restrict(M + M.T), Q2.T @ (M + M.T) @ Q2, atol=1e-13)
 
 
 @pytest.mark.parametrize("gram", GRAMS)
@@ -139,18 +105,42 @@ def test_splits_that_do_not_cover_or_that_overlap():
 @pytest.mark.parametrize("gram", ["dense", "factor"])
 @pytest.mark.parametrize("weight", WEIGHTS)
 @pytest.mark.parametrize("free", FREE)
-def test_degrees_of_freedom_and_gcv_by_their_definition(free, weight, gram):
+def test_criteria_by_their_definition(free, weight, gram):
     g, H, w = parts(free, weight, gram)
     K, path, everything = g.dense(), Spectral(g, H, w), np.arange(n)
-    positive = np.ones(n) if w is None else (w > 0).astype(float)
     ww = np.ones(n) if w is None else w
+    m = np.sum(ww > 0)
     for j, alpha in enumerate(ALPHAS):
         hat = refit(K, H, w, everything, everything, alpha, np.eye(n))
-        trace = np.sum(np.diagonal(hat) * positive)
-        assert path.degrees_of_freedom(ALPHAS)[j] == pytest.approx(trace, rel=1e-9)
-        m = positive.sum()
-        expected = np.sum(ww[:, None] * (B - hat @ B) ** 2, axis=0) / m / (1 - trace / m) ** 2
-        np.testing.assert_allclose(path.gcv(B, ALPHAS)[:, j], expected, rtol=1e-8)
+        leverage = np.where(ww > 0, np.diagonal(hat), 0.0)
+        np.testing.assert_allclose(path.leverage(ALPHAS)[:, j], leverage, atol=1e-9)
+        assert path.degrees_of_freedom(ALPHAS)[j] == pytest.approx(leverage.sum(), rel=1e-9)
+        residual = B - hat @ B
+        rss = np.sum(ww[:, None] * residual**2, axis=0)
+        np.testing.assert_allclose(path.rss(B, ALPHAS)[:, j], rss, rtol=1e-8)
+        np.testing.assert_allclose(path.gcv(B, ALPHAS)[:, j], rss / m / (1 - leverage.sum() / m) ** 2, rtol=1e-8)
+        left_out = residual / (1 - leverage)[:, None]
+        np.testing.assert_allclose(path.loo(B, ALPHAS)[:, j], np.sum(ww[:, None] * left_out**2, axis=0) / m, rtol=1e-8)
+
+
+@pytest.mark.parametrize("gram", ["dense", "factor"])
+@pytest.mark.parametrize("weight", WEIGHTS)
+def test_restricted_likelihood_at_the_best_noise_by_its_definition(weight, gram):
+    g, H, w = parts("linear", weight, gram)
+    use = np.arange(n) if w is None else np.flatnonzero(w > 0)
+    K, h, noise = g.dense()[np.ix_(use, use)], H[use], np.eye(len(use)) if w is None else np.diag(1 / w[use])
+
+    def dense(alpha):
+        S = K / alpha + noise
+        inverse = np.linalg.inv(S)
+        inner = h.T @ inverse @ h
+        P = inverse - inverse @ h @ np.linalg.solve(inner, h.T @ inverse)
+        fit = np.diagonal(B[use].T @ P @ B[use])
+        free = len(use) - 3
+        return free * np.log(fit / free) + np.linalg.slogdet(S)[1] + np.linalg.slogdet(inner)[1]
+
+    ours = Spectral(g, H, w).reml(B, ALPHAS)
+    np.testing.assert_allclose(ours[:, 0] - ours[:, 2], dense(ALPHAS[0]) - dense(ALPHAS[2]), atol=1e-7)
 
 
 @pytest.mark.parametrize("gram", ["dense", "factor"])
@@ -240,27 +230,6 @@ def test_a_matrix_that_is_definite_with_alpha_only_is_taken_as_it_is():
     np.testing.assert_allclose(values, Spectral(Dense().build(KERNEL, X)).leave_one_out(B, np.array([0.4])), atol=1e-8)
 
 
-def test_a_matrix_of_low_numerical_rank_is_decomposed_through_its_factor():
-    m = 400
-    Z = np.sort(rng.uniform(0, 3, size=(m, 1)), axis=0)
-    b = np.sin(3 * Z) + 0.1 * rng.normal(size=(m, 1))
-    gram, H = Dense().build(Gaussian(0.5), Z), np.ones((m, 1))
-    thin, alphas = Spectral(gram, H), np.array([1e-6, 1e-2])
-    assert len(thin.values) < 60
-    values, vectors = np.linalg.eigh(Design(gram, H).matrix())
-    whole = Spectral.__new__(Spectral)
-    whole.design, whole.values, whole.full, whole.rest = thin.design, np.maximum(values, 0), True, 0
-    whole.vectors, whole._size = thin.design.embed(vectors), 1.0
-    np.testing.assert_allclose(thin.leave_one_out(b, alphas), whole.leave_one_out(b, alphas), atol=1e-8)
-    np.testing.assert_allclose(
-        thin.log_marginal_likelihood(b, alphas), whole.log_marginal_likelihood(b, alphas), rtol=1e-7
-    )
-    assert spectral._thin_factor(Gaussian(0.01)(Z), 1.0) is None
-    off = np.kron(np.eye(200), [[0.0, 1.0], [1.0, 0.0]])
-    off[0, 0] = 1.0
-    assert spectral._thin_factor(off, 1.0) is None  # its rest has no diagonal, but is not zero
-
-
 def test_a_part_is_the_gram_of_some_samples():
     index = np.array([5, 2, 30])
     for representation in GRAMS.values():
@@ -272,79 +241,6 @@ def test_a_part_is_the_gram_of_some_samples():
         assert part.shape == (3, 3)
         if "factor" in part.provides:
             np.testing.assert_allclose(part.factor() @ part.factor().T, K)
-
-
-KERNELS = [
-    Gaussian(0.9),
-    Gaussian(np.array([0.7, 1.4])),
-    Gaussian(np.array([[1.0, 0.3], [-0.2, 0.8]])),
-    2.0 * Matern(nu=2.5, lengthscale=np.array([0.7, 1.4])) + 0.5 * Linear(),
-    RationalQuadratic(lengthscale=1.1, alpha=0.7) * Constant(1.5),
-    Polynomial(2, scale=0.5, offset=1.0),
-    Gaussian(0.8).on([0]) + Periodic().on([1]),
-]
-
-
-@pytest.mark.parametrize("weight", WEIGHTS)
-@pytest.mark.parametrize("free", ["none", "linear"])
-@pytest.mark.parametrize("kernel", KERNELS, ids=str)
-def test_gradients_of_the_likelihood_by_differences(kernel, free, weight):
-    _, H, w = parts(free, weight)
-    value, gradient = log_marginal_likelihood(kernel, X, B, 0.3, H, w)
-    path = Spectral(Dense().build(kernel, X), H, w)
-    assert value == pytest.approx(float(path.log_marginal_likelihood(B, np.array([0.3])).sum()), rel=1e-9)
-
-    def at(name, step):
-        if name == "alpha":
-            return log_marginal_likelihood(kernel, X, B, 0.3 + step, H, w)[0]
-        moved = clone(kernel).set_params(**{name: kernel.get_params()[name] + step})
-        return log_marginal_likelihood(moved, X, B, 0.3, H, w)[0]
-
-    assert len(gradient) > 1
-    for name, slope in gradient.items():
-        shape = np.shape(slope)
-        for place in np.ndindex(*shape):
-            step = np.zeros(shape)
-            step[place] = 1e-5
-            difference = (at(name, step if shape else 1e-5) - at(name, -step if shape else -1e-5)) / 2e-5
-            assert np.asarray(slope)[place] == pytest.approx(difference, rel=2e-5, abs=1e-5), name
-
-
-def test_the_maximum_of_the_likelihood_has_no_slope_and_equals_that_of_scikit_learn():
-    b = B[:, :1]
-    kernel, alpha, value, converged = maximise_likelihood(1.0 * Gaussian(np.ones(2)), X, b, 0.1)
-    assert converged
-    _, gradient = log_marginal_likelihood(kernel, X, b, alpha)
-    slopes = [gradient["alpha"] * alpha, gradient["scale"] * kernel.scale]
-    slopes += list(gradient["kernel__lengthscale"] * kernel.kernel.lengthscale)
-    assert np.abs(slopes).max() < 1e-2
-    theirs = GaussianProcessRegressor(ConstantKernel() * RBF(np.ones(2)) + WhiteKernel(0.1)).fit(X, b[:, 0])
-    assert value == pytest.approx(theirs.log_marginal_likelihood_value_, abs=1e-5)
-    np.testing.assert_allclose(kernel.kernel.lengthscale, theirs.kernel_.k1.k2.length_scale, rtol=1e-2)
-    assert alpha == pytest.approx(theirs.kernel_.k2.noise_level, rel=1e-2)
-
-
-def test_the_search_stays_where_the_kernel_is_definite():
-    x = rng.uniform(0, 5, size=(60, 1))
-    b = x**2 + 0.1 * rng.normal(size=(60, 1))
-    H = np.ones((60, 1))
-    for start in (Power(1.0), Log(1.0)):  # both are definite for degrees up to 2 only
-        before = log_marginal_likelihood(start, x, b, 0.1, H)[0]
-        kernel, alpha, value, _ = maximise_likelihood(start, x, b, 0.1, H)
-        assert kernel.definiteness == start.definiteness and value > before + 10
-        assert value == pytest.approx(log_marginal_likelihood(kernel, x, b, alpha, H)[0])
-
-
-def test_the_posterior_variance_is_that_of_conditioning():
-    g, H, w = parts("linear", "weighted")
-    new = rng.normal(size=(6, 2))
-    wide = 1e6
-    h = Polynomials(1)(new)
-    S = g.dense() + 0.2 * np.diag(1 / w) + wide * H @ H.T
-    k = KERNEL(new, X) + wide * h @ H.T
-    expected = np.diagonal(KERNEL(new) + wide * h @ h.T - k @ np.linalg.solve(S, k.T))
-    variance = Posterior(Design(g, H, w), 0.2).variance(KERNEL(new, X), KERNEL.diag(new), h)
-    np.testing.assert_allclose(variance, expected, rtol=1e-4)
 
 
 def test_every_array_library(xp):
@@ -359,7 +255,72 @@ def test_every_array_library(xp):
     splits = list(KFold(4).split(X))
     for ours, theirs in zip(path.held_out(b, alphas, splits), reference.held_out(B, ALPHAS, splits), strict=True):
         np.testing.assert_allclose(np.asarray(ours), theirs, atol=1e-9)
-    value, gradient = log_marginal_likelihood(KERNEL, A, b, 0.3, H, w)
-    expected = log_marginal_likelihood(KERNEL, X, B, 0.3, Polynomials(1)(X), ZERO)
-    assert value == pytest.approx(expected[0])
-    assert gradient["lengthscale"] == pytest.approx(expected[1]["lengthscale"])
+
+
+@pytest.mark.parametrize("gram", ["dense", "factor"])
+@pytest.mark.parametrize("free", ["none", "linear"])
+def test_the_posterior_variance_is_that_of_conditioning(free, gram):
+    g, H, w = parts(free, "weighted", gram)
+    new, wide = np.random.default_rng(8).normal(size=(6, 2)), 1e6
+    h = np.zeros((6, 0)) if H is None else Polynomials(1)(new)
+    HH = np.zeros((n, 0)) if H is None else H
+    cross = g.cross(new).dense()
+    S = g.dense() + 0.2 * np.diag(1 / w) + wide * HH @ HH.T
+    k = cross + wide * h @ HH.T
+    expected = KERNEL.diag(new) + wide * np.sum(h * h, axis=1) - np.sum(k * np.linalg.solve(S, k.T).T, axis=1)
+    variance = Spectral(g, H, w).variance(0.2, cross, KERNEL.diag(new), h)
+    np.testing.assert_allclose(variance, expected, rtol=1e-4)
+
+
+def test_eigenvectors_diagonalise_the_projected_matrix():
+    g, H, w = parts("linear", "weighted")
+    path = Spectral(g, H, w)
+    D = np.sqrt(w)
+    P = np.eye(n) - path.design.Q @ path.design.Q.T
+    M = P @ (D[:, None] * g.dense() * D) @ P
+    np.testing.assert_allclose(path.vectors.T @ path.vectors, np.eye(n - 3), atol=1e-12)
+    np.testing.assert_allclose(path.vectors * path.values @ path.vectors.T, M, atol=1e-12)
+
+
+def test_strengths_of_the_size_of_rounding_are_left_to_the_eigenvalues():
+    twice = np.vstack([X, X])  # a matrix of rank n, one half of its order
+    b = np.concatenate([B, B + 0.1])
+    path = Spectral(Dense().build("precomputed", KERNEL(twice) + 1e-30 * np.eye(2 * n)), np.ones((2 * n, 1)))
+    full = Spectral(Dense().build(KERNEL, X))
+    assert isinstance(full._core, Tridiagonal) and isinstance(full._at(np.array([-full.values[0]]))[0], Diagonal)
+    # of each pair the other half is the prediction, as alpha goes to zero
+    np.testing.assert_allclose(path.leave_one_out(b, np.array([1e-9]))[:n, :, 0], B + 0.1, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e6])
+@pytest.mark.parametrize("rows", [3, 8, n])
+def test_a_matrix_of_low_rank_is_ridge_regression_on_its_features(rows, scale):
+    """Also where alpha is below the rounding of the largest eigenvalue, and with few samples."""
+    Z, b, alpha = X[:rows, :1] * scale, B[:rows], 1e-4
+    path = Spectral(Dense().build(Linear(), Z))
+    slope = Z.T @ b / (Z.T @ Z + alpha)
+    solution = path.solve(b, alpha)
+    np.testing.assert_allclose(Z @ (Z.T @ solution.coefficients), Z @ slope, atol=1e-12)
+    leverage = Z[:, 0] ** 2 / (np.sum(Z**2) + alpha)
+    expected = b - (b - Z @ slope) / (1 - leverage)[:, None]
+    np.testing.assert_allclose(path.leave_one_out(b, np.array([alpha]))[:, :, 0], expected, atol=1e-10)
+    assert solution.residual < 1e-12
+
+
+def test_coefficients_of_a_low_rank_matrix_have_no_part_that_only_rounds():
+    g, H, w = parts("linear", "weighted", "factor")
+    solution = Spectral(g, H, w).solve(B, 1e-12)
+    values = g.factor() @ (g.factor().T @ solution.coefficients) + H @ solution.free
+    D = np.sqrt(w)[:, None]
+    least_squares = np.linalg.lstsq(D * np.hstack([g.factor(), H]), D * B, rcond=None)[0]
+    np.testing.assert_allclose(values, np.hstack([g.factor(), H]) @ least_squares, atol=1e-7)
+
+
+def test_a_large_offset_is_left_to_the_free_part():
+    g, H, w = parts("intercept", "weighted")
+    path, far = Spectral(g, H, w), B + 1e6
+    np.testing.assert_allclose(path.gcv(far, ALPHAS), path.gcv(B, ALPHAS), rtol=1e-7)
+    np.testing.assert_allclose(
+        path.log_marginal_likelihood(far, ALPHAS), path.log_marginal_likelihood(B, ALPHAS), rtol=1e-7
+    )
+    np.testing.assert_allclose(path.leave_one_out(far, ALPHAS) - 1e6, path.leave_one_out(B, ALPHAS), atol=1e-6)

@@ -73,6 +73,11 @@ class CenteredGram(Gram):
         """Σ aᵢ (k̂(·, xᵢ) − μ) in the uncentred space; `cross` gives its values less their mean on the sample."""
         return self.base.expansion(self._remove_total(coefficients))
 
+    def offset(self, coefficients: Any) -> Any:
+        """The mean on the sample of the function that `expansion` gives."""
+        U = self._remove_total(coefficients)
+        return namespace(U).sum(U * (self.means if U.ndim == 1 else self.means[:, None]), axis=0)
+
 
 class CenteredCross(Cross):
     """⟨φ(x) − μ, φ(xⱼ) − μ⟩ for new x, as an operator."""
@@ -81,10 +86,7 @@ class CenteredCross(Cross):
         self.gram, self.base = gram, base
 
     def __matmul__(self, V: Any) -> Any:
-        U = self.gram._remove_total(V)
-        xp = namespace(U)
-        offset = xp.sum(U * (self.gram.means if U.ndim == 1 else self.gram.means[:, None]), axis=0)
-        return self.base @ U - offset
+        return self.base @ self.gram._remove_total(V) - self.gram.offset(V)
 
     def dense(self) -> Any:
         K = self.base.dense()

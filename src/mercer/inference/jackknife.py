@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import ceil, floor
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -69,7 +70,7 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     References
     ----------
-    Barber, Candès, Ramdas, Tibshirani, *Predictive inference with the jackknife+* (2021), theorems 1 and 4.
+    Barber, Candès, Ramdas, Tibshirani, *Predictive inference with the jackknife+* (2021).
 
     Examples
     --------
@@ -104,6 +105,8 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         y = column_or_1d(y, warn=True) if np.ndim(y) == 2 else y
         self.estimator_ = clone(self.estimator).fit(X, y)
         target = np.asarray(host(y), dtype=np.float64)
+        if np.ndim(self.estimator_.predict(_safe_indexing(X, [0]))) > 1:
+            raise ValueError(f"{where(self)}: {where(self.estimator)} predicts several numbers; give one of them.")
         if hasattr(self.estimator_, "n_features_in_"):
             self.n_features_in_ = self.estimator_.n_features_in_
         self._form: Any = None
@@ -119,9 +122,11 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             self.residuals_ = target - host(path.leave_one_out(form.b, form.alphas))[:, 0, 0]
             self._smoother = path.solve(eye(form.gram.n, form.b), form.alphas[0])
         else:
-            refuse_determined(1 - self._form.leverage_)
             self.residuals_ = target - self._form.leave_one_out_
-            self._place = np.searchsorted(self._form.x_, np.asarray(X, dtype=np.float64).reshape(len(target)))
+            refuse_determined(np.where(np.isnan(self.residuals_), 0.0, 1.0))
+            # samples that are equal but for rounding are merged into the first
+            x = np.asarray(X, dtype=np.float64).reshape(len(target))
+            self._place = np.searchsorted(self._form.x_, x, side="right") - 1
         return self
 
     def _fit_again(self, X: Any, y: Any, target: np.ndarray) -> None:
@@ -129,7 +134,8 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         if self.cv is None:
             splits = [(np.delete(np.arange(n), i), np.array([i])) for i in range(n)]
         else:
-            cv = KFold(self.cv, shuffle=True, random_state=0) if isinstance(self.cv, int) else check_cv(self.cv)
+            whole = isinstance(self.cv, Integral)
+            cv = KFold(int(self.cv), shuffle=True, random_state=0) if whole else check_cv(self.cv)
             splits = list(cv.split(np.zeros(n), target))
         self._fits, self._own = [], np.full(n, -1)
         self.residuals_ = np.empty(n)
@@ -183,23 +189,23 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         return model.predict(X[:, train] if pairwise else X)
 
     def _left_out_of_spline(self, model: SmoothingSpline, X: Any) -> np.ndarray:
-        """By the response to a sample of weight 1 and value 1 at x, all others 0, from which the weight is taken away.
+        """By the response to one more sample, of value 1 at x where all others are 0, its weight taken away again.
 
         With C the covariance of the values under unit noise, s(x) = w C(·, x), and the fit to that sample alone is
-        C(·, x)/(1 + C(x, x)).
+        vC(·, x)/(1 + vC(x, x)) if v is its weight; v = 1/C(x, x) loses no digits.
         """
         from ..solvers.banded import smooth
 
         x = np.asarray(X, dtype=np.float64).reshape(-1)
-        values = model.predict(x)
+        values, variance = model.predict(x), model._variance(x)
         out = np.empty((len(x), len(self.residuals_)))
-        penalty, n = model.lam_ * model._mean_weight, len(model.x_)
+        penalty, zeros = model.lam_ * model._mean_weight, np.zeros(len(model.x_))
         for j, point in enumerate(x):
             k = int(np.searchsorted(model.x_, point))
             u = (np.insert(model.x_, k, point) - model._start) / model._range
-            weight, y = np.insert(model.weight_, k, 1.0), np.insert(np.zeros(n), k, 1.0)
+            weight, y = np.insert(model.weight_, k, 1 / variance[j]), np.insert(zeros, k, 1.0)
             f = smooth(np.diff(u), weight, y, penalty, int(model.order)).states[:, 0]
-            response = np.delete(f, k) / (1 - f[k])
+            response = np.delete(f, k) / (1 - f[k]) * variance[j]
             out[j] = values[j] - response[self._place] * self.residuals_
         return out
 

@@ -21,14 +21,14 @@ link               f for a mean (or probability, or rate); `link_inverse` the me
 =================  ==================================================================================================
 
 `convex` and `smooth` (a gradient everywhere, Lipschitz on bounded sets, and a Hessian almost everywhere) tell a solver
-what it may do, `task` what targets are. Targets are checked once, by `check`, and are of f's array library and floating
-type; no other method validates.
+what it may do, `quadratic` that the loss is ½(y − f)² and its problems linear, `task` what targets are. Targets are
+checked once, by `check`, and are of f's array library and floating type; no other method validates.
 
 The dual problem. For L = Σ bᵢ ℓ(yᵢ, fᵢ) + ½‖f‖² the minimiser is f = Σ βᵢ k(·, xᵢ) with βᵢ = −bᵢ ℓ'(fᵢ), and β
 minimises ½βᵀKβ + Σ bᵢ ℓ*(yᵢ, −βᵢ/bᵢ), with Σβ = 0 where f has a free offset. The two optimal values add up to 0, so
 that their sum at any f and β is the duality gap.
 
-Rockafellar, *Convex Analysis* (1970), sections 12 and 31.
+Rockafellar, *Convex Analysis* (1970), section 12 for conjugates.
 """
 
 from __future__ import annotations
@@ -101,6 +101,8 @@ class Loss(BaseEstimator):
     task: ClassVar[Task] = "regression"
     coupled: ClassVar[bool] = False
     smooth: ClassVar[bool] = True
+    quadratic: ClassVar[bool] = False
+    floor: ClassVar[float] = 0.0  # below which no total is
     convex: bool = True
 
     @property
@@ -110,6 +112,10 @@ class Loss(BaseEstimator):
 
     def validate(self) -> None:
         """Raise unless the parameters are valid."""
+
+    def prepare(self, y: Any) -> Any:
+        """Targets as a user may give them, in the form that the other methods take."""
+        return y
 
     def check(self, y: Any) -> None:
         """Raise unless the parameters and the targets y are valid."""
@@ -162,7 +168,7 @@ class Loss(BaseEstimator):
         raise self._lacks("conjugate")
 
     def box(self, y: Any, bound: Any) -> list[Box]:
-        """The dual of Σ boundᵢ ℓ(yᵢ, fᵢ) + ½‖f‖², one `Box` per copy of the samples, in double precision.
+        """The dual of Σ boundᵢ ℓ(yᵢ, fᵢ) + ½‖f‖², one `Box` per copy of the samples, for arrays in double precision.
 
         It is the problem of `mercer.solvers.fit.working_set.BoxProblem`, whose variables are those of all copies, one
         after the other; βᵢ is the sum over the copies.

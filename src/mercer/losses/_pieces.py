@@ -5,8 +5,7 @@ r"""Piecewise linear and quadratic functions, given by their conjugate.
 Two pieces have their own sign of s each, so that φ*(s) is qs + ½ρs² of the piece to which s belongs. From this follow
 the derivatives, the proximal map (Moreau: t − step·s, where s maximises with ρ + step for ρ) and the dual box.
 
-Aravkin, Burke, Pillonetto, *Sparse/robust estimation and Kalman smoothing with nonsmooth log-concave densities* (2013),
-definition 1.
+Aravkin, Burke, Pillonetto, *Sparse/robust estimation and Kalman smoothing with nonsmooth log-concave densities* (2013).
 """
 
 from __future__ import annotations

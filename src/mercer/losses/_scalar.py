@@ -7,6 +7,7 @@ With t = σf + τ and σ = ±1, everything about ℓ follows from φ: ℓ' = σ�
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf, log
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,7 @@ class Margin(Scalar):
 class Reweighted(Residual):
     """φ(y − f) with φ'(r)/r falling in |r|, so that the parabola of that curvature which touches φ at r lies above it.
 
-    Huber, *Robust Statistics* (1981), section 7.8: with it, iteratively reweighted least squares falls in every step.
+    Huber, *Robust Statistics* (1981): with it, iteratively reweighted least squares falls in every step.
     """
 
     def majorizer(self, y: Any, f: Any, weight: Any = None) -> Any:
@@ -146,9 +147,25 @@ def log_omega(z: Any, xp: Any) -> Any:
     return x
 
 
+def bounded(t: Any, xp: Any) -> Any:
+    """t, held where eᵗ is a factor e²⁰ below overflow: sums of such powers, and products with 0, are still numbers."""
+    return xp.clip(t, max=log(float(xp.finfo(t.dtype).max)) - 20)
+
+
+def power(t: Any, xp: Any) -> Any:
+    """eᵗ, of a bounded t."""
+    return xp.exp(bounded(t, xp))
+
+
+def logarithm(p: Any, xp: Any, at_zero: float = -inf) -> Any:
+    """log p, with `at_zero` at 0."""
+    positive = p > 0
+    return xp.where(positive, xp.log(xp.where(positive, p, 1.0)), at_zero)
+
+
 def entropy(p: Any, xp: Any) -> Any:
     """p log p, with its limit 0 at 0."""
-    return p * xp.log(xp.where(p > 0, p, 1.0))
+    return p * logarithm(p, xp, 0.0)
 
 
 def inside(s: Any, lower: float, upper: float, xp: Any) -> tuple[Any, Any]:

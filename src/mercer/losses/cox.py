@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .._array import host, like, namespace
+from .._array import namespace
 from .._errors import where
 from ._base import LINK, Loss, register
+from ._scalar import logarithm, power
 
 NONE = -1e30  # the logarithm of 0 in sums, finite so that differences are defined
+FORM = "two columns, time and event, or be a structured array with a boolean and a numeric field"
 
 
 @register
@@ -35,8 +37,8 @@ class Cox(Loss):
 
     References
     ----------
-    Cox, *Regression models and life-tables* (1972), section 5. Breslow, *Covariance analysis of censored survival data*
-    (1974), for ties. Therneau, Grambsch, *Modeling Survival Data* (2000), section 3.3, for weights and ties.
+    Cox, *Regression models and life-tables* (1972). Breslow, *Covariance analysis of censored survival data*
+    (1974), for ties. Therneau, Grambsch, *Modeling Survival Data* (2000), for weights and ties.
 
     Examples
     --------
@@ -52,18 +54,23 @@ class Cox(Loss):
     task = "survival"
     coupled = True
 
+    def prepare(self, y: Any) -> Any:
+        """A structured array as two columns."""
+        names = getattr(getattr(y, "dtype", None), "names", None)
+        if names is None:
+            return y
+        if sorted(y.dtype[name].kind for name in names) not in (["b", "f"], ["b", "i"], ["b", "u"]):
+            raise ValueError(f"{where(self)}: y with fields {', '.join(names)} must have {FORM}.")
+        event, time = sorted(names, key=lambda name: y.dtype[name].kind != "b")
+        return np.column_stack([y[time], y[event]]).astype(np.float64)
+
     def check(self, y: Any) -> None:
         super().check(y)
-        names = getattr(y.dtype, "names", None)
-        form = "two columns, time and event, or a structured array with a boolean and a numeric field"
-        if names is None:
-            if y.ndim != 2 or y.shape[1] != 2:
-                raise ValueError(f"{where(self)}: y of shape {tuple(y.shape)} must have {form}.")
-            xp = namespace(y)
-            if not bool(xp.all((y[:, 1] == 0) | (y[:, 1] == 1))):
-                raise ValueError(f"{where(self)}: events, the second column of y, must be 0 or 1; times come first.")
-        elif sorted(y.dtype[name].kind == "b" for name in names) != [False, True]:
-            raise ValueError(f"{where(self)}: y with fields {', '.join(names)} must have {form}.")
+        if y.ndim != 2 or y.shape[1] != 2:
+            raise ValueError(f"{where(self)}: y of shape {tuple(y.shape)} must have {FORM}.")
+        xp = namespace(y)
+        if not bool(xp.all((y[:, 1] == 0) | (y[:, 1] == 1))):
+            raise ValueError(f"{where(self)}: events, the second column of y, must be 0 or 1; times come first.")
 
     def outputs(self, y: Any) -> tuple[int, ...]:
         return ()
@@ -85,22 +92,13 @@ class Cox(Loss):
         return _risk(y, f, f[:, None][:, :0], weight)[2]
 
     def link(self, mean: Any) -> Any:
-        return namespace(mean).log(mean)
+        return logarithm(mean, namespace(mean))
 
     def link_inverse(self, f: Any) -> Any:
-        return namespace(f).exp(f)
+        return power(f, namespace(f))
 
     def targets(self, rng: np.random.Generator, n: int) -> np.ndarray:
         return np.column_stack([np.ceil(8 * rng.uniform(size=n)), rng.uniform(size=n) < 0.7]).astype(float)
-
-
-def _columns(y: Any, f: Any) -> tuple[Any, Any]:
-    """Times and events."""
-    names = getattr(y.dtype, "names", None)
-    if names is None:
-        return y[:, 0], y[:, 1]
-    event, time = sorted(names, key=lambda name: y.dtype[name].kind != "b")
-    return like(host(y[time]), f), like(host(y[event]), f)
 
 
 def _risk(y: Any, f: Any, V: Any, weight: Any) -> tuple[Any, Any, Any, Any]:
@@ -110,28 +108,23 @@ def _risk(y: Any, f: Any, V: Any, weight: Any) -> tuple[Any, Any, Any, Any]:
     over the risk set of i.
     """
     xp = namespace(f)
-    time, event = _columns(y, f)
+    time, event = y[:, 0], y[:, 1]
     weight = xp.ones_like(f) if weight is None else weight
     events = weight * event
     order = xp.argsort(time)
     time, back = xp.take(time, order), xp.argsort(order)
     first, last = xp.searchsorted(time, time), xp.searchsorted(time, time, side="right") - 1
 
-    logs = xp.take(_log(weight, xp) + f, order)
+    logs = xp.take(logarithm(weight, xp, NONE) + f, order)
     sums, means = _prefix(xp.flip(logs), xp.flip(xp.take(V, order, axis=0), axis=0), xp)
     sums, means = xp.take(xp.flip(sums), first), xp.take(xp.flip(means, axis=0), first, axis=0)
 
-    terms = _log(xp.take(events, order), xp)
+    terms = logarithm(xp.take(events, order), xp, NONE)
     terms = xp.where(terms > NONE, terms - sums, NONE)
     hazard, means = _prefix(terms, means, xp)
     hazard, means = xp.take(hazard, last), xp.take(means, last, axis=0)
     expected = xp.exp(logs + hazard)
     return events, xp.take(sums, back), xp.take(expected, back), xp.take(means, back, axis=0)
-
-
-def _log(a: Any, xp: Any) -> Any:
-    positive = a > 0
-    return xp.where(positive, xp.log(xp.where(positive, a, 1.0)), NONE)
 
 
 def _prefix(logs: Any, values: Any, xp: Any) -> tuple[Any, Any]:

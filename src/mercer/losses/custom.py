@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import signature
+from math import inf
 from typing import Any
 
 from .._array import eye, namespace
@@ -49,6 +50,7 @@ class Custom(Loss):
     """
 
     coupled = True
+    floor = -inf
     value: Callable[..., Any]
     gradient: Callable[..., Any]
     hessian: Any

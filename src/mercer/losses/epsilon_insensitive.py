@@ -28,8 +28,8 @@ class EpsilonInsensitive(Residual, PiecewiseQuadratic):
 
     References
     ----------
-    Vapnik, *The Nature of Statistical Learning Theory* (1995), section 6.1. Smola, Schölkopf, *A tutorial on support
-    vector regression* (2004), equation 10.
+    Vapnik, *The Nature of Statistical Learning Theory* (1995). Smola, Schölkopf, *A tutorial on support vector
+    regression* (2004), for the dual.
 
     Examples
     --------

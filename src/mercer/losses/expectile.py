@@ -29,7 +29,7 @@ class Expectile(Residual, PiecewiseQuadratic):
 
     References
     ----------
-    Newey, Powell, *Asymmetric least squares estimation and testing* (1987), section 2.
+    Newey, Powell, *Asymmetric least squares estimation and testing* (1987).
 
     Examples
     --------

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._array import namespace
 from ._base import DERIVATIVES, DUAL, LINK, register
-from ._scalar import Margin, entropy, inside, log_omega
+from ._scalar import Margin, entropy, inside, log_omega, logarithm, power
 
 
 @register
@@ -26,7 +26,7 @@ class Exponential(Margin):
 
     References
     ----------
-    Friedman, Hastie, Tibshirani, *Additive logistic regression: a statistical view of boosting* (2000), lemma 1.
+    Friedman, Hastie, Tibshirani, *Additive logistic regression: a statistical view of boosting* (2000).
 
     Examples
     --------
@@ -38,13 +38,13 @@ class Exponential(Margin):
     abilities = (*DERIVATIVES, *DUAL, *LINK)
 
     def profile(self, t: Any, xp: Any) -> Any:
-        return xp.exp(-t)
+        return power(-t, xp)
 
     def slope(self, t: Any, xp: Any) -> Any:
-        return -xp.exp(-t)
+        return -power(-t, xp)
 
     def curvature(self, t: Any, xp: Any) -> Any:
-        return xp.exp(-t)
+        return power(-t, xp)
 
     def shrink(self, t: Any, step: Any, xp: Any) -> Any:
         level = xp.log(step + xp.zeros_like(t))
@@ -56,7 +56,7 @@ class Exponential(Margin):
 
     def link(self, mean: Any) -> Any:
         xp = namespace(mean)
-        return (xp.log(mean) - xp.log1p(-mean)) / 2
+        return (logarithm(mean, xp) - logarithm(1 - mean, xp)) / 2
 
     def link_inverse(self, f: Any) -> Any:
         xp = namespace(f)

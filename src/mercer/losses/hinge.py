@@ -20,8 +20,8 @@ class Hinge(Margin, PiecewiseQuadratic):
 
     References
     ----------
-    Cortes, Vapnik, *Support-vector networks* (1995), section 3. Steinwart, Christmann, *Support Vector Machines*
-    (2008), chapter 2.
+    Cortes, Vapnik, *Support-vector networks* (1995). Steinwart, Christmann, *Support Vector Machines*
+    (2008).
 
     Examples
     --------

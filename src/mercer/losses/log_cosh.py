@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from math import inf, log
+from math import inf
 from typing import Any
 
 from ._base import DERIVATIVES, DUAL, LINK, register
@@ -38,7 +38,7 @@ class LogCosh(Residual):
 
     def profile(self, t: Any, xp: Any) -> Any:
         size = xp.abs(t)
-        return size + xp.log1p(xp.exp(-2 * size)) - log(2)
+        return size + xp.log1p(xp.expm1(-2 * size) / 2)  # without the cancellation of log 2 for small t
 
     def slope(self, t: Any, xp: Any) -> Any:
         return xp.tanh(t)

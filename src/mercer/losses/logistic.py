@@ -8,7 +8,7 @@ from typing import Any
 
 from .._array import namespace
 from ._base import DERIVATIVES, DUAL, LINK, register
-from ._scalar import Margin, entropy, inside, newton
+from ._scalar import Margin, entropy, inside, logarithm, newton
 
 
 @register
@@ -56,7 +56,7 @@ class Logistic(Margin):
 
     def link(self, mean: Any) -> Any:
         xp = namespace(mean)
-        return xp.log(mean) - xp.log1p(-mean)
+        return logarithm(mean, xp) - logarithm(1 - mean, xp)
 
     def link_inverse(self, f: Any) -> Any:
         xp = namespace(f)

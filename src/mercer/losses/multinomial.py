@@ -10,7 +10,7 @@ import numpy as np
 from .._array import device_of, eps, eye, namespace
 from .._errors import where
 from ._base import DERIVATIVES, DUAL, LINK, Loss, register, weighted
-from ._scalar import entropy, log_omega
+from ._scalar import entropy, log_omega, logarithm
 
 NEWTON = 100  # steps at most; the root is approached from one side
 
@@ -21,7 +21,7 @@ class Multinomial(Loss):
 
     .. math:: \ell(y, f) = \log \sum_j e^{f_j} - f_y
 
-    The link is P(y = j) = exp(f_j)/Σ exp(f_l); `link` gives the f whose rows sum to 0.
+    The link is P(y = j) = exp(f_j)/Σ exp(f_l); `link` gives the f whose finite entries sum to 0 in each row.
 
     Notes
     -----
@@ -95,8 +95,10 @@ class Multinomial(Loss):
 
     def link(self, mean: Any) -> Any:
         xp = namespace(mean)
-        f = xp.log(mean)
-        return f - xp.mean(f, axis=-1, keepdims=True)
+        logs = logarithm(mean, xp, 0.0)
+        finite = xp.astype(mean > 0, mean.dtype)
+        centre = xp.sum(logs, axis=-1, keepdims=True) / xp.sum(finite, axis=-1, keepdims=True)
+        return xp.where(mean > 0, logs - centre, -inf)
 
     def link_inverse(self, f: Any) -> Any:
         xp = namespace(f)

@@ -29,7 +29,7 @@ class Pinball(Residual, PiecewiseQuadratic):
     References
     ----------
     Koenker, Bassett, *Regression quantiles* (1978). Takeuchi, Le, Sears, Smola, *Nonparametric quantile estimation*
-    (2006), section 2.
+    (2006).
 
     Examples
     --------

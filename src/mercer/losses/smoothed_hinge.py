@@ -31,8 +31,7 @@ class SmoothedHinge(Margin, PiecewiseQuadratic):
 
     References
     ----------
-    Shalev-Shwartz, Zhang, *Stochastic dual coordinate ascent methods for regularized loss minimization* (2013),
-    section 5.
+    Shalev-Shwartz, Zhang, *Stochastic dual coordinate ascent methods for regularized loss minimization* (2013).
 
     Examples
     --------

@@ -28,6 +28,7 @@ class Squared(Residual, PiecewiseQuadratic):
     """
 
     abilities = (*DERIVATIVES, *DUAL, "box", *LINK)
+    quadratic = True
 
     @property
     def pieces(self) -> tuple[Piece, ...]:

@@ -30,7 +30,7 @@ class SquaredEpsilonInsensitive(Residual, PiecewiseQuadratic):
 
     References
     ----------
-    Ho, Lin, *Large-scale linear support vector regression* (2012), section 2.
+    Ho, Lin, *Large-scale linear support vector regression* (2012).
 
     Examples
     --------

@@ -24,7 +24,7 @@ class SquaredHinge(Margin, PiecewiseQuadratic):
 
     References
     ----------
-    Cortes, Vapnik, *Support-vector networks* (1995), appendix A.2. Zhang, *Statistical behavior and consistency of
+    Cortes, Vapnik, *Support-vector networks* (1995). Zhang, *Statistical behavior and consistency of
     classification methods based on convex risk minimization* (2004).
 
     Examples

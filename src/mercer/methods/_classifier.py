@@ -1,4 +1,4 @@
-"""What the classifiers by support vectors share: machines between pairs or against the rest, and probabilities."""
+"""What classifiers share: labels and weights; those by support vectors also their machines and probabilities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 
-from .._array import is_sparse
+from .._array import host, is_sparse
 from .._errors import check_choice, where
 from .._progress import Watch, run, with_callbacks
 from .._random import generator
@@ -48,6 +48,38 @@ class Solved:
     strength: float | None = None
 
 
+def encode(owner: Any, y: Any, sample_weight: Any, by_weight: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """The class of each sample as a number, and its weight times that of the class; sets `classes_`, `class_weight_`.
+
+    "balanced" makes the classes weigh the same in total, as in scikit-learn's logistic regression, or with
+    ``by_weight=False`` counts samples whatever their weight, as in its support vector machines.
+    """
+    y = host(y)
+    check_classification_targets(y)
+    owner.classes_, labels = np.unique(y, return_inverse=True)
+    names = owner.classes_.tolist()
+    if len(names) < 2:
+        raise ValueError(
+            f"{where(owner)}: the number of classes has to be greater than one; y holds one class, {names[0]!r}."
+        )
+    if not isinstance(owner.class_weight, dict):
+        check_choice(owner, "class_weight", owner.class_weight, (None, "balanced"))
+    weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+
+    def refuse_empty(weight: np.ndarray) -> None:
+        totals = np.bincount(labels, weight)
+        if (totals == 0).any():
+            raise ValueError(f"{where(owner)}: class {names[totals.argmin()]!r} has no sample of positive weight.")
+
+    refuse_empty(weight)
+    owner.class_weight_ = compute_class_weight(
+        owner.class_weight, classes=owner.classes_, y=y, sample_weight=weight if by_weight else None
+    )
+    weight = weight * owner.class_weight_[labels]
+    refuse_empty(weight)
+    return labels, weight
+
+
 class Classifier(ClassifierMixin, SupportVectorMachine):
     """Machines of two classes, one for each pair or each class; subclasses write the dual problem of one."""
 
@@ -75,26 +107,12 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         """Fit to samples X with labels y; a weight multiplies the sample's C (or its share of ν)."""
         self._check_parameters()
         X, y = self._check_fit(X, y)
-        check_classification_targets(y)
         self._prepare(X)
-        self.classes_, labels = np.unique(np.asarray(y), return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{where(self)}: the number of classes has to be greater than one; y holds one class, "
-                f"{self.classes_.tolist()[0]!r}."
-            )
-        n = self.kernel_.domain.size(X)
-        weight = self._check_weight(sample_weight, X)
-        weight = np.ones(n) if weight is None else weight.astype(np.float64)
-        self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=np.asarray(y))
-        weight = weight * self.class_weight_[labels]
+        labels, weight = encode(self, y, self._check_weight(sample_weight, X), by_weight=False)
         members = [np.flatnonzero((labels == c) & (weight > 0)) for c in range(len(self.classes_))]
-        if any(len(m) == 0 for m in members):
-            c = next(c for c, m in enumerate(members) if len(m) == 0)
-            raise ValueError(f"{where(self)}: class {self.classes_.tolist()[c]!r} has no sample of positive weight.")
         self._check_members(members)
         # the same folds each time unless others are asked for, so that a fit can be repeated and resumed
-        self._fold = folds(members, n, generator(self.random_state or 0))
+        self._fold = folds(members, len(labels), generator(self.random_state or 0))
         solved = self._solve(X, y, members, weight)
         self._report([s.solution for s in solved])
         self._collect(X, members, solved)
@@ -105,8 +123,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice(self, "decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
-        if self.calibration is not None:
-            check_choice(self, "calibration", self.calibration, ("cv",))
+        check_choice(self, "calibration", self.calibration, (None, "cv"))
 
     def _check_members(self, members: list[np.ndarray]) -> None:
         small = [c for c, m in zip(self.classes_.tolist(), members, strict=True) if len(m) < 2]

@@ -15,6 +15,22 @@ from ._base import KernelEstimator
 LABELS = ("binary", "multiclass")
 
 
+def concordance(y: Any, f: np.ndarray, sample_weight: Any = None) -> float:
+    r"""The share of comparable pairs in which the one that has its event first has the larger f; equal f count half.
+
+    A pair is comparable if the earlier of its times is that of an event. Harrell, Lee, Mark, *Multivariable prognostic
+    models* (1996).
+    """
+    time, event = np.asarray(y, dtype=np.float64).T
+    weight = np.ones(len(f)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    agree = total = 0.0
+    for i in np.flatnonzero(event):
+        later = weight[i] * weight * ((time > time[i]) | ((time == time[i]) & (event == 0)))
+        agree += float(later @ (f < f[i]) + 0.5 * later @ (f == f[i]))
+        total += float(later.sum())
+    return agree / total if total else np.nan
+
+
 class LossEstimator(KernelEstimator):
     """An estimator with a parameter `loss`, which decides whether it is a classifier; `loss_` and `classes_` fitted."""
 
@@ -58,9 +74,20 @@ class LossEstimator(KernelEstimator):
         return p if p.ndim == 2 else np.stack([1 - p, p], axis=1)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy for labels, else R²."""
+        """Accuracy for labels, explained deviance for counts, concordance for times of survival, else R²."""
+        if self.loss_.task == "survival":
+            return concordance(self.loss_.prepare(y), self._values(X), sample_weight)
+        if self.loss_.task == "count":
+            return self._explained(np.asarray(y, dtype=np.float64), self._values(X), sample_weight)
         metric = accuracy_score if self._is_classifier() else r2_score
         return float(metric(y, self.predict(X), sample_weight=sample_weight))
+
+    def _explained(self, y: np.ndarray, f: np.ndarray, sample_weight: Any) -> float:
+        """1 minus the deviance at f over that of one rate for all."""
+        count, exposure = (y, np.ones_like(y)) if y.ndim == 1 else y.T
+        rate = np.average(count / exposure, weights=exposure * (1.0 if sample_weight is None else sample_weight))
+        best = np.full_like(f, self.loss_.link(rate))
+        return float(1 - self.loss_.total(y, f, sample_weight) / self.loss_.total(y, best, sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import like
+from .._array import like, namespace
 from .._errors import check_choice, check_number, where
-from ..solvers.smoothing import CRITERIA, DemmlerReinsch
+from ..solvers.smoothing import CRITERIA, criterion
+from ..solvers.spectral import Spectral
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,12 @@ class SplineSummary:
         return "\n".join(lines)
 
 
+def beyond_rounding(difference: Any, size: float = 1.0) -> Any:
+    """A difference of numbers of the given size, where it is more than rounding; NaN elsewhere."""
+    xp = namespace(difference) if hasattr(difference, "shape") else np
+    return xp.where(difference > 64 * np.finfo(np.float64).eps * size, difference, np.nan)
+
+
 class Smoother:
     """Base of the splines: `alpha` or one of its substitutes, `interval` and `summary`."""
 
@@ -66,7 +74,7 @@ class Smoother:
 
     def _check_penalty(self, criteria: tuple[str, ...] = CRITERIA) -> None:
         given = [name for name in self.substitutes if getattr(self, name) is not None]
-        if len(given) + (self.alpha != "gcv") > 1:
+        if len(given) + (not isinstance(self.alpha, str) or self.alpha != "gcv") > 1:
             listed = ", ".join(f"{name} = {getattr(self, name)!r}" for name in ["alpha", *given])
             raise ValueError(f"{where(self)}: {listed} exclude each other; give one of them.")
         if isinstance(self.alpha, str):
@@ -74,15 +82,22 @@ class Smoother:
         else:
             check_number(self, "alpha", self.alpha, above=0)
 
-    def _record(self, problem: DemmlerReinsch, alpha: float, y: Any, fitted: Any) -> None:
-        """Set what is reported of the fit to a problem at one alpha, with these values at the samples."""
-        n = problem.n
-        self.n_observations_, self.alpha_, self.edf_ = n, alpha, problem.edf(alpha)
-        self.criteria_ = {name: problem.criterion(name, alpha) for name in CRITERIA}
-        self.noise_variance_ = problem.rss(alpha) / (n - self.edf_)
-        self.leverage_ = problem.leverage(alpha)
-        y = like(y, fitted)
-        self.leave_one_out_ = y - (y - fitted) / (1 - self.leverage_)
+    def _in_double(self, X: Any) -> Any:
+        """X in double precision, to which new points are taken too: single precision does not resolve the criteria."""
+        xp = namespace(X)
+        X = xp.astype(X, xp.float64)
+        self.dtype_ = X.dtype
+        return X
+
+    def _record(self, path: Spectral, alpha: float, y: Any, fitted: Any) -> None:
+        """Set what is reported of the fit at one alpha, with these values at the samples."""
+        n, y = path.design.effective, like(y, fitted)
+        b, alphas = y[:, None], np.array([alpha])
+        self.n_observations_, self.alpha_, self.edf_ = n, alpha, float(path.degrees_of_freedom(alphas)[0])
+        self.criteria_ = {name: criterion(path, b, name, alpha) for name in CRITERIA}
+        self.noise_variance_ = float(path.rss(b, alphas)[0, 0]) / float(beyond_rounding(n - self.edf_, n))
+        self.leverage_ = path.leverage(alphas)[:, 0]
+        self.leave_one_out_ = y - (y - fitted) / beyond_rounding(1 - self.leverage_)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The values f(x); with `return_std` also their posterior standard deviations, without the noise."""

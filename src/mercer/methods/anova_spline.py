@@ -19,7 +19,7 @@ from ..basis import Functions
 from ..gram import Dense
 from ..kernels import Features, Kernel
 from ..kernels.bernoulli import Bernoulli, scaled_bernoulli
-from ..solvers.smoothing import DemmlerReinsch
+from ..solvers.spectral import Spectral
 from ..space import Function
 from ._base import KernelEstimator
 from ._spline import Smoother
@@ -67,15 +67,19 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
     -----
     With k the kernel `Bernoulli` and l that of the unpenalised :math:`k_1, …, k_{m−1}`, a main effect has the kernel k,
     and an interaction the product of k + l over its columns, less the unpenalised product of the l. Beyond its interval
-    a main effect continues as a polynomial of degree m − 1. O(n³) a step of the selection, which runs on the host, and
-    O(n²) memory a term. The search starts below n/2 degrees of freedom: the criteria often have a second, spurious
-    minimum close to interpolation.
+    a main effect continues as a polynomial of degree m − 1. All is computed in double precision; a step of the
+    selection takes O(n³) on the host, and a term O(n²) memory.
+
+    The criteria may have several minima, some of them close to interpolation. The search is local, from the starting
+    values of Gu and Wahba as RKPACK and gss compute them: with K_t the matrix of a term on what the free part leaves,
+    θ_t = 1/tr K_t and the alpha next to tr K²/tr K that minimises the criterion; then θ_t becomes ‖f_t‖², alpha is
+    searched again, and quasi-Newton steps follow.
 
     References
     ----------
     Wahba, Wang, Gu, Klein, Klein, *Smoothing spline ANOVA for exponential families* (1995). Gu, *Smoothing Spline ANOVA
-    Models* (2013), sections 2.4 and 3.2; R's ``gss::ssanova``. Gu, Wahba, *Minimizing GCV/GML scores with multiple
-    smoothing parameters via the Newton method* (1991): the starting values.
+    Models* (2013); R's ``gss::ssanova``. Gu, Wahba, *Minimizing GCV/GML scores with multiple smoothing parameters via
+    the Newton method* (1991): the starting values.
 
     Examples
     --------
@@ -108,10 +112,12 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
 
     def _check_terms(self, d: int) -> list[tuple[int, ...]]:
         given: list[Any] = list(range(d) if self.terms is None else self.terms)
-        terms = [(t,) if isinstance(t, Integral) else tuple(t) for t in given]
-        sound = terms and all(
-            t and len(set(t)) == len(t) and all(isinstance(j, Integral) and j in range(d) for j in t) for t in terms
-        )
+        terms = [(t,) if isinstance(t, (Integral, np.bool_)) else tuple(t) for t in given]
+
+        def is_column(j: Any) -> bool:
+            return isinstance(j, Integral) and not isinstance(j, bool) and j in range(d)
+
+        sound = terms and all(t and len(set(t)) == len(t) and all(map(is_column, t)) for t in terms)
         if not sound or len({frozenset(t) for t in terms}) != len(terms):
             raise ValueError(
                 f"{where(self)}: terms = {self.terms!r} must be distinct columns, or tuples of distinct columns, in "
@@ -166,6 +172,7 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
                 f"{where(self)}: n_samples = {used} of positive weight for {p} free functions; give more samples or "
                 "fewer terms."
             )
+        X = self._in_double(X)
         self._set_interval(host(X), weight)
         U = self.scale(X)
 
@@ -173,8 +180,8 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         H = self._basis(U)
         target = like(y, H)
         if theta is None:
-            matrices = [host(k.evaluate(U)).astype(np.float64) for k in kernels]
-            ratio = _choose(str(self.alpha), matrices, host(target), host(H), weight, used)
+            matrices = [host(k.evaluate(U)) for k in kernels]
+            ratio = Selection(str(self.alpha), matrices, host(target), host(H), weight, used).best()
             alpha, theta = float(1 / ratio.max()), ratio / ratio.max()
         else:
             alpha = float(self.alpha)
@@ -183,16 +190,17 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         scaled: list[Any] = [float(t) * k for t, k in zip(theta, kernels, strict=True)]
         self.kernel_ = reduce(add, scaled)
         gram = Dense().build(self.kernel_, U, np.random.default_rng(0))
-        self._problem = DemmlerReinsch(gram, target, H, None if weight is None else like(weight, H))
-        a, c = self._problem.coefficients(alpha)
+        self._path = Spectral(gram, H, None if weight is None else like(weight, H))
+        solution = self._path.solve(target[:, None], alpha)
+        a, c = solution.coefficients[:, 0], solution.free[:, 0]
         self.intercept_ = float(c[0])
         self.function_ = Function(self.kernel_, U, a, self._basis, c)
-        self._record(self._problem, alpha, y, self.function_(U))
+        self._record(self._path, alpha, y, self.function_(U))
         return self
 
     def _set_interval(self, X: np.ndarray, weight: Any) -> None:
         X = X if weight is None else X[weight > 0]
-        low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+        low, high = X.min(axis=0), X.max(axis=0)
         used = sorted({j for t in self.terms_ for j in t})
         constant = [j for j in used if high[j] <= low[j]]
         if constant:
@@ -211,30 +219,34 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         values = self.function_(U)
         if not return_std:
             return values
-        problem = self._problem
-        cross = problem.gram.cross(U).dense()
-        variance = problem.variance(
-            self.alpha_, namespace(U).matrix_transpose(cross), self.kernel_.evaluate_diag(U), self._basis(U)
-        )
-        return values, namespace(U).sqrt(self.noise_variance_ * variance)
+        return values, self._deviation(U, self.kernel_, self._basis(U))
+
+    def _deviation(self, U: Any, kernel: Kernel, H: Any) -> Any:
+        """The posterior standard deviation of the part of f with this kernel and these values of free functions."""
+        cross = kernel.evaluate(U, self.function_.points)
+        variance = self._path.variance(self.alpha_, cross, kernel.evaluate_diag(U), H)
+        return namespace(U).sqrt(self.noise_variance_ / self.alpha_ * variance)
 
     def _free_part(self) -> tuple[Any, Any]:
-        variance = self.noise_variance_ * np.diagonal(self._problem.free_covariance(self.alpha_))
+        variance = self.noise_variance_ / self.alpha_ * np.diagonal(self._path.free_covariance(self.alpha_))
         return host(self.function_.free), np.sqrt(variance)
 
-    def components(self, X: Any) -> dict[tuple[int, ...], Any]:
-        """The values of each component f_t at X; with `intercept_` they add up to `predict`."""
+    def components(self, X: Any, return_std: bool = False) -> Any:
+        """The values of each component f_t at X, by its term; with `intercept_` they add up to `predict`.
+
+        With `return_std` also their posterior standard deviations, by term.
+        """
         U = self._check_points(X)
-        f = self.function_
-        values = self._basis(U) * f.free[None, :]
-        free = [h.columns for h in self._free_functions()]
-        curves = {}
+        f, H = self.function_, self._basis(U)
+        owners = [h.columns for h in self._free_functions()]
+        curves, deviations = {}, {}
         for t, strength, kernel in zip(self.terms_, self.theta_, self._kernels, strict=True):
-            curve = float(strength) * (kernel.evaluate(U, f.points) @ f.coefficients)
-            for b in (b for b, columns in enumerate(free) if columns == t):
-                curve = curve + values[:, b]
-            curves[t] = curve
-        return curves
+            own = H * like(np.array([float(columns == t) for columns in owners]), H)
+            scaled: Any = float(strength) * kernel
+            curves[t] = scaled.evaluate(U, f.points) @ f.coefficients + own @ f.free
+            if return_std:
+                deviations[t] = self._deviation(U, scaled, own)
+        return (curves, deviations) if return_std else curves
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -265,66 +277,77 @@ class BernoulliProduct:
         return value
 
 
-def _choose(
-    criterion: str, matrices: list[np.ndarray], y: np.ndarray, H: np.ndarray, weight: Any, n: int
-) -> np.ndarray:
-    """θ/α by quasi-Newton steps on the logarithms, with exact gradients.
+class Selection:
+    """The choice of θ/α for several terms.
 
     On the coordinates Z that the free part leaves, with B = (Σ θ_t K_t + I)⁻¹ and q = Zᵀy,
     GCV = n ‖Bq‖² / (tr B)², and minus twice the restricted log likelihood is N log qᵀBq − log |B|.
     """
-    root = np.ones(len(y)) if weight is None else np.sqrt(weight)
-    Q, _ = linalg.qr(H * root[:, None])
-    Z = Q[:, H.shape[1] :] * root[:, None]
-    K = [(P + P.T) / 2 for P in (Z.T @ M @ Z for M in matrices)]
-    q = Z.T @ y
-    N = n - H.shape[1]
 
-    def objective(r: np.ndarray) -> tuple[float, np.ndarray]:
-        theta = np.exp(r)
-        M = np.tensordot(theta, K, axes=1)
-        M[np.diag_indices_from(M)] += 1.0
+    def __init__(
+        self, criterion: str, matrices: list[np.ndarray], y: np.ndarray, H: np.ndarray, weight: Any, n: int
+    ) -> None:
+        root = np.ones(len(y)) if weight is None else np.sqrt(weight)
+        Q, _ = linalg.qr(H * root[:, None])
+        Z = Q[:, H.shape[1] :] * root[:, None]
+        self.K = [(P + P.T) / 2 for P in (Z.T @ M @ Z for M in matrices)]
+        self.q, self.n, self.N = Z.T @ y, n, n - H.shape[1]
+        self.likelihood = criterion == "reml"
+        whole = np.array([np.sum(root**2 * np.diagonal(M)) for M in matrices])
+        self.traces = np.array([np.trace(k) for k in self.K])
+        # what of a term, or of y, the free part explains but for rounding
+        self.traces[self.traces <= 1e-12 * whole] = 0.0
+        self.explained = self.q @ self.q <= 1e-28 * np.sum((root * y) ** 2) or not self.traces.any()
+        self.most = -np.log(1e-12 * whole / self.N)  # beyond, that rounding would count
+
+    def best(self) -> np.ndarray:
+        """θ/α by quasi-Newton steps on the logarithms, from the starting values of Gu and Wahba."""
+        if self.explained:
+            return np.exp(self.most - 40)
+        r = -np.log(np.where(self.traces > 0, self.traces, self.traces.max()))
+        theta = np.exp(r := self.level(r))
+        b = linalg.solve(self.total(theta) + np.eye(len(self.q)), self.q, assume_a="pos")
+        energies = [t * t * (b @ k @ b) for t, k in zip(theta, self.K, strict=True)]  # ‖f_t‖²
+        r = self.level(np.log(np.maximum(energies, max(1e-25 * max(energies), 1e-300))))
+        bounds = [(low - 40, high) for low, high in zip(r, self.most, strict=True)]
+        options = {"ftol": 1e-14, "gtol": 1e-8}
+        return np.exp(optimize.minimize(self.value, r, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x)
+
+    def level(self, r: np.ndarray) -> np.ndarray:
+        """The multiple of θ at the minimum that lies next to α = tr K²/tr K, by steps of at most a decade."""
+        K = self.total(np.exp(r))
+        centre, decade = float(np.log(np.trace(K) / np.sum(K * K))), float(np.log(10))
+        while True:
+            found = optimize.minimize_scalar(
+                lambda shift: self.value(r + shift)[0],
+                bounds=(centre - decade, centre + decade),
+                method="bounded",
+                options={"xatol": 1e-3},
+            )
+            if abs(found.x - centre) < 0.99 * decade or not -60 < found.x + np.max(r - self.most) < 0:
+                return r + found.x
+            centre = float(found.x)
+
+    def total(self, theta: np.ndarray) -> np.ndarray:
+        """Σ θ_t K_t."""
+        return np.tensordot(theta, self.K, axes=1)
+
+    def value(self, r: np.ndarray) -> tuple[float, np.ndarray]:
+        """The criterion (the logarithm of GCV) at θ/α = eʳ, and its gradient."""
+        theta, q, N = np.exp(r), self.q, self.N
+        M = self.total(theta) + np.eye(len(q))
         factor = linalg.cholesky(M, lower=True, check_finite=False)
         half = linalg.solve_triangular(factor, np.eye(len(M)), lower=True, check_finite=False)
         B = half.T @ half
         b = B @ q
-        if criterion == "reml":
+        if self.likelihood:
             energy = q @ b
             value = N * np.log(energy) + 2 * np.sum(np.log(np.diagonal(factor)))
-            slope = [t * (np.sum(B * k) - N * (b @ k @ b) / energy) for t, k in zip(theta, K, strict=True)]
-            return value, np.array(slope)
+            slope = [t * (np.sum(B * k) - N * (b @ k @ b) / energy) for t, k in zip(theta, self.K, strict=True)]
+            return float(value), np.array(slope)
         # coordinates of samples of weight zero have residual and trace that do not count
         rss, trace = b @ b, np.trace(B) - (len(M) - N)
         Bb, BB = B @ b, B @ B
-        slope = [-2 * t * (b @ k @ Bb) / rss + 2 * t * np.sum(BB * k) / trace for t, k in zip(theta, K, strict=True)]
-        return float(np.log(n * rss / trace**2)), np.array(slope)
-
-    # beyond `most`, what rounding left of a term that the free part explains would count
-    most = -np.log([1e-12 * np.trace(M) / N for M in matrices])
-    start = np.minimum(-np.log([max(np.trace(k) / N, 1e-300) for k in K]), most - 15)
-
-    if q @ q <= 1e-28 * (y @ y):  # the free part is all there is
-        return np.exp(start - 20)
-
-    def along(r: np.ndarray) -> np.ndarray:
-        """The best multiple of θ with at most n/2 degrees of freedom.
-
-        With several smoothing parameters the criteria often have another, spurious minimum close to interpolation.
-        """
-        values = linalg.eigvalsh(np.tensordot(np.exp(r), K, axes=1))
-        shifts = [s for s in np.arange(-6.0, 14.0) if np.sum(1 / (1 + np.exp(s) * values)) >= len(values) - n / 2]
-        return min((r + s for s in shifts or [-6.0]), key=lambda r: objective(r)[0])
-
-    first = along(start)
-    theta = np.exp(first)
-    b = linalg.solve(np.tensordot(theta, K, axes=1) + np.eye(len(q)), q, assume_a="pos")
-    energies = np.maximum([t * t * (b @ k @ b) for t, k in zip(theta, K, strict=True)], 1e-300)
-    second = along(np.clip(np.log(energies / energies.max()), start - 20, most - 14))
-    bounds = [(low - 30, high) for low, high in zip(start, most, strict=True)]
-    found = [
-        optimize.minimize(
-            objective, r, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-14, "gtol": 1e-8}
-        )
-        for r in (first, second)
-    ]
-    return np.exp(min(found, key=lambda f: f.fun).x)
+        pairs = zip(theta, self.K, strict=True)
+        slope = [2 * t * (np.sum(BB * k) / trace - (b @ k @ Bb) / rss) for t, k in pairs]
+        return float(np.log(self.n * rss / trace**2)), np.array(slope)

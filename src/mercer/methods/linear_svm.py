@@ -11,8 +11,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import eye, host, is_sparse, like, product_transposed
@@ -24,6 +22,7 @@ from ..solvers.fit.primal import Box, Design, PrimalSolution, Simplices, minimis
 from ..solvers.fit.primal_l1 import minimise_l1
 from ..space import Function
 from ._base import KernelEstimator
+from ._classifier import encode
 
 
 class LinearMachine(KernelEstimator):
@@ -209,15 +208,9 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         """Fit to samples X with labels y."""
         self._validate()
         X, y = self._check_fit(X, y)
-        labels = host(y)
-        check_classification_targets(labels)
         weight = self._check_weight(sample_weight, X)
-        self.classes_, index = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{where(self)}: y holds one class, {self.classes_[0]!r}; a classifier needs at least two."
-            )
-        own = compute_class_weight(self.class_weight, classes=self.classes_, y=labels, sample_weight=weight)
+        index, _ = encode(self, y, weight)
+        own = self.class_weight_
         cost = self.C * (np.ones(len(index)) if weight is None else weight)
         data = _double(X)
         if self.multi_class == "crammer_singer":

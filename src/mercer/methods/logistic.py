@@ -66,18 +66,22 @@ class KernelLogisticRegression(LogisticMethod):
     free : None, int, list of functions, or basis
         Unpenalised part; 0 is the intercept.
     class_weight : dict, "balanced" or None
-        Factors on the weights of the samples of each class.
+        Factors on the weights of the samples of each class; "balanced" makes the classes weigh the same in total.
     gram : str or Representation
         How the kernel matrix is held or approximated; ``Nystrom(rank=500)`` for many samples.
     solver : {"auto", "newton", "newton_cg", "lbfgs", "admm"}
         As in `KernelMachine`: "auto" is Newton's method through the linear solvers for two classes, and with
         conjugate gradients for more.
-    tol, max_iter, time_budget, random_state
+    tol : float > 0
+        Smaller is more exact: of two classes Newton's decrement relative to the objective, of more the norm of the
+        gradient relative to that at f = 0, for which 1e-3 is enough to predict.
+    max_iter, time_budget, random_state
         As in `KernelMachine`.
 
     Attributes
     ----------
-    classes_ : array
+    classes_, class_weight_ : array
+        The labels, and their factors.
     function_ : Function
         f + c: one function, positive for the second class, or one for each class.
     dual_coef_ : array of shape (n_samples,), or (n_samples, n_classes)
@@ -96,7 +100,7 @@ class KernelLogisticRegression(LogisticMethod):
     References
     ----------
     Green, Yandell, *Semi-parametric generalized linear models* (1985). Zhu, Hastie, *Kernel logistic regression and the
-    import vector machine* (2005), sections 2 and 5.
+    import vector machine*, Journal of Computational and Graphical Statistics (2005).
 
     Examples
     --------
@@ -141,7 +145,8 @@ class ImportVectorMachine(LogisticMethod):
               \qquad f = \sum_{j \in S} a_j k(\cdot, x_j)
 
     Each round adds to S the point whose function lowers the objective most in one Newton step, and then solves the
-    problem on S. It ends when a point no longer pays.
+    problem on S. It ends when a point no longer pays. With more than two classes the objective is that of the softmax,
+    and the functions of all classes stand on the same points.
 
     Parameters
     ----------
@@ -159,7 +164,7 @@ class ImportVectorMachine(LogisticMethod):
     max_points : int >= 1, optional
         At most so many points.
     class_weight : dict, "balanced" or None
-        Factors on the weights of the samples of each class.
+        Factors on the weights of the samples of each class; "balanced" makes the classes weigh the same in total.
     tol, max_iter, time_budget
         As in `KernelMachine`, of each problem on S.
 
@@ -169,23 +174,24 @@ class ImportVectorMachine(LogisticMethod):
         The samples in S, in the order in which they were taken.
     import_vectors_ : collection
         The samples themselves.
-    dual_coef_ : array of shape (n_import,)
+    dual_coef_ : array of shape (n_import,), or (n_import, n_classes)
     function_ : Function
         f + c, on the import vectors alone.
     objective_path_ : array
         The objective before the first point, and after each.
-    classes_, free_coef_, solution_, n_iter_, loss_, kernel_
+    classes_, class_weight_, free_coef_, solution_, n_iter_, loss_, kernel_
+        As in `KernelLogisticRegression`.
 
     Notes
     -----
-    Two classes. The points are a fraction of the sample that does not grow with it, unlike support vectors, and the
-    probabilities are those of `KernelLogisticRegression` up to ε. The matrix is held dense; a round costs O(n²q) to
-    judge all candidates with q points in S.
+    The points are few and, unlike support vectors, hardly more with more samples; the probabilities are those of
+    `KernelLogisticRegression` up to ε. The matrix is held dense; to judge all candidates with q points in S costs
+    O(n²q) a round, and O(n²qk²) with k > 2 classes. Samples of weight 0 are not taken.
 
     References
     ----------
-    Zhu, Hastie, *Kernel logistic regression and the import vector machine* (2005), section 4: the revised algorithm 2,
-    with the stopping rule of section 4.2.
+    Zhu, Hastie, *Kernel logistic regression and the import vector machine*, Journal of Computational and Graphical
+    Statistics (2005).
 
     Examples
     --------
@@ -231,18 +237,15 @@ class ImportVectorMachine(LogisticMethod):
         if self.max_points is not None:
             check_number(self, "max_points", self.max_points, at_least=1, integer=True)
 
-    def _targets(self, y: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        y, weight = super()._targets(y, weight)
-        if len(self.classes_) > 2:
-            raise ValueError(
-                f"{where(self)}: Only binary classification is supported; y holds {len(self.classes_)} classes. Use "
-                "KernelLogisticRegression."
-            )
-        return y, weight
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to samples X with labels y of two classes."""
+        """Fit to samples X with labels y."""
         problem, basis = self._problem(X, y, sample_weight)
+        claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(problem.gram.X))
+        if claim.kind == "INDEFINITE" or (claim.is_cpd and claim.order > 0):
+            raise ValueError(
+                f"{where(self)}: the kernel {self.kernel_} is {claim}, and has no function for a single point; choose "
+                "a positive definite one, or KernelLogisticRegression."
+            )
         self._deadline = Deadline(self.time_budget)
         most = problem.gram.n if self.max_points is None else self.max_points
         chosen, solution, path = import_vectors(
@@ -252,11 +255,5 @@ class ImportVectorMachine(LogisticMethod):
         self.import_, self.objective_path_ = chosen, path
         self._keep(problem, basis, [solution])
         self.dual_coef_ = self.solution_.coefficients
-        self.function_ = self.function_.restrict(chosen)
-        self.import_vectors_ = self.function_.points
+        self.import_vectors_ = self.kernel_.domain.take(problem.gram.centres, chosen)
         return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags

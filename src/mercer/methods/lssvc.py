@@ -8,7 +8,7 @@ import numpy as np
 
 from .._errors import check_number
 from ..basis import Polynomials
-from .ridge import RidgeClassifier
+from ._ridge import RidgeClassifier
 
 
 class LeastSquaresSVC(RidgeClassifier):
@@ -28,7 +28,7 @@ class LeastSquaresSVC(RidgeClassifier):
     alpha : float > 0
         Weight of the penalty; larger is smoother. Suykens' γ is 1/alpha, kernlab's τ is alpha/n.
     class_weight : dict, "balanced" or None
-        Factors on the weights of the samples of each class.
+        Factors on the weights of the samples of each class; "balanced" makes the classes weigh the same in total.
     gram : str or Representation
         How the kernel matrix is held or approximated.
     solver : str or LinearSolver
@@ -38,7 +38,8 @@ class LeastSquaresSVC(RidgeClassifier):
 
     Attributes
     ----------
-    classes_ : array
+    classes_, class_weight_ : array
+        The labels, and their factors.
     dual_coef_ : array of shape (n_samples,) for two classes, else (n_samples, n_classes)
         a.
     intercept_ : float, or array of shape (n_classes,)
@@ -56,8 +57,8 @@ class LeastSquaresSVC(RidgeClassifier):
 
     References
     ----------
-    Suykens, Vandewalle, *Least squares support vector machine classifiers* (1999), equation 16; Cawley, *Leave-one-out
-    cross-validation based model selection criteria for weighted LS-SVMs* (2006), equation 12.
+    Suykens, Vandewalle, *Least squares support vector machine classifiers* (1999). Cawley, *Leave-one-out
+    cross-validation based model selection criteria for weighted LS-SVMs* (2006).
 
     Examples
     --------

@@ -8,24 +8,25 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 
 from .._array import host, is_array
 from .._errors import check_choice, check_number, where
 from .._progress import Deadline
 from ..basis import Polynomials
-from ..losses import Custom
 from ..solvers.fit._base import FitProblem, FitSolution, finish
 from ..solvers.fit.box import box
 from ..solvers.fit.coordinates import admm, lbfgs, newton_cg
 from ..solvers.fit.l1 import l1
 from ..solvers.fit.newton import newton
+from ..solvers.fit.ordered import ordered
 from ..solvers.fit.penalty import minimise_penalty, within_ball
 from ..solvers.linear import linear_solver, solve
+from ._classifier import encode
 from ._loss import LABELS, LossEstimator
 
-SOLVERS = ("auto", "direct", "newton", "newton_cg", "lbfgs", "admm", "working_set")
+SOLVERS = ("auto", "direct", "working_set", "newton", "newton_cg", "lbfgs", "interior_point", "admm")
+STEPS = 100_000  # of the working set; for a tiny alpha it may need millions, where an interior point needs a dozen
+FEW = 2000  # samples, of which a factorisation costs less than these steps
 
 
 class KernelMachine(LossEstimator):
@@ -58,8 +59,10 @@ class KernelMachine(LossEstimator):
     solver : str
         See the table.
     tol : float > 0
-        Relative to the objective: the decrement of Newton's method, or the duality gap; for "working_set" the criterion
-        of the support vector machines, in units of f, and at least 1e-3 for data in single precision.
+        "newton": its decrement, and "interior_point", "admm": the duality gap, each relative to the objective;
+        "newton_cg", "lbfgs": the gradient, relative to that of f = 0; "working_set": the criterion of the support
+        vector machines, in units of f (for regression of the interquartile range of y), and at least 1e-3 for data in
+        single precision.
     max_iter : int, optional
         Steps at most; None leaves it to the solver.
     class_weight : dict, "balanced" or None
@@ -89,10 +92,11 @@ class KernelMachine(LossEstimator):
     ``solver="auto"``, the first that holds                             choice
     ==================================================================  ===============
     the loss is `Squared`                                               "direct"
-    it has a box, and there is no free part but a constant              "working_set"
+    it has a box and corners, and no free part but a constant           "working_set"
     it is smooth, and has one value per sample                          "newton"
     it has a Hessian, with several values or coupled samples            "newton_cg"
     it has a gradient, and is smooth                                    "lbfgs"
+    it has a box                                                        "interior_point"
     it is convex, with a proximal map                                   "admm"
     ==================================================================  ===============
 
@@ -149,7 +153,7 @@ class KernelMachine(LossEstimator):
     # ---- from data to a problem
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to samples X and targets y (labels, numbers, counts, or (time, event) rows: as the loss asks)."""
+        """Fit to samples X and targets y (labels, numbers, counts, times and events: as the loss asks)."""
         problem, basis = self._problem(X, y, sample_weight)
         self._deadline = Deadline(self.time_budget)
         self.solution_, self.alpha_ = self._minimise(problem, self._solver(problem, basis))
@@ -160,7 +164,8 @@ class KernelMachine(LossEstimator):
         """The problem that data and parameters state, and the basis of its free part; `loss_` is set."""
         self._check_parameters()
         loss = self.loss_ = self._loss()
-        X, y = self._check_fit(X, y, y_numeric=loss.task not in LABELS, multi_output=loss.task in ("survival", "count"))
+        columns = loss.task in ("survival", "count")
+        X, y = self._check_fit(X, loss.prepare(y), y_numeric=loss.task not in LABELS, multi_output=columns)
         if is_array(X) and not isinstance(X, np.ndarray):
             raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
         n = self.kernel_.domain.size(X)
@@ -185,6 +190,9 @@ class KernelMachine(LossEstimator):
             self.free_coef_ = None if basis is None else np.stack([np.asarray(s.free) for s in solutions], axis=1)
         self.n_iter_ = max(1, *(s.n_iter for s in solutions))
         self.function_ = self._function(problem.gram, self.dual_coef_, basis, self.free_coef_)
+        used = np.flatnonzero(np.asarray(self.function_.coefficients).reshape(len(self.function_), -1).any(axis=1))
+        if 0 < len(used) < len(self.function_):  # sparse expansions answer from what they use
+            self.function_ = self.function_.restrict(used)
 
     def _check_parameters(self) -> None:
         check_number(self, "alpha", self.alpha, above=0)
@@ -195,7 +203,7 @@ class KernelMachine(LossEstimator):
         if self.time_budget is not None:
             check_number(self, "time_budget", self.time_budget, above=0)
         if isinstance(self.penalty, tuple) and len(self.penalty) == 2 and self.penalty[0] == "ball":
-            check_number(self, "penalty: the radius", self.penalty[1], above=0)
+            check_number(self, "penalty: the radius", self.penalty[1], at_least=0)
             if self.alpha != 1.0:
                 raise ValueError(f"{where(self)}: alpha = {self.alpha} has no meaning within a ball; leave it at 1.")
         elif not callable(self.penalty):
@@ -208,19 +216,7 @@ class KernelMachine(LossEstimator):
             if self.class_weight is not None:
                 raise ValueError(f"{where(self)}: class_weight has no meaning for loss = {self.loss!r}; leave it out.")
             return np.asarray(host(y), dtype=np.float64), weight
-        check_classification_targets(y)
-        self.classes_, labels = np.unique(np.asarray(y), return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{where(self)}: the number of classes has to be greater than one; y holds one class, "
-                f"{self.classes_[0]!r}."
-            )
-        factors = compute_class_weight(self.class_weight, classes=self.classes_, y=np.asarray(y))
-        weight = weight * factors[labels]
-        totals = np.bincount(labels, weight)
-        if (totals == 0).any():
-            empty = self.classes_.tolist()[totals.argmin()]
-            raise ValueError(f"{where(self)}: class {empty!r} has no sample of positive weight.")
+        labels, weight = encode(self, y, weight)
         if loss.task == "multiclass":
             return labels, weight
         if len(self.classes_) > 2:
@@ -238,11 +234,12 @@ class KernelMachine(LossEstimator):
         constant = basis is None or (isinstance(basis, Polynomials) and basis.degree == 0)
         single = len(problem.shape) == 1 and not loss.coupled
         able = {
-            "direct": type(loss).__name__ == "Squared",
+            "direct": loss.quadratic,
             "working_set": "box" in provides and constant and not loss.smooth,
             "newton": loss.smooth and single and "majorizer" in provides,
             "newton_cg": loss.smooth and loss.convex and "hessian_product" in provides,
             "lbfgs": loss.smooth and "gradient" in provides,
+            "interior_point": "box" in provides and single and not loss.quadratic,
             "admm": loss.convex and single and "prox" in provides,
         }
         if self.solver == "auto":
@@ -266,7 +263,7 @@ class KernelMachine(LossEstimator):
         if isinstance(self.penalty, str) and self.penalty == "l1":
             if not problem.loss.smooth or len(problem.shape) > 1:
                 raise ValueError(f"{where(self)}: penalty = 'l1' needs a smooth loss of one value, not {self.loss!r}.")
-            return l1(problem, max(self.tol, 1e-6), self.max_iter or 20_000), np.nan
+            return l1(problem, max(self.tol, 1e-6), self.max_iter or 200), np.nan
         last: list[FitSolution] = []
 
         def at(mu: float) -> FitSolution:
@@ -290,8 +287,9 @@ class KernelMachine(LossEstimator):
         def penalty(r: float) -> float:
             return float(self.alpha) * (r if self.penalty == "norm" else float(self.penalty(r)))
 
-        floor = -np.inf if isinstance(problem.loss, Custom) else 0.0
-        best, _ = minimise_penalty(at, norm, lambda s: problem.total(s.values), penalty, largest, zero, floor)
+        best, _ = minimise_penalty(
+            at, norm, lambda s: problem.total(s.values), penalty, largest, zero, problem.loss.floor
+        )
         return best.solution, best.mu
 
     def _solve(self, problem: FitProblem, solver: str, alpha: float, near: FitSolution | None) -> FitSolution:
@@ -307,13 +305,27 @@ class KernelMachine(LossEstimator):
             steps = most or (200 if problem.loss.convex else 1000)  # which reweights where the loss is not convex
             return newton(problem, linear_solver("auto", gram), self.tol, steps, start, monitor)
         if solver == "newton_cg":
-            return newton_cg(problem, self.tol, most or 100, None, monitor)
+            return newton_cg(problem, self.tol, most or 100, near, monitor)
         if solver == "lbfgs":
-            return lbfgs(problem, self.tol, most or 2000)
+            return lbfgs(problem, self.tol, most or 2000, near, monitor)
+        if solver == "interior_point":
+            (inner,) = ordered(problem, [problem.loss], self.tol, most or 200, monitor)
+            return replace(inner, method="interior_point")
         if solver == "admm":
             return admm(problem, max(self.tol, 1e-7), most or 20_000, monitor)
-        tol = self.tol if gram.dtype == np.float64 else max(self.tol, 1e-3)
-        return box(problem, tol, most or -1, monitor)
+        return self._box(problem)
+
+    def _box(self, problem: FitProblem) -> FitSolution:
+        """By the working set, or, where that is left to us and a tiny alpha makes its steps small, by interior points."""
+        gram, y = problem.gram, problem.y[problem.weight > 0]
+        scale = 1.0 if problem.loss.task in LABELS else float(np.subtract(*np.percentile(y, [75, 25])) or np.ptp(y))
+        tol = (scale or 1.0) * (self.tol if gram.dtype == np.float64 else max(self.tol, 1e-3))
+        few = gram.n <= FEW and bool(gram.provides & {"dense", "factor"}) and gram.dtype == np.float64
+        short = few and self.solver == "auto" and self.max_iter is None
+        found = box(problem, tol, STEPS if short else self.max_iter or -1, self._deadline)
+        if found.converged or not short or self._deadline():
+            return found
+        return self._solve(problem, "interior_point", problem.alpha, None)
 
     def _warn(self, solution: FitSolution) -> None:
         if not solution.converged:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 
 from .. import _tiles
@@ -16,6 +17,7 @@ from ..space import Function
 from ._loss import LossEstimator
 
 BLOCK = 1 << 20  # kernel values that are computed at once
+DIVERGED = 1e6  # times the steepest slope at f = 0: a slope that is not met where steps are short enough
 
 
 class OnlineKernelMachine(LossEstimator):
@@ -39,7 +41,8 @@ class OnlineKernelMachine(LossEstimator):
         Weight of the penalty beside the loss of *one* sample; `KernelMachine` with n samples has n times this one.
         Larger is smoother, and forgets faster.
     eta0 : float > 0
-        The first step, at most 1/alpha. For a loss with curvature at most c, steps beyond 2/(c·k(x, x)) diverge.
+        The first step, at most 1/alpha. Larger learns faster and is noisier; for a loss with curvature at most c, steps
+        beyond 2/(c·k(x, x)) diverge, which is an error.
     power_t : float in [0, 1]
         p: 0 keeps the step, which follows a changing target; 1/2 has the smallest regret; 1 with eta0 = 1/alpha
         averages, and approaches a fixed target fastest.
@@ -76,13 +79,12 @@ class OnlineKernelMachine(LossEstimator):
     that of the best fixed function by at most :math:`(2U^2/\eta_0 + 4 \eta_0 L^2 \kappa^2)/\sqrt m`.
 
     A batch is a sequence: ``partial_fit`` of many samples equals many calls, and only computes kernel values in larger
-    blocks. A sample with slope 0 (a margin beyond that of the hinge) leaves no term. Samples are taken in their order;
-    shuffle data that are sorted.
+    blocks. Between calls alpha, eta0, power_t and budget may change. A sample with slope 0 (a margin beyond that of the
+    hinge) leaves no term. Samples are taken in their order; shuffle data that are sorted.
 
     References
     ----------
-    Kivinen, Smola, Williamson, *Online learning with kernels* (2004): the step, proposition 1 (truncation) and
-    theorem 4 (regret).
+    Kivinen, Smola, Williamson, *Online learning with kernels*, IEEE Transactions on Signal Processing 52 (2004).
 
     Examples
     --------
@@ -131,6 +133,11 @@ class OnlineKernelMachine(LossEstimator):
         if classes is not None and not self._is_classifier():
             raise ValueError(f"{where(self)}: classes has no meaning for loss = {self.loss!r}; leave it out.")
         if hasattr(self, "t_"):
+            if self._given != (self.loss, self.kernel, self.fit_intercept):
+                raise ValueError(
+                    f"{where(self)}: loss, kernel or fit_intercept differ from those of the first call; a function of "
+                    "another kind cannot go on from this one. Use fit, or a clone."
+                )
             X, y = self._check_data(self.kernel_, X, y, reset=False, **self._target_options())
             X = self._check_new(X)
             if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
@@ -157,6 +164,7 @@ class OnlineKernelMachine(LossEstimator):
     def _start(self, X: Any, classes: np.ndarray | None) -> None:
         """f = 0, with one output or one for each class."""
         loss = self.loss_ = self._loss()
+        self._given = tuple(clone(value, safe=False) for value in (self.loss, self.kernel, self.fit_intercept))
         if loss.coupled or "gradient" not in loss.provides:
             raise ValueError(f"{where(self)}: loss = {self.loss!r} has no gradient for a single sample; use another.")
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
@@ -168,7 +176,7 @@ class OnlineKernelMachine(LossEstimator):
             if len(classes) < 2:
                 raise ValueError(
                     f"{where(self)}: the number of classes has to be greater than one; there is one class, "
-                    f"{classes[0]!r}."
+                    f"{classes.tolist()[0]!r}."
                 )
             if loss.task == "binary" and len(classes) > 2:
                 raise ValueError(
@@ -177,7 +185,7 @@ class OnlineKernelMachine(LossEstimator):
                 )
             self.classes_ = classes
             shape = (len(classes),) if loss.task == "multiclass" else ()
-        self.t_ = 0
+        self.t_, self._steepest = 0, 0.0
         self._lengths = np.zeros(0)  # the roots of k(xᵢ, xᵢ) of the terms
         self.points_ = self.kernel_.domain.take(self.kernel_.domain.centres(X), slice(0, 0))
         self.dual_coef_ = np.zeros((0, *shape))
@@ -192,7 +200,7 @@ class OnlineKernelMachine(LossEstimator):
         place = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
         unknown = labels[self.classes_[place] != labels]
         if len(unknown):
-            raise ValueError(f"{where(self)}: y holds {unknown[0]!r}, which is not among classes.")
+            raise ValueError(f"{where(self)}: y holds {unknown.tolist()[0]!r}, which is not among classes.")
         return place if self.loss_.task == "multiclass" else np.where(place == 1, 1.0, -1.0)
 
     def _pass(self, X: Any, centres: Any, y: Any) -> Self:
@@ -202,20 +210,22 @@ class OnlineKernelMachine(LossEstimator):
         y = self._encode(y)
         self.loss_.check(y)
         take, n, start = self.kernel_.domain.take, self.kernel_.domain.size(X), 0
-        while start < n:
-            # a block far longer than the budget would hold mostly values of terms that are dropped before their turn
-            size = min(1024, BLOCK // (len(self.dual_coef_) + 1) + 1)
-            size = size if self.budget is None else min(size, max(64, self.budget))
-            rows = slice(start, min(start + size, n))
-            self._advance(take(X, rows), take(centres, rows), y[rows])
-            start = rows.stop
-        points, coefficients = self.points_, self.dual_coef_
-        if len(coefficients) == 0:
-            points, coefficients = take(centres, slice(0, 1)), np.zeros((1, *coefficients.shape[1:]))
-        free = np.asarray(self.intercept_)[None] if self.fit_intercept else None
-        self.function_ = Function(
-            self.kernel_, points, coefficients, Polynomials(0) if self.fit_intercept else None, free
-        )
+        try:
+            while start < n:
+                # of a block far longer than the budget, most values are of terms that are dropped before their turn
+                size = min(1024, BLOCK // (len(self.dual_coef_) + 1) + 1)
+                size = size if self.budget is None else min(size, max(64, self.budget))
+                rows = slice(start, min(start + size, n))
+                with np.errstate(over="ignore", invalid="ignore"):  # _check_slopes says it better
+                    self._advance(take(X, rows), take(centres, rows), y[rows])
+                start = rows.stop
+        finally:  # f is that of the terms also where a later block was refused
+            points, coefficients = self.points_, self.dual_coef_
+            if len(coefficients) == 0:
+                points, coefficients = take(centres, slice(0, 1)), np.zeros((1, *coefficients.shape[1:]))
+            basis = Polynomials(0) if self.fit_intercept else None
+            free = np.asarray(self.intercept_)[None] if self.fit_intercept else None
+            self.function_ = Function(self.kernel_, points, coefficients, basis, free)
         return self
 
     def _advance(self, X: Any, centres: Any, y: np.ndarray) -> None:
@@ -229,26 +239,36 @@ class OnlineKernelMachine(LossEstimator):
         is_term = np.arange(old + size) < old
         b, error = np.asarray(self.intercept_), np.asarray(self.truncation_error_)
         first, count, most = 0, old, np.inf if self.budget is None else self.budget
+        slopes = np.zeros((size, *b.shape))
         for i in range(size):
-            self.t_ += 1
-            eta = self.eta0 * self.t_**-self.power_t
+            eta = self.eta0 * (self.t_ + i + 1) ** -self.power_t
             terms = slice(first, old + i)
             f = K[i, terms] @ a[terms] + b
-            slope = self.loss_.gradient(y[i : i + 1], f[None])[0]
+            slope = slopes[i] = self.loss_.gradient(y[i : i + 1], f[None])[0]
             a[terms] *= 1 - eta * self.alpha
             error = error * (1 - eta * self.alpha)
             if self.fit_intercept:
                 b = b - eta * slope
-            if not np.any(slope):
-                continue
-            a[old + i] = -eta * slope
-            is_term[old + i] = True
-            count += 1
-            if count > most:
+            if np.any(slope):
+                a[old + i] = -eta * slope
+                is_term[old + i] = True
+                count += 1
+            while count > most:
                 first += int(is_term[first:].argmax())
                 error = error + np.abs(a[first]) * lengths[first]
                 first, count = first + 1, count - 1
+        self._check_slopes(y, slopes, lengths)
         kept = first + np.flatnonzero(is_term[first:])
         self.points_, self.dual_coef_ = self.kernel_.domain.take(points, kept), a[kept]
         self._lengths = lengths[kept]
+        self.t_ += size
         self.intercept_, self.truncation_error_ = (v if v.ndim else float(v) for v in (b, error))
+
+    def _check_slopes(self, y: np.ndarray, slopes: np.ndarray, lengths: np.ndarray) -> None:
+        """Raise where slopes grow as only those of too long steps do."""
+        self._steepest = max(self._steepest, float(np.abs(self.loss_.gradient(y, np.zeros_like(slopes))).max()))
+        if not np.all(np.abs(slopes) <= DIVERGED * self._steepest):
+            raise ValueError(
+                f"{where(self)}: the stream diverges, and its last samples are not taken in. Lower eta0 = "
+                f"{self.eta0!r}: k(x, x) is up to {np.max(lengths) ** 2:.3g}."
+            )

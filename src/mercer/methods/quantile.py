@@ -49,7 +49,7 @@ class LevelMethod(RegressorMixin, KernelMachine):
         return levels
 
     def _ordered(self) -> bool:
-        return self.non_crossing is not False and self.non_crossing is not None
+        return bool(self.non_crossing) if isinstance(self.non_crossing, (bool, np.bool_)) else True
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X and numbers y."""
@@ -76,7 +76,7 @@ class LevelMethod(RegressorMixin, KernelMachine):
 
     def _with_points(self, problem: FitProblem, basis: Any) -> FitProblem:
         """The problem with the further points of `non_crossing`, which have no targets."""
-        if self.non_crossing is True:
+        if isinstance(self.non_crossing, (bool, np.bool_)):
             return problem
         domain = self.kernel_.domain
         extra = self._check_new(self.non_crossing)
@@ -88,6 +88,7 @@ class LevelMethod(RegressorMixin, KernelMachine):
             y=np.concatenate([problem.y, none]),
             weight=np.concatenate([problem.weight, none]),
             H=None if basis is None else np.asarray(basis(X), dtype=np.float64),
+            shared={},
         )
 
     def predict(self, X: Any) -> np.ndarray:
@@ -98,7 +99,7 @@ class LevelMethod(RegressorMixin, KernelMachine):
         """1 − loss / loss of the best constant, the mean over the levels: 1 is perfect, 0 no better than a constant.
 
         The constant is the quantile (expectile) of y itself (Koenker, Machado, *Goodness of fit and related inference
-        processes for quantile regression*, 1999, section 2).
+        processes for quantile regression*, 1999). Where a constant is perfect, any other function has the score 0.
         """
         y = np.asarray(host(y), dtype=np.float64)
         w = np.ones(len(y)) if sample_weight is None else np.asarray(host(sample_weight), dtype=np.float64)
@@ -106,7 +107,8 @@ class LevelMethod(RegressorMixin, KernelMachine):
         scores = []
         for level, f in zip(np.atleast_1d(self._levels()), values.T, strict=True):
             loss = self._at(float(level))
-            scores.append(1 - loss.total(y, f, w) / max(float(loss.total(y, self._constant(y, w, level), w)), 1e-300))
+            ours, constant = (float(loss.total(y, g, w)) for g in (f, self._constant(y, w, level)))
+            scores.append(1 - ours / constant if constant > 0 else float(ours == 0))
         return float(np.mean(scores))
 
     def _constant(self, y: np.ndarray, w: np.ndarray, level: float) -> np.ndarray:
@@ -133,10 +135,14 @@ class KernelQuantileRegression(LevelMethod):
         the further points that are given, instead of each on its own. Fitted apart, they may cross where data are few.
     gram : str or Representation
         How the kernel matrix is held or approximated.
-    solver : {"auto", "working_set", "admm"}
-        As in `KernelMachine`, for levels apart: "working_set" with an intercept or no free part.
-    tol, max_iter, time_budget, random_state
-        As in `KernelMachine`; levels in order end when the relative duality gap is tol.
+    solver : {"auto", "working_set", "interior_point", "admm"}
+        For levels apart, as in `KernelMachine`: "working_set" with an intercept or no free part, else "interior_point",
+        which also serves a tiny alpha better.
+    tol : float > 0
+        The relative duality gap; of the working set the criterion of the support vector machines, in units of the
+        interquartile range of y, and at least 1e-3 for data in single precision.
+    max_iter, time_budget, random_state
+        As in `KernelMachine`.
 
     Attributes
     ----------
@@ -153,14 +159,14 @@ class KernelQuantileRegression(LevelMethod):
     With an intercept at most nτ residuals are negative and at most n(1 − τ) positive; the others, as many as there are
     coefficients within their bounds, are zero.
 
-    In order, the problem is solved by an interior-point method: O(q(q + r)·r²) a step for q levels and rank r, at most
-    the number of points. The order holds at the points, not between them; where functions come close between samples,
-    give points there. Then f may be an expansion on them too.
+    In order, the problem is solved by an interior-point method: O(q(n + r)·r²) a step for q levels, n points and
+    rank r. The order holds at the points, not between them; where functions come close between samples, give points
+    there. Then f may be an expansion on them too.
 
     References
     ----------
-    Takeuchi, Le, Sears, Smola, *Nonparametric quantile estimation* (2006), equations 5 and 14; Koenker, *Quantile
-    Regression* (2005), theorem 2.2, for the counts of the residuals.
+    Takeuchi, Le, Sears, Smola, *Nonparametric quantile estimation* (2006). Koenker, *Quantile Regression* (2005), for
+    the counts of the residuals.
 
     Examples
     --------
@@ -231,7 +237,7 @@ class KernelExpectileRegression(LevelMethod):
         As in `KernelQuantileRegression`.
     gram : str or Representation
         How the kernel matrix is held or approximated.
-    solver : {"auto", "newton", "newton_cg", "lbfgs", "admm", "working_set"}
+    solver : {"auto", "newton", "newton_cg", "lbfgs", "interior_point", "admm", "working_set"}
         As in `KernelMachine`, for levels apart.
     tol, max_iter, time_budget, random_state
         As in `KernelMachine`.

@@ -6,232 +6,19 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 
-from .. import _tiles
 from .._array import host, is_array
 from .._errors import check_number, where
 from ..basis import Polynomials
 from ..domains import Rows, Vectors
 from ..gram import Gram
 from ..losses import Logistic
+from ..solvers.fit.relevance import Design, Evidence, maximise_bernoulli, maximise_gaussian
 from ..space import Function
 from ._base import KernelEstimator
-
-ALIGNED = 1e-10  # a column whose part outside the model is smaller, relatively, is a combination of the model's
-NOISELESS = 1e-10  # of the mean square of y: the least noise variance that is ever estimated
-NEWTON = 100  # steps at most towards the mode of a classifier's posterior
-
-
-class Design:
-    """The columns k(·, xⱼ) on the sample and, last, the constant; none is held."""
-
-    def __init__(self, gram: Gram, intercept: bool):
-        self.gram, self.intercept, self.n = gram, intercept, gram.n
-
-    def column(self, j: int) -> np.ndarray:
-        """The values of one column on the sample."""
-        if j == self.n:
-            return np.ones(self.n)
-        return np.asarray(self.gram.block(slice(j, j + 1), slice(None)))[0]  # a row, which lies in one piece
-
-    def products(self, V: np.ndarray) -> np.ndarray:
-        """ΦᵀV for all columns."""
-        P = np.asarray(self.gram @ V)
-        return np.concatenate([P, V.sum(axis=0)[None]]) if self.intercept else P
-
-    def squares(self, weight: np.ndarray) -> np.ndarray:
-        """Σᵢ bᵢ φⱼ(xᵢ)² for all columns."""
-        total = np.zeros(self.n)
-        for rows in _tiles.slices(self.n, max(1, (1 << 22) // self.n)):
-            B = np.asarray(self.gram.block(rows, slice(None)))
-            total += weight[rows] @ (B * B)
-        return np.append(total, weight.sum()) if self.intercept else total
-
-
-class Evidence:
-    """The evidence as a function of the precisions α of a few columns, all others being infinite.
-
-    With Σ⁻¹ = diag(α) + ΦᵀBΦ, B the curvature of the negative log-likelihood at the posterior mode μ and g its negative
-    gradient there, column j of the design enters through S = φᵀBφ − φᵀBΦΣΦᵀBφ and Q = φᵀg alone; without itself, these
-    are s and q, and the evidence is a constant plus ½(q²/(α + s) − log(1 + s/α)) in its own precision.
-    """
-
-    def __init__(self, design: Design):
-        self.design = design
-        self.active: list[int] = []
-        self.alpha = np.empty(0)
-        self.columns = np.empty((design.n, 0))
-        self.mean = np.empty(0)
-        self.root = np.empty((0, 0))  # Σ = rootᵀ root
-        self.value = -np.inf
-
-    # ---- what a likelihood writes
-
-    def update(self) -> None:
-        """Mode, covariance and evidence for the present precisions."""
-        raise NotImplementedError
-
-    def influences(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """φᵀBφ, ΦᵀBφ and Q of all columns."""
-        raise NotImplementedError
-
-    def improve_likelihood(self) -> None:
-        """Improve the likelihood's own parameter, where there is one."""
-
-    # ---- the ascent
-
-    def maximise(self, tol: float, max_iter: int) -> tuple[list[float], bool]:
-        """Change the precision with the largest gain, step by step; the history, and whether the gains fell to tol.
-
-        Every step looks at all columns: cheaper ones, on the active columns alone, end at lower maxima.
-        """
-        self.update()
-        history = [self.value]
-        for _ in range(max_iter):
-            j, alpha, gain = self.best_step()
-            if gain > tol:
-                self.set_precision(j, alpha)
-                self.update()
-            before = self.value
-            self.improve_likelihood()
-            history.append(self.value)
-            if gain <= tol and self.value - before <= tol:
-                return history, True
-        return history, False
-
-    def best_step(self) -> tuple[int, float, float]:
-        """The column whose best precision raises the evidence most, that precision (∞: out), and the gain."""
-        own, shared, q = self.influences()
-        s = own - ((self.root @ shared) ** 2).sum(axis=0)
-        independent = own * ALIGNED < s
-        variance = (self.root**2).sum(axis=0)
-        s[self.active] = (1 - self.alpha * variance) / variance
-        q[self.active] = self.mean / variance
-        independent[self.active] = True
-        old, new = np.full(len(s), np.inf), np.full(len(s), np.inf)
-        old[self.active] = self.alpha
-        relevant = independent & (q**2 > s)
-        new[relevant] = s[relevant] ** 2 / (q[relevant] ** 2 - s[relevant])
-        gains = _gain(new, s, q) - _gain(old, s, q)
-        j = int(gains.argmax())
-        return j, float(new[j]), float(gains[j])
-
-    def set_precision(self, j: int, alpha: float) -> None:
-        """Take column j in or out, or change its precision."""
-        if j not in self.active:
-            self.active.append(j)
-            self.alpha = np.append(self.alpha, alpha)
-            self.mean = np.append(self.mean, 0.0)
-            self.columns = np.column_stack([self.columns, self.design.column(j)])
-            return
-        place = self.active.index(j)
-        self.alpha[place] = alpha
-        if np.isinf(alpha):
-            self.keep(np.delete(np.arange(len(self.active)), place))
-
-    def keep(self, places: np.ndarray) -> None:
-        """Only these of the active columns, in this order."""
-        self.active = [self.active[p] for p in places]
-        self.alpha, self.mean, self.columns = self.alpha[places], self.mean[places], self.columns[:, places]
-
-    def factorise(self, precision: np.ndarray) -> float:
-        """Set `root` from Σ⁻¹; log det Σ⁻¹."""
-        L = np.linalg.cholesky(precision)
-        self.root = solve_triangular(L, np.eye(len(L)), lower=True) if len(L) else L
-        return 2 * float(np.log(np.diag(L)).sum())
-
-
-def _gain(alpha: np.ndarray, s: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """The part of the evidence that depends on one precision; 0 at infinity."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gain = (q**2 / (alpha + s) - np.log1p(s / alpha)) / 2
-    return np.where(np.isinf(alpha), 0.0, gain)
-
-
-class GaussianEvidence(Evidence):
-    """y = Φw + noise: log N(y; 0, σ²I + Φ diag(α)⁻¹ Φᵀ), exactly; columns are multiplied once, when they come in."""
-
-    def __init__(self, design: Design, y: np.ndarray, noise: float | None):
-        super().__init__(design)
-        self.y, self.estimated = y, noise is None
-        self.least = NOISELESS * float(np.mean(y**2)) or 1.0
-        self.noise = max(0.1 * float(np.var(y)), self.least) if noise is None else float(noise)
-        self.own = design.squares(np.ones(design.n))
-        self.targets = design.products(y)
-        self.shared = np.empty((len(self.own), 0))
-
-    def set_precision(self, j: int, alpha: float) -> None:
-        if j not in self.active:
-            self.shared = np.column_stack([self.shared, self.design.products(self.design.column(j))])
-        super().set_precision(j, alpha)
-
-    def keep(self, places: np.ndarray) -> None:
-        super().keep(places)
-        self.shared = self.shared[:, places]
-
-    def update(self) -> None:
-        n, inner = len(self.y), self.shared[self.active]
-        determinant = self.factorise(np.diag(self.alpha) + (inner + inner.T) / (2 * self.noise))
-        self.mean = self.root.T @ (self.root @ self.targets[self.active]) / self.noise
-        self.residual = float(np.sum((self.y - self.columns @ self.mean) ** 2))
-        determinant += n * np.log(2 * np.pi * self.noise) - np.log(self.alpha).sum()
-        self.value = -(determinant + self.residual / self.noise + self.alpha @ self.mean**2) / 2
-
-    def influences(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        q = (self.targets - self.shared @ self.mean) / self.noise
-        return self.own / self.noise, self.shared.T / self.noise, q
-
-    def improve_likelihood(self) -> None:
-        """MacKay's step of σ², or that of expectation and maximisation, which never descends."""
-        if not self.estimated:
-            return
-        before, old = self.value, self.noise
-        n, determined = len(self.y), float(np.sum(1 - self.alpha * (self.root**2).sum(axis=0)))
-        for noise in (self.residual / (n - determined), (self.residual + old * determined) / n):
-            self.noise = max(noise, self.least)
-            self.update()
-            if self.value >= before:
-                return
-        self.noise = old
-        self.update()
-
-
-class BernoulliEvidence(Evidence):
-    """P(y = ±1 | w) = 1/(1 + exp(−yΦw)): Laplace's approximation of log ∫ P(y | w) N(w; 0, diag(α)⁻¹) dw."""
-
-    def __init__(self, design: Design, y: np.ndarray):
-        super().__init__(design)
-        self.y, self.loss = y, Logistic()
-
-    def update(self) -> None:
-        def objective(w: np.ndarray) -> float:
-            return float(self.loss.total(self.y, self.columns @ w) + self.alpha @ w**2 / 2)
-
-        w, height = self.mean, objective(self.mean)
-        for _ in range(NEWTON):
-            f = self.columns @ w
-            gradient = self.columns.T @ self.loss.gradient(self.y, f) + self.alpha * w
-            self.factorise(np.diag(self.alpha) + (self.columns.T * self.loss.hessian(self.y, f)) @ self.columns)
-            half = self.root @ gradient
-            step, decrement, length = self.root.T @ half, float(half @ half), 1.0
-            if decrement <= 1e-14 * (1 + abs(height)):
-                break
-            while (lower := objective(w - length * step)) > height - 0.1 * length * decrement and length > 1e-8:
-                length /= 2
-            w, height = w - length * step, lower
-        f = self.columns @ w
-        self.mean = w
-        self.slope, self.curvature = -self.loss.gradient(self.y, f), self.loss.hessian(self.y, f)
-        determinant = self.factorise(np.diag(self.alpha) + (self.columns.T * self.curvature) @ self.columns)
-        self.value = -height + (np.log(self.alpha).sum() - determinant) / 2
-
-    def influences(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        shared = self.design.products(self.columns * self.curvature[:, None]).T
-        return self.design.squares(self.curvature), shared, self.design.products(self.slope)
 
 
 class RelevanceMethod(KernelEstimator):
@@ -266,9 +53,8 @@ class RelevanceMethod(KernelEstimator):
             self.dtype_ = X.dtype
         return X, y
 
-    def _maximise(self, evidence: Evidence) -> None:
-        """Run the ascent, and keep what it found."""
-        history, converged = evidence.maximise(float(self.tol), int(self.max_iter))
+    def _finish(self, evidence: Evidence, history: list[float], converged: bool) -> None:
+        """Keep what the ascent found."""
         if not converged:
             warnings.warn(
                 f"{where(self)}: the evidence still rises by more than tol = {self.tol:g} a step after max_iter = "
@@ -276,20 +62,19 @@ class RelevanceMethod(KernelEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        evidence.keep(np.argsort(evidence.active))
-        evidence.update()
         gram, n = evidence.design.gram, evidence.design.n
-        active = np.array(evidence.active, dtype=int)
+        order = np.argsort(evidence.active)
+        active, mean, root = np.array(evidence.active, dtype=int)[order], evidence.mean[order], evidence.root[:, order]
         self.relevance_ = active[active < n]
         self.relevance_vectors_ = gram.kernel.domain.take(gram.X, self.relevance_)
-        self.precision_, self.covariance_ = evidence.alpha, evidence.root.T @ evidence.root
-        self.dual_coef_ = evidence.mean[active < n]
-        self.intercept_ = float(evidence.mean[active == n].sum())
+        self.precision_, self.covariance_ = evidence.alpha[order], root.T @ root
+        self.dual_coef_ = mean[active < n]
+        self.intercept_ = float(mean[active == n].sum())
         self.log_evidence_, self.evidence_history_ = evidence.value, np.array(history)
         self.n_iter_ = len(history) - 1
-        self.function_ = self._combination(gram, active, evidence.mean)
+        self.function_ = self._combination(gram, active, mean)
         # one function for each row of the root of Σ: the sum of their squares is the variance of f
-        self._deviations = self._combination(gram, active, evidence.root.T)
+        self._deviations = self._combination(gram, active, root.T)
 
     def _combination(self, gram: Gram, active: np.ndarray, weights: np.ndarray) -> Function:
         """Σ wⱼφⱼ over the active columns, on the relevance vectors alone where the representation keeps the points."""
@@ -336,7 +121,8 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
     fit_intercept : bool
         Whether the constant is a column, with a precision of its own like the others.
     tol : float > 0
-        In units of the log-evidence: the ascent ends when no change of one precision, nor of σ², gains more.
+        In units of the log-evidence: the ascent ends when no change of one precision, nor of σ², gains more. Larger
+        ends sooner, with columns that were about to leave.
     max_iter : int ≥ 1
         Changes at most.
     gram : str or Representation
@@ -361,7 +147,7 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
         The mean of f.
     log_evidence_ : float
     evidence_history_ : array
-        The log-evidence at the start and after each step.
+        The log-evidence at the start and after each step of the better run.
     n_iter_ : int
     kernel_, gram_choice_
 
@@ -374,18 +160,19 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
     -----
     The evidence is a constant plus ½(q²/(α + s) − log(1 + s/α)) in one precision, whose maximum is s²/(q² − s), or
     infinity where q² ≤ s. Each step makes the one change that gains most: a column comes in, leaves, or changes its
-    precision; then σ² changes. The evidence never falls. It has several maxima; the ascent ends at one, where
-    :math:`\alpha_j \mu_j^2 = 1 - \alpha_j \Sigma_{jj}`.
+    precision, or σ² changes. The evidence never falls. It has several maxima; the ascent ends at one, where
+    :math:`\alpha_j \mu_j^2 = 1 - \alpha_j \Sigma_{jj}`. It is run twice, once with σ² low until the columns have
+    settled, and the higher maximum is kept: with wide kernels, columns explain much together and little alone.
 
-    A step costs O(nm²) for m columns, and one that takes a column in a product with the matrix, O(n²). No other columns
-    are held: with ``gram="lazy"`` memory is O(nm). σ² is estimated as no less than 10⁻¹⁰ of the mean square of y, since
-    the evidence of a perfect fit has no maximum. Standard deviations fall back to σ far from all relevance vectors:
-    there the model is sure of w₀.
+    A step costs O(nm + m³) for m columns, and one that takes a column in a product with the matrix, O(n²). No other
+    columns are held: with ``gram="lazy"`` memory is O(nm). σ² is estimated as no less than 10⁻¹⁰ of the variance of y
+    (its mean square without an intercept), since the evidence of a perfect fit has no maximum. Standard deviations
+    fall back to σ far from all relevance vectors: there the model is sure of w₀.
 
     References
     ----------
-    Tipping, *Sparse Bayesian learning and the relevance vector machine* (2001), section 2. Tipping, Faul, *Fast
-    marginal likelihood maximisation for sparse Bayesian models* (2003), section 4.
+    Tipping, *Sparse Bayesian learning and the relevance vector machine*, Journal of Machine Learning Research 1 (2001).
+    Tipping, Faul, *Fast marginal likelihood maximisation for sparse Bayesian models*, AISTATS (2003).
 
     Examples
     --------
@@ -423,8 +210,9 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
         y = np.asarray(host(y), dtype=np.float64)
         if y.ndim != 1:
             raise ValueError(f"{where(self)}: y has shape {y.shape}; give one target, or fit one machine for each.")
-        evidence = GaussianEvidence(Design(self._build(X), bool(self.fit_intercept)), y, self.noise_variance)
-        self._maximise(evidence)
+        design = Design(self._build(X), bool(self.fit_intercept))
+        evidence, history, converged = maximise_gaussian(design, y, self.noise_variance, self.tol, self.max_iter)
+        self._finish(evidence, history, converged)
         self.noise_variance_ = evidence.noise
         return self
 
@@ -456,6 +244,7 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
         Whether the constant is a column, with a precision of its own like the others.
     tol : float > 0
         In units of the log-evidence: the ascent ends when no change of one precision promises more, B held fixed.
+        Larger ends sooner, with columns that were about to leave.
     max_iter : int ≥ 1
         Changes at most.
     gram : str or Representation
@@ -481,15 +270,16 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
     Given B the evidence has the form of regression, and each step makes its most promising change, then finds μ and B
     anew by Newton's method. The fixed point has :math:`\alpha_j \mu_j^2 = 1 - \alpha_j \Sigma_{jj}`, as MacKay's; since
     B depends on α, it is near a maximum of the approximate evidence, not at it, and a step may lower the evidence
-    slightly. A step costs O(n²m) for m columns.
+    slightly. The ascent is run twice, once from the columns of a regression on the labels, and the higher evidence is
+    kept: with wide kernels, columns explain much together and little alone. A step costs O(n²m) for m columns.
 
     Probabilities are averaged over the weights, by MacKay's formula: f(x) is divided by √(1 + πv/8), v its variance.
 
     References
     ----------
-    Tipping, *Sparse Bayesian learning and the relevance vector machine* (2001), section 3. Tipping, Faul, *Fast
-    marginal likelihood maximisation for sparse Bayesian models* (2003). MacKay, *The evidence framework applied to
-    classification networks* (1992).
+    Tipping, *Sparse Bayesian learning and the relevance vector machine*, Journal of Machine Learning Research 1 (2001).
+    Tipping, Faul, *Fast marginal likelihood maximisation for sparse Bayesian models*, AISTATS (2003). MacKay, *The
+    evidence framework applied to classification networks*, Neural Computation 4 (1992).
 
     Examples
     --------
@@ -510,7 +300,7 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{where(self)}: the number of classes has to be greater than one; y holds one class, "
-                f"{self.classes_[0]!r}."
+                f"{self.classes_.tolist()[0]!r}."
             )
         if len(self.classes_) > 2:
             raise ValueError(
@@ -518,7 +308,7 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
                 "sklearn.multiclass.OneVsRestClassifier."
             )
         design = Design(self._build(X), bool(self.fit_intercept))
-        self._maximise(BernoulliEvidence(design, np.where(index == 1, 1.0, -1.0)))
+        self._finish(*maximise_bernoulli(design, np.where(index == 1, 1.0, -1.0), self.tol, self.max_iter))
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

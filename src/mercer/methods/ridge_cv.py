@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -17,8 +18,9 @@ from ..basis import Polynomials, as_basis
 from ..gram import Gram
 from ..kernels import Kernel
 from ..kernels.expression import as_kernel
-from ..solvers.spectral import Spectral, maximise_likelihood
-from .ridge import RidgeClassifier, RidgeMethod, RidgeRegressor, chosen
+from ..solvers.likelihood import maximise_likelihood
+from ..solvers.spectral import Spectral
+from ._ridge import RidgeClassifier, RidgeMethod, RidgeRegressor, chosen
 
 CRITERIA = ("gcv", "marginal_likelihood")
 ALPHAS = tuple(10.0**e for e in range(-6, 4))
@@ -110,10 +112,15 @@ class RidgeSearch(RidgeMethod):
             self.kernel_.domain.check(X, self.kernel_, "X")
             gram, path, b = self._decompose(X, target, weight, basis)
             scores, values = self._scores(path, b, alphas, host(y), splits)
+            if np.isnan(scores).any():
+                raise ValueError(
+                    f"{where(self)}: scoring = {self.scoring!r} is not defined for alpha = "
+                    f"{alphas[np.isnan(scores).any(axis=0)][0]:g} (R² needs two samples in each fold); give another."
+                )
             self.kernels_.append(self.kernel_)
             table.append(scores)
             value = scores.max(axis=1).mean()
-            if not table[1:] or value > best:
+            if value > best:
                 best, choice = value, (self.kernel_, gram, path, b, scores, values)
         self.kernel_, gram, path, b, scores, values = choice
         places = scores.argmax(axis=1)
@@ -169,7 +176,8 @@ class RidgeSearch(RidgeMethod):
         labels = is_classifier(self)
         scorer = get_scorer(self.scoring or ("accuracy" if labels else "r2"))
         stand_in = HeldOutLabels(self.classes_) if labels else HeldOut()
-        options = {} if weight is None else {"sample_weight": weight}
+        takes = "sample_weight" in signature(scorer).parameters
+        options = {"sample_weight": weight} if takes and weight is not None else {}
 
         def score(p: np.ndarray, q: np.ndarray) -> float:
             return float(scorer(stand_in, p, q, **options))
@@ -216,8 +224,8 @@ class KernelRidgeCV(RidgeSearch, RidgeRegressor):
               + \tfrac{\alpha}{2} \|f\|_H^2, \qquad
               y_i - f^{(-i)}(x_i) = \frac{y_i - f(x_i)}{1 - h_{ii}(\alpha)}
 
-    One eigendecomposition for each kernel gives the whole path of alphas: the second equation holds exactly, for every
-    α, with weights and free part. Likewise the other criteria:
+    One decomposition for each kernel gives the whole path of alphas: the second equation holds exactly, for every α,
+    with weights and free part. Likewise the other criteria:
 
     =========================  ===========================================================================
     cv                         score, larger is better
@@ -241,10 +249,10 @@ class KernelRidgeCV(RidgeSearch, RidgeRegressor):
         Unpenalised part: a polynomial degree (which includes the intercept) or functions X → (n,). Given, it takes the
         place of the intercept.
     cv : None, "gcv", "marginal_likelihood", int, splitter or list of (train, test)
-        See above. Folds are computed from the same eigendecomposition where that is cheaper than from their own.
+        See above. Folds are computed from the same decomposition where that is cheaper than from their own.
     scoring : str, callable or None
-        A scorer of scikit-learn. It is given all leave-one-out predictions at once, or those of a fold, and the weights
-        where there are any.
+        A scorer of scikit-learn, or a function of (estimator, X, y). It is given all leave-one-out predictions at once,
+        or those of a fold, and the weights where there are any and it has a parameter `sample_weight`.
     alpha_per_target : bool
         Whether each target has its own alpha. The kernel is one for all: that with the best mean.
     store_cv_results : bool
@@ -280,14 +288,16 @@ class KernelRidgeCV(RidgeSearch, RidgeRegressor):
     Notes
     -----
     O(n³) for each kernel, or O(nr²) for a matrix of rank r, which may be numerical; then O(nr) for each alpha, and
-    O(m²r) for each alpha and fold of m samples. A sample that alone determines a free function has hᵢᵢ = 1 and is
-    refused.
+    O(m²r) for each alpha and fold of m samples. A full matrix is reduced to a tridiagonal one, K = QTQᵀ, and no further
+    to its eigenvectors: with T + αI = LDLᵀ the diagonal of (K + αI)⁻¹, which leave-one-out needs, is one sweep of L
+    over Q. A sample that alone determines a free function has hᵢᵢ = 1 and is refused.
 
     References
     ----------
     Golub, Heath, Wahba, *Generalized cross-validation as a method for choosing a good ridge parameter* (1979); Wahba,
-    *Spline Models for Observational Data* (1990), section 4.2; Rasmussen, Williams, *Gaussian Processes for Machine
-    Learning* (2006), sections 2.7 and 5.4.
+    *Spline Models for Observational Data* (1990); Gu, Bates, Chen, Wahba, *The computation of generalized
+    cross-validation functions through Householder tridiagonalization* (1989); Rasmussen, Williams, *Gaussian Processes
+    for Machine Learning* (2006).
 
     Examples
     --------
@@ -369,7 +379,7 @@ class KernelRidgeClassifierCV(RidgeSearch, RidgeClassifier):
 
     References
     ----------
-    Rifkin, Lippert, *Notes on regularized least squares* (2007), sections 2 and 5.
+    Rifkin, Lippert, *Notes on regularized least squares* (2007).
 
     Examples
     --------

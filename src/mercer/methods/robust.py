@@ -67,7 +67,7 @@ class RobustKernelRegression(RegressorMixin, KernelMachine):
 
     References
     ----------
-    Huber, *Robust Statistics* (1981), section 7.8. Maronna, Martin, Yohai, *Robust Statistics* (2006), section 4.4, for
+    Huber, *Robust Statistics* (1981). Maronna, Martin, Yohai, *Robust Statistics: Theory and Methods* (2006), for
     scales from a pilot fit. Hampel, *The influence curve and its role in robust estimation* (1974).
 
     Examples
@@ -119,8 +119,10 @@ class RobustKernelRegression(RegressorMixin, KernelMachine):
             check_number(self, "scale", self.scale, above=0)
 
     def _loss(self, scale: float = 1.0) -> Loss:
-        if self.loss != "hampel":
-            return Huber(scale * (1.345 if self.tuning is None else self.tuning))
+        if self.loss == "huber":
+            delta = 1.345 if self.tuning is None else self.tuning
+            check_number(self, "tuning", delta, above=0)
+            return Huber(scale * delta)
         constants = (2.0, 4.0, 8.0) if self.tuning is None else self.tuning
         if np.shape(constants) != (3,):
             raise ValueError(f"{where(self)}: tuning = {self.tuning!r} must be three numbers a ≤ b < c for 'hampel'.")
@@ -144,9 +146,10 @@ class RobustKernelRegression(RegressorMixin, KernelMachine):
 
     def _pilot_scale(self, problem: FitProblem) -> float:
         y, w = problem.y, problem.weight
-        spread = _median(np.abs(y - _median(y, w)), w) / NORMAL or float(np.mean(np.abs(y - np.mean(y))))
-        if spread == 0:
-            return 1.0  # y is constant, and so is f, whatever the scale
+        from_median = np.abs(y - _median(y, w))
+        spread = _median(from_median, w) / NORMAL or float(np.average(from_median, weights=w))
+        if spread == 0:  # y is constant: so is f if there is an intercept, whatever the scale
+            return _median(np.abs(y), w) or 1.0
         pilot = replace(problem, loss=Huber(NEARLY * spread), weight=w / NEARLY)
         solution = self._solve(pilot, "newton", problem.alpha, None)
         return max(_median(np.abs(y - solution.values), w) / NORMAL, EXACT * spread)

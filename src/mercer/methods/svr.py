@@ -375,8 +375,7 @@ class OneClassSVM(OutlierMixin, _OneMachine):
                 raise ValueError(f"{where(self)}: nu = {self.nu} and C = {self.C} are two forms; give one of them.")
         elif self.delta != 1.0:
             raise ValueError(f"{where(self)}: delta = {self.delta} belongs to the hinge form; give C as well.")
-        if self.calibration is not None:
-            check_choice(self, "calibration", self.calibration, ("cv",))
+        check_choice(self, "calibration", self.calibration, (None, "cv"))
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

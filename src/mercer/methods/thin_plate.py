@@ -12,7 +12,8 @@ from .._errors import check_number, where
 from ..basis import Polynomials
 from ..kernels import Kernel
 from ..kernels.polyharmonic import Polyharmonic, Reduced, anchors_of, duchon
-from ..solvers.smoothing import DemmlerReinsch
+from ..solvers.smoothing import alpha_with_edf, best_alpha
+from ..solvers.spectral import Spectral
 from ..space import Function
 from ._base import KernelEstimator
 from ._spline import Smoother
@@ -67,12 +68,13 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
     :math:`\int |\omega|^{2s} |\widehat{\partial^\nu f}|^2` with s = (d − 3)/2, whose kernel is −‖x − y‖ up to a factor,
     which is taken as 1.
 
-    Posterior standard deviations with landmarks contain what the landmarks leave of the prior's variance.
+    Posterior standard deviations with landmarks contain what the landmarks leave of the prior's variance. All is
+    computed in double precision.
 
     References
     ----------
     Duchon, *Splines minimizing rotation-invariant semi-norms in Sobolev spaces* (1977). Wahba, *Spline Models for
-    Observational Data* (1990), sections 2.4 and 2.5. Wood, *Thin plate regression splines* (2003): low rank.
+    Observational Data* (1990). Wood, *Thin plate regression splines* (2003): low rank.
 
     Examples
     --------
@@ -125,37 +127,30 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
         if self.df is not None:
             check_number(self, "df", self.df, above=0)
         X, y = self._check_fit(X, y, y_numeric=True)
+        X = self._in_double(X)
         weight = self._check_weight(sample_weight, X)
         gram = self._build(X)
         sample = gram.like
         self._basis = Polynomials(self.order_ - 1)
-        problem = DemmlerReinsch(
-            gram,
-            like(y, sample),
-            like(self._basis(X), sample),
-            None if weight is None else like(weight, sample),
-        )
-        if problem.n <= problem.p:
-            raise ValueError(
-                f"{where(self)}: {problem.n} sample(s) of positive weight, {problem.p} free polynomials; add samples."
-            )
+        path = Spectral(gram, like(self._basis(X), sample), None if weight is None else like(weight, sample))
+        b = like(y, sample)[:, None]
+        n, p = path.design.effective, path.design.p
         if self.df is not None:
-            if not problem.p < self.df < problem.n:
+            if not p < self.df < n:
                 raise ValueError(
-                    f"{where(self)}: df = {self.df!r} must lie between the {problem.p} free polynomials and the "
-                    f"{problem.n} samples."
+                    f"{where(self)}: df = {self.df!r} must lie between the {p} free polynomials and the {n} samples."
                 )
-            alpha = problem.with_edf(float(self.df))
+            alpha = alpha_with_edf(path, float(self.df))
         elif isinstance(self.alpha, str):
-            alpha = problem.best(self.alpha)
+            alpha = best_alpha(path, b, self.alpha)
         else:
             alpha = float(self.alpha)
-        self._problem = problem
-        a, c = problem.coefficients(alpha)
+        self._path, solution = path, path.solve(b, alpha)
+        a, c = solution.coefficients[:, 0], solution.free[:, 0]
         _, points, coefficients = gram.expansion(a)
         points, coefficients, polynomial = self.kernel_.expand(points, coefficients)
         self.function_ = Function(self.kernel_.kernel, points, coefficients, self._basis, c + polynomial)
-        self._record(problem, alpha, y, self.function_(X))
+        self._record(path, alpha, y, self.function_(X))
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -164,11 +159,9 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
         values = self.function_(X)
         if not return_std:
             return values
-        problem = self._problem
-        xp = namespace(X)
-        cross = xp.matrix_transpose(problem.gram.cross(X).dense())
-        variance = problem.variance(self.alpha_, cross, self.kernel_.evaluate_diag(X), self._basis(X))
-        return values, xp.sqrt(self.noise_variance_ * variance)
+        cross = self._path.design.gram.cross(X).dense()
+        variance = self._path.variance(self.alpha_, cross, self.kernel_.evaluate_diag(X), self._basis(X))
+        return values, namespace(X).sqrt(self.noise_variance_ / self.alpha_ * variance)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

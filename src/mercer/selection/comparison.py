@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from scipy import linalg, stats
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import adjusted_rand_score, check_scoring
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import _safe_split
 
 from .._array import host
-from .._errors import check_choice, check_number
+from .._errors import check_number
 
 __all__ = ["Comparison", "Difference", "compare", "corrected_t", "holm", "subspace_agreement"]
 
@@ -166,7 +166,7 @@ def compare(
 
     References
     ----------
-    Nadeau, Bengio, *Inference for the generalization error* (2003), equation 12. Wilcoxon, *Individual comparisons by
+    Nadeau, Bengio, *Inference for the generalization error* (2003). Wilcoxon, *Individual comparisons by
     ranking methods* (1945). Holm, *A simple sequentially rejective multiple test procedure* (1979). Demšar,
     *Statistical comparisons of classifiers over multiple data sets* (2006).
 
@@ -189,16 +189,8 @@ def compare(
     X, y, groups = indexable(X, y, groups)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     splits = _splits(cv, list(named.values()), n, y, groups, random_state)
-    judge = scoring if isinstance(scoring, str) and scoring in UNSUPERVISED else _scorers(named, scoring)
-    scores = {
-        name: np.array(
-            [
-                _score(model, judge if isinstance(judge, str) else judge[name], X, y, splits, i)
-                for i in range(len(splits))
-            ]
-        )
-        for name, model in _fitted_to_all(named, judge, X).items()
-    }
+    judges = _judges(named, scoring)
+    scores = {name: _scores(model, judges[name], X, y, splits) for name, model in named.items()}
     bad = [name for name, values in scores.items() if not np.all(np.isfinite(values))]
     if bad:
         raise ValueError(f"{WHO}: the scores of {bad[0]!r} are not all finite; choose another scoring or fewer folds.")
@@ -207,8 +199,7 @@ def compare(
     found = [_difference(a, b, scores[a] - scores[b], test / train, level) for a, b in combinations(order, 2)]
     adjusted = holm(np.array([d.t_pvalue for d in found]))
     found = [Difference(**{**vars(d), "adjusted_pvalue": float(p)}) for d, p in zip(found, adjusted, strict=True)]
-    name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
-    return Comparison(scores, found, name, level, train, test)
+    return Comparison(scores, found, _name(scoring, list(named.values())), level, train, test)
 
 
 def corrected_t(d: np.ndarray, ratio: float) -> tuple[float, float, float]:
@@ -268,6 +259,9 @@ def _named(estimators: Any) -> dict[str, Any]:
             named[name] = model
     else:
         raise TypeError(f"{WHO}: estimators = {estimators!r} must be a dict or a list of estimators.")
+    bad = [name for name, model in named.items() if not hasattr(model, "fit")]
+    if bad:
+        raise TypeError(f"{WHO}: estimators: {bad[0]!r} has no fit; give a dict of names and estimators, or a list.")
     if len(named) < 2:
         raise ValueError(f"{WHO}: there is {len(named)} estimator; give at least two to compare.")
     return named
@@ -283,43 +277,57 @@ def _splits(cv: Any, models: list[Any], n: int, y: Any, groups: Any, random_stat
     return splits
 
 
-def _scorers(named: dict[str, Any], scoring: Any) -> dict[str, Callable[..., float]]:
+def _name(scoring: Any, models: list[Any]) -> str:
+    if scoring is not None:
+        return scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
+    return "accuracy" if all(map(is_classifier, models)) else "R²" if all(map(is_regressor, models)) else "score"
+
+
+def _judges(named: dict[str, Any], scoring: Any) -> dict[str, Any]:
+    """For each estimator a scorer, or the name of a score without y."""
+    if isinstance(scoring, str) and scoring in UNSUPERVISED:
+        return dict.fromkeys(named, scoring)
     if scoring is None and len({is_classifier(m) for m in named.values()}) > 1:
         raise ValueError(f"{WHO}: classifiers and others have no common score of their own; give scoring.")
     return {name: check_scoring(model, scoring=scoring) for name, model in named.items()}
 
 
-def _fitted_to_all(named: dict[str, Any], judge: Any, X: Any) -> dict[str, tuple[Any, Any]]:
-    """Each estimator, with the fit to all samples where stability asks for it."""
-    return {name: (m, clone(m).fit(X) if judge == "stability" else None) for name, m in named.items()}
+def _scores(estimator: Any, judge: Any, X: Any, y: Any, splits: list[Any]) -> np.ndarray:
+    """The score on each split."""
+    whole = clone(estimator).fit(X) if judge == "stability" else None
+    scores = []
+    for train, test in splits:
+        model = clone(estimator)
+        X_train, y_train = _safe_split(model, X, y, train)
+        X_test, y_test = _safe_split(model, X, y, test, train)
+        targets = () if y is None else (y_train,)
+        model.fit(X_train, *targets)
+        if whole is not None:
+            scores.append(_agreement(whole, model, X_test, train))
+        elif judge == "likelihood":
+            scores.append(np.mean(host(model.score_samples(X_test))))
+        elif judge == "reconstruction":
+            rest = _numbers(X_test) - _numbers(model.inverse_transform(model.transform(X_test)))
+            scores.append(-np.mean(np.sum(rest**2, axis=1)))
+        else:
+            scores.append(judge(model, X_test) if y is None else judge(model, X_test, y_test))
+    return np.array(scores, dtype=np.float64)
 
 
-def _score(pair: tuple[Any, Any], judge: Any, X: Any, y: Any, splits: list[Any], i: int) -> float:
-    """The score of one split."""
-    train, test = splits[i]
-    model, whole = clone(pair[0]), pair[1]
-    X_train, y_train = _safe_split(model, X, y, train)
-    X_test, y_test = _safe_split(model, X, y, test, train)
-    if y is None:
-        model.fit(X_train)
-    else:
-        model.fit(X_train, y_train)
-    if not isinstance(judge, str):
-        return float(judge(model, X_test) if y is None else judge(model, X_test, y_test))
-    check_choice(WHO, "scoring", judge, UNSUPERVISED)
-    if judge == "likelihood":
-        return float(np.mean(host(model.score_samples(X_test))))
-    if judge == "reconstruction":
-        rest = np.asarray(host(X_test)) - np.asarray(host(model.inverse_transform(model.transform(X_test))))
-        return -float(np.mean(np.sum(rest**2, axis=1)))
-    if hasattr(model, "predict"):
-        return float(adjusted_rand_score(whole.predict(X_test), model.predict(X_test)))
-    if hasattr(model, "labels_"):
-        return float(adjusted_rand_score(_safe_indexing(whole.labels_, train), model.labels_))
-    if hasattr(model, "transform"):
-        return subspace_agreement(host(whole.transform(X_test)), host(model.transform(X_test)))
+def _numbers(X: Any) -> np.ndarray:
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else host(X))
+
+
+def _agreement(whole: Any, part: Any, X_test: Any, train: np.ndarray) -> float:
+    """How far the fit to a part agrees with the fit to all."""
+    if hasattr(part, "predict"):
+        return float(adjusted_rand_score(host(whole.predict(X_test)), host(part.predict(X_test))))
+    if hasattr(part, "labels_"):
+        return float(adjusted_rand_score(_safe_indexing(whole.labels_, train), part.labels_))
+    if hasattr(part, "transform"):
+        return subspace_agreement(_numbers(whole.transform(X_test)), _numbers(part.transform(X_test)))
     raise TypeError(
-        f"{WHO}: scoring = 'stability' needs predict, labels_ or transform; {type(model).__name__} has none."
+        f"{WHO}: scoring = 'stability' needs predict, labels_ or transform; {type(part).__name__} has none."
     )
 
 

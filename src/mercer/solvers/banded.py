@@ -13,14 +13,20 @@ the triangular factor R of all that is known of the present state, (Rs − z)²,
     [ −RΦ⁻¹D_hC/√α       RΦ⁻¹    | z ]
 
 by Householder reflections: a square-root information filter. No normal equations are formed (their condition grows like
-n^2m), no matrix is inverted that a small gap makes singular, and backwards the covariance of each state is a sum of
-positive terms, which gives the trace of the smoother without a subtraction.
+n^2m), no matrix is inverted that a small gap makes singular, and each reflection starts from the largest row, so that
+rows of very different size, as a small alpha makes them, keep their digits. Backwards each state follows from the next.
+
+A second filter, from the other end, holds what the later points say of a state. Together with what the earlier ones
+say, this gives the mean and the variance V of f(xᵢ) under all other observations. Then with eᵢ = yᵢ − f⁽⁻ⁱ⁾(xᵢ) the
+smoother has the diagonal wV/(1 + wV) and the residual eᵢ/(1 + wV), neither of which loses digits close to
+interpolation.
 
 Wahba, *Improper priors, spline smoothing and the problem of guarding against model errors in regression* (1978): the
-spline as a posterior mean. Bierman, *Factorization Methods for Discrete Sequential Estimation* (1977), chapters V and
-VI: the filter. Hutchinson, de Hoog, *Smoothing noisy data with spline functions* (1985): the trace in O(n). De Hoog,
-Hutchinson, *An efficient method for calculating smoothing splines using orthogonal transformations* (1986): why
-orthogonal transformations.
+spline as a posterior mean. Bierman, *Factorization Methods for Discrete Sequential Estimation* (1977): the filter.
+Fraser, Potter, *The optimum linear smoother as a combination of two optimum linear filters* (1969). Hutchinson, de
+Hoog, *Smoothing noisy data with spline functions* (1985): the trace in O(n). De Hoog, Hutchinson, *An efficient method
+for calculating smoothing splines using orthogonal transformations* (1986): why orthogonal transformations. Cox, Higham,
+*Stability of Householder QR factorization for weighted least squares problems* (1998): why the largest row.
 """
 
 from __future__ import annotations
@@ -39,7 +45,8 @@ class Sweep(NamedTuple):
 
     states: np.ndarray  # (n, m): f and its derivatives at the points
     steps: np.ndarray  # (n − 1, m): D_h⁻¹ (sᵢ₊₁ − Φsᵢ), without cancellation
-    leverage: np.ndarray  # (n,): the variances of f(xᵢ) under unit noise; times wᵢ, the diagonal of the smoother
+    left_out: np.ndarray  # (n,): yᵢ − f⁽⁻ⁱ⁾(xᵢ), for the spline of all other points
+    variance: np.ndarray  # (n,): of f⁽⁻ⁱ⁾(xᵢ), under unit noise
     objective: float  # Σ wᵢ(yᵢ − f(xᵢ))² + α∫(f^(m))²
     log_determinant: float  # log |AᵀA| of the least-squares problem in (v, s_n)
 
@@ -57,6 +64,13 @@ def smooth(gaps: np.ndarray, weight: np.ndarray, y: np.ndarray, alpha: float, or
 @njit
 def _reflect(A: Any, top: int, first: int, last: int, column: int) -> None:
     """Householder: `column` becomes zero in rows `first` … `last` − 1, together with row `top`."""
+    largest = top  # rows of very different size keep their digits if the reflection starts from the largest
+    for i in range(first, last):
+        if abs(A[i, column]) > abs(A[largest, column]):
+            largest = i
+    if largest != top:
+        for k in range(column, A.shape[1]):
+            A[top, k], A[largest, k] = A[largest, k], A[top, k]
     square = 0.0
     for i in range(first, last):
         square += A[i, column] * A[i, column]
@@ -89,6 +103,16 @@ def _transition(h: float, m: int, F: Any) -> None:
         term *= h / (d + 1)
 
 
+@njit
+def _noise(h: float, m: int, C: Any, G: Any) -> None:
+    """G = D_h C."""
+    scale = np.sqrt(h)
+    for j in range(m - 1, -1, -1):
+        for k in range(m):
+            G[j, k] = scale * C[j, k]
+        scale *= h
+
+
 @cache
 def _compiled(m: int) -> Any:
     """The sweep for one order, whose loops the compiler unrolls. (Only a plain number is closed over: it caches.)"""
@@ -96,132 +120,99 @@ def _compiled(m: int) -> Any:
     @njit
     def sweep(gaps: Any, root: Any, y: Any, C: Any) -> Any:
         n, width = y.shape[0], 2 * m + 1
-        kept = np.empty((n - 1, m, width))
-        A = np.zeros((width, width))
-        F, G, B = np.zeros((m, m)), np.zeros((m, m)), np.zeros((m, m))
+        kept, known = np.empty((n - 1, m, width)), np.empty((n, m, m + 1))
+        states, steps, left_out, variance = np.empty((n, m)), np.empty((n - 1, m)), np.empty(n), np.empty(n)
+        A, B = np.zeros((width, width)), np.zeros((2 * m, m + 1))
+        F, G, u = np.zeros((m, m)), np.zeros((m, m)), np.zeros(m)
         objective, logarithm = 0.0, 0.0
-        # rows 0 … m−1: removed steps; m … 2m−1: R and z of the state; 2m: the next value
-        A[m, m], A[m, 2 * m] = root[0], root[0] * y[0]
-        for i in range(n - 1):
-            h = gaps[i]
-            _transition(-h, m, F)
-            scale = np.sqrt(h)
-            for j in range(m - 1, -1, -1):
-                for k in range(m):
-                    G[j, k] = scale * C[j, k]
-                scale *= h
-            for a in range(m):  # RΦ⁻¹, in place from the right
-                for k in range(m - 1, -1, -1):
-                    total = 0.0
-                    for j in range(k + 1):
-                        total += A[m + a, m + j] * F[j, k]
-                    A[m + a, m + k] = total
-            for a in range(m):
-                for k in range(m):
-                    total = 0.0
-                    for j in range(m):
-                        total -= A[m + a, m + j] * G[j, k]
-                    A[m + a, k] = total
+        # the end comes last, whose state begins the means: backwards first
+        for forth in (False, True):
+            A[:] = 0.0  # rows 0 … m−1: removed steps; m … 2m−1: R and z of the state; 2m: the next value
+            for t in range(n):
+                i = t if forth else n - 1 - t
+                if forth:
+                    for a in range(m):
+                        for k in range(m + 1):
+                            B[a, k], B[m + a, k] = A[m + a, m + k], known[i, a, k]
+                    for k in range(m):
+                        _reflect(B, k, k + 1, 2 * m, k)
+                    left_out[i], variance[i] = y[i], 0.0
+                    for k in range(m):  # with Bᵀu = (1, 0, …), the variance is ‖u‖² and the mean uᵀz
+                        total = 1.0 if k == 0 else 0.0
+                        for j in range(k):
+                            total -= B[j, k] * u[j]
+                        u[k] = total / B[k, k]
+                        left_out[i] -= u[k] * B[k, m]
+                        variance[i] += u[k] * u[k]
+                else:
+                    for a in range(m):
+                        for k in range(m + 1):  # seen from the other end, odd derivatives change sign
+                            known[i, a, k] = -A[m + a, m + k] if k < m and k % 2 else A[m + a, m + k]
                 for k in range(width):
-                    A[a, k] = 0.0
-                A[a, a] = 1.0
-            for k in range(m):
-                _reflect(A, k, m, 2 * m, k)
-                logarithm += np.log(abs(A[k, k]))
-            for a in range(m):
-                for k in range(width):
-                    kept[i, a, k] = A[a, k]
-            for k in range(width):
-                A[2 * m, k] = 0.0
-            A[2 * m, m], A[2 * m, 2 * m] = root[i + 1], root[i + 1] * y[i + 1]
-            for k in range(m):
-                _reflect(A, m + k, m + k + 1, width, m + k)
-            objective += A[2 * m, 2 * m] * A[2 * m, 2 * m]
+                    A[2 * m, k] = 0.0
+                A[2 * m, m], A[2 * m, 2 * m] = root[i], root[i] * y[i]
+                for k in range(m):
+                    _reflect(A, m + k, m + k + 1, width, m + k)
+                if forth:
+                    objective += A[2 * m, 2 * m] * A[2 * m, 2 * m]
+                if t == n - 1:
+                    break
+                h = gaps[i] if forth else gaps[i - 1]
+                _transition(-h, m, F)
+                _noise(h, m, C, G)
+                for a in range(m):  # RΦ⁻¹, in place from the right
+                    for k in range(m - 1, -1, -1):
+                        total = 0.0
+                        for j in range(k + 1):
+                            total += A[m + a, m + j] * F[j, k]
+                        A[m + a, m + k] = total
+                for a in range(m):
+                    for k in range(m):
+                        total = 0.0
+                        for j in range(m):
+                            total -= A[m + a, m + j] * G[j, k]
+                        A[m + a, k] = total
+                    for k in range(width):
+                        A[a, k] = 0.0
+                    A[a, a] = 1.0
+                for k in range(m):
+                    _reflect(A, k, m, 2 * m, k)
+                if forth:
+                    for a in range(m):
+                        logarithm += np.log(abs(A[a, a]))
+                        for k in range(width):
+                            kept[i, a, k] = A[a, k]
 
-        states, steps, variance = np.empty((n, m)), np.empty((n - 1, m)), np.empty(n)
-        V, N, T = np.zeros((m, m)), np.zeros((m, m)), np.zeros((m, m))
         for k in range(m - 1, -1, -1):
             logarithm += np.log(abs(A[m + k, m + k]))
             total = A[m + k, 2 * m]
             for j in range(k + 1, m):
                 total -= A[m + k, m + j] * states[n - 1, j]
             states[n - 1, k] = total / A[m + k, m + k]
-            for c in range(m):
-                total = 1.0 if c == k else 0.0
-                for j in range(k + 1, m):
-                    total -= A[m + k, m + j] * N[j, c]
-                N[k, c] = total / A[m + k, m + k]
-        for a in range(m):
-            for b in range(m):
-                total = 0.0
-                for c in range(m):
-                    total += N[a, c] * N[b, c]
-                V[a, b] = total
-        variance[n - 1] = V[0, 0]
-
         for i in range(n - 2, -1, -1):
-            h = gaps[i]
-            _transition(-h, m, F)
-            # v = t − T s for the next state s; N is what v keeps of unit noise
-            for k in range(m - 1, -1, -1):
-                for c in range(width):
-                    total = (1.0 if c == k else 0.0) if c < m else kept[i, k, c]
-                    for j in range(k + 1, m):
-                        total -= kept[i, k, j] * (N[j, c] if c < m else (T[j, c - m] if c < 2 * m else steps[i, j]))
-                    total /= kept[i, k, k]
-                    if c < m:
-                        N[k, c] = total
-                    elif c < 2 * m:
-                        T[k, c - m] = total
-                    else:
-                        steps[i, k] = total
-            for k in range(m):
+            _transition(-gaps[i], m, F)
+            _noise(gaps[i], m, C, G)
+            for k in range(m - 1, -1, -1):  # the step v to the next state
+                total = kept[i, k, 2 * m]
                 for j in range(m):
-                    steps[i, k] -= T[k, j] * states[i + 1, j]
-            scale = np.sqrt(h)
-            for j in range(m - 1, -1, -1):
+                    total -= kept[i, k, m + j] * states[i + 1, j]
+                for j in range(k + 1, m):
+                    total -= kept[i, k, j] * steps[i, j]
+                steps[i, k] = total / kept[i, k, k]
+            for a in range(m):
+                u[a] = states[i + 1, a]
                 for k in range(m):
-                    G[j, k] = scale * C[j, k]
-                scale *= h
-            # sᵢ = Φ⁻¹ (s − Gv): its mean, and its covariance Φ⁻¹ ((I + GT) V (I + GT)ᵀ + (GN)(GN)ᵀ) Φ⁻ᵀ
-            for a in range(m):
-                for b in range(m):
-                    total = 1.0 if a == b else 0.0
-                    other = 0.0
-                    for k in range(m):
-                        total += G[a, k] * T[k, b]
-                        other += G[a, k] * N[k, b]
-                    A[a, b], A[a, m + b] = total, other
-            for a in range(m):
-                total = states[i + 1, a]
-                for k in range(m):
-                    total -= G[a, k] * steps[i, k]
-                A[a, 2 * m] = total
-            for a in range(m):
-                for c in range(width):
-                    total = 0.0
-                    for j in range(a, m):
-                        total += F[a, j] * A[j, c]
-                    A[a, c] = total
-                states[i, a] = A[a, 2 * m]
-            for a in range(m):
-                for b in range(m):
-                    total = 0.0
-                    for k in range(m):
-                        total += A[a, k] * V[k, b]
-                    B[a, b] = total
-            for a in range(m):
-                for b in range(m):
-                    total = 0.0
-                    for k in range(m):
-                        total += B[a, k] * A[b, k] + A[a, m + k] * A[b, m + k]
-                    V[a, b] = total
-            variance[i] = V[0, 0]
+                    u[a] -= G[a, k] * steps[i, k]
+            for a in range(m):  # Φ⁻¹(s − Gv)
+                total = 0.0
+                for j in range(a, m):
+                    total += F[a, j] * u[j]
+                states[i, a] = total
             for a in range(m - 1, -1, -1):  # Cv
                 total = 0.0
                 for k in range(a + 1):
                     total += C[a, k] * steps[i, k]
                 steps[i, a] = total
-        return states, steps, variance, objective, 2 * logarithm
+        return states, steps, left_out, variance, objective, 2 * logarithm
 
     return sweep

@@ -15,10 +15,11 @@ and for squares, where the step arrives, this is the leave-one-out lemma with th
 is piecewise linear, V is infinite at the samples that sit on a kink and zero elsewhere, and αSᵢᵢ is the variance of
 f(xᵢ) given the values at the others: the span of the support vectors.
 
-Craven, Wahba, *Smoothing noisy data with spline functions* (1979), lemma 3.1; Rad, Maleki, *A scalable estimate of the
-extra-sample prediction error via approximate leave-one-out* (2020), equation 7; Chapelle, Vapnik, Bousquet, Mukherjee,
-*Choosing multiple parameters for support vector machines* (2002), lemma 4; Cauwenberghs, Poggio, *Incremental and
-decremental support vector machine learning* (2001), for the path on which samples meet and leave the kinks.
+Craven, Wahba, *Smoothing noisy data with spline functions* (1979), for the lemma; Rad, Maleki, *A scalable estimate of
+the extra-sample prediction error via approximate leave-one-out* (2020), for the step; Chapelle, Vapnik, Bousquet,
+Mukherjee, *Choosing multiple parameters for support vector machines* (2002), for the span; Cauwenberghs, Poggio,
+*Incremental and decremental support vector machine learning* (2001), for the path on which samples meet and leave the
+kinks.
 """
 
 from __future__ import annotations
@@ -34,15 +35,19 @@ from .linear import LinearSolution, linear_solver, solve
 from .spectral import DETERMINED, Spectral
 
 __all__ = [
+    "FormulaError",
     "Influence",
     "active_set",
     "at_new_points",
     "at_vertex",
     "random_traces",
     "refuse_determined",
+    "refuse_inconsistent",
     "span",
 ]
 
+ROUNDING = DETERMINED * np.finfo(np.float64).eps  # of the room 1 − hᵢᵢ that a sample leaves to the others
+SLACK = 1e-2  # of the values: how far these may be on the wrong side of a kink
 VERTEX = 1e-6  # of a bound: how near a coefficient counts as at it
 RIDGE = 1e-12  # of the largest k(x, x): makes equal samples solvable
 FLAT = 1e-10  # of the largest curvature: samples below carry no information, and their value is not divided by it
@@ -50,12 +55,16 @@ FLAT = 1e-10  # of the largest curvature: samples below carry no information, an
 
 def refuse_determined(room: np.ndarray) -> None:
     """Raise where the room 1 − hᵢᵢ is nothing but rounding."""
-    bad = np.flatnonzero(~(room > DETERMINED * np.finfo(np.float64).eps))
+    bad = np.flatnonzero(~(room > ROUNDING))
     if len(bad):
         raise ValueError(
             f"sample {bad[0]} is fitted whatever its value is (its leverage hᵢᵢ is 1), so that no fit without it "
             "predicts it; raise alpha, or remove the free function that it alone determines."
         )
+
+
+class FormulaError(ValueError):
+    """A formula that tells nothing at a solution, which therefore has to be fitted again."""
 
 
 class Influence:
@@ -95,10 +104,14 @@ class Influence:
 
     def __init__(self, problem: FitProblem, f: np.ndarray):
         loss, y, w = problem.loss, problem.y, problem.weight
-        self.f, self.gradient = f, np.asarray(loss.gradient(y, f, w))
+        self._loss, self.f, self._used = loss, f, int(np.sum(w > 0))
+        self.gradient = np.asarray(loss.gradient(y, f, w))
         self.curvature = np.asarray(loss.hessian(y, f, w))
         path = Spectral(problem.gram, problem.H)
-        parts = [np.asarray(path.vectors) * np.sqrt(np.asarray(path.values))]
+        values = np.maximum(
+            np.asarray(path.values, dtype=np.float64), 0.0
+        )  # below zero by rounding in single precision
+        parts = [np.asarray(path.vectors, dtype=np.float64) * np.sqrt(values)]
         parts += [] if problem.H is None else [np.asarray(path.design.Q)]
         self._features = np.concatenate(parts, axis=1)
         self._penalty = np.concatenate(
@@ -115,9 +128,9 @@ class Influence:
         try:
             L = np.linalg.cholesky(B)
         except np.linalg.LinAlgError:
-            raise ValueError(
-                "the loss is flat at so many samples that the others do not determine the free functions; use "
-                "fewer of these, or method='refit'."
+            raise FormulaError(
+                f"the loss {type(self._loss).__name__} is straight at so many samples that the others do not determine "
+                "the free functions, and has no Newton step"
             ) from None
         self._half = solve_triangular(L, F.T, lower=True)
         self.diagonal = np.sum(self._half**2, axis=0)
@@ -149,35 +162,41 @@ class Influence:
         return float(np.sum(self.diagonal * self.curvature))
 
     def left_out(self) -> np.ndarray:
-        """For each sample the value at it after one Newton step without it, from the solution with it."""
+        """For each sample the value at it after one Newton step without it, from the solution with it.
+
+        NaN where the leverage is 1: where the sample alone determines a free function, or does so to second order,
+        because the loss is straight at the others.
+        """
         S, V, g = self.diagonal, self.curvature, self.gradient
         if self.f.ndim == 1:
             room = 1 - S * V
-            refuse_determined(room)
-            return self.f + S / room * g
+            known = room > ROUNDING
+            return np.where(known, self.f + S / np.where(known, room, 1.0) * g, np.nan)
         left = np.eye(V.shape[1]) - S @ V
-        refuse_determined(np.linalg.svd(left, compute_uv=False)[:, -1])
-        return self.f + np.linalg.solve(left, S @ g[:, :, None])[:, :, 0]
+        known = np.linalg.svd(left, compute_uv=False)[:, -1] > ROUNDING
+        left[~known] = np.eye(V.shape[1])
+        return np.where(known[:, None], self.f + np.linalg.solve(left, S @ g[:, :, None])[:, :, 0], np.nan)
 
     def bias(self) -> float:
         r"""The bias of the log-likelihood at its penalised maximum, :math:`\mathrm{tr}(J^{-1} I)` of the GIC.
 
-        J is the Hessian of the objective and I = Σ ψᵢ gᵢφᵢᵀ with the estimating functions ψᵢ = gᵢφᵢ + αDθ/n. Since Σψ
-        = 0, the trace is :math:`\sum_i g_i^\top S_{ii} g_i - g^\top S g / n`.
+        J is the Hessian of the objective and I = Σ ψᵢ gᵢφᵢᵀ with the estimating functions ψᵢ = gᵢφᵢ + αDθ/n, n counting
+        the samples of positive weight. Since Σψ = 0, the trace is :math:`\sum_i g_i^\top S_{ii} g_i - g^\top S g / n`.
         """
         g = self.gradient
         own = g**2 * self.diagonal if g.ndim == 1 else np.einsum("ij,ijk,ik->i", g, self.diagonal, g)
-        return float(np.sum(own) - np.sum(g * (self @ g)) / len(g))
+        return float(np.sum(own) - np.sum(g * (self @ g)) / self._used)
 
 
 def random_traces(problem: FitProblem, f: np.ndarray, probes: int, rng: np.random.Generator) -> tuple[float, float]:
-    """Estimates of tr S and tr SV by random signs ε, for which E εᵀSε = tr S: one solve of the linear primitive each.
+    """Estimates of tr S and tr SV, over the samples of positive weight, by random signs ε, for which E εᵀSε = tr S: one
+    solve of the linear primitive each.
 
     Hutchinson, *A stochastic estimator of the trace of the influence matrix for Laplacian smoothing splines* (1990).
     """
     v = np.asarray(problem.loss.hessian(problem.y, f, problem.weight))
     v = np.maximum(v, FLAT * float(v.max()))
-    E = rng.choice([-1.0, 1.0], size=(len(f), probes))
+    E = rng.choice([-1.0, 1.0], size=(len(f), probes)) * (problem.weight > 0)[:, None]
     found = solve(problem.gram, E / v[:, None], problem.alpha, linear_solver("auto", problem.gram), problem.H, v)
     response = np.asarray(problem.gram @ found.coefficients) + problem.free_part(found.free)
     return float(np.sum(E * response)) / probes, float(np.sum(v[:, None] * E * response)) / probes
@@ -191,6 +210,25 @@ def at_vertex(problem: FitProblem, a: np.ndarray) -> np.ndarray:
     vertices = np.stack([np.asarray(end) for end in ends], axis=1)
     scale = np.maximum(np.abs(vertices).max(axis=1), np.finfo(np.float64).tiny)
     return np.min(np.abs(a[:, None] - vertices), axis=1) <= VERTEX * scale
+
+
+def refuse_inconsistent(problem: FitProblem, a: np.ndarray, f: np.ndarray) -> None:
+    """Raise unless each coefficient is a slope of its loss at its value, times −w/α, as far as solvers are exact.
+
+    Equal samples of different targets leave the coefficients of a solution open, and a solver may give others.
+    """
+    worst, rest = 0.0, np.asarray(a, dtype=np.float64)
+    size = float(np.max(np.abs(f), initial=0.0))
+    for part in problem.loss.box(problem.y, problem.weight / problem.alpha):
+        kink, lower, upper = (np.asarray(part[k], dtype=np.float64) for k in range(3))
+        beta, near, slack = np.clip(a, lower, upper), VERTEX * (upper - lower), kink - f
+        can_grow, can_fall = beta < upper - near, beta > lower + near
+        off = np.where(can_grow, slack, 0.0), np.where(can_fall, -slack, 0.0)
+        worst, rest = max(worst, float(np.max(off))), rest - beta
+        size = max(size, float(np.max(np.abs(slack))))
+    bound = float(np.max(problem.weight)) / problem.alpha
+    if worst > SLACK * size or float(np.max(np.abs(rest))) > SLACK * bound:
+        raise FormulaError("the coefficients are no slopes of the loss, as happens with equal samples")
 
 
 def span(gram: Gram, a: np.ndarray, free: np.ndarray, H: np.ndarray | None = None) -> np.ndarray:
@@ -254,6 +292,7 @@ class _Kinks:
         self.low, self.high = self.beta <= self.lower + near, self.beta >= self.upper - near
         self.K = np.asarray(problem.gram.dense(), dtype=np.float64)
         self.H = np.zeros((n, 0)) if problem.H is None else problem.H
+        self.offset = self.H.shape[1] == 1 and float(np.ptp(self.H)) == 0.0
         self.ridge = RIDGE * float(np.abs(np.diagonal(self.K)).max())
         self.a, self.f = a, f
 
@@ -267,13 +306,15 @@ class _Kinks:
         return M
 
     def without(self, i: int) -> float:
-        """The value at sample i as its coefficient goes to zero; NaN where the path is lost."""
+        """The value at sample i of the fit without it, as its coefficient goes to zero; NaN where the path is lost."""
         others = self.owner != i
         owner, kink = self.owner[others], self.kink[others]
         lower, upper, beta = self.lower[others], self.upper[others], self.beta[others].copy()
         low, high = self.low[others].copy(), self.high[others].copy()
-        index, f, p, rest = np.flatnonzero(others), self.f.copy(), self.H.shape[1], 1.0
+        index, f, p, rest = np.flatnonzero(others), self.f.copy(), self.H.shape[1], 1.0 * (self.a[i] != 0)
         for _ in range(10 * len(owner)):
+            if rest <= 0:
+                break
             free = np.flatnonzero(~low & ~high)
             slack = kink - f[owner]  # of one at its lower end ≤ 0, at its upper end ≥ 0
             slack = np.where(low, np.minimum(slack, 0.0), np.where(high, np.maximum(slack, 0.0), 0.0))
@@ -303,14 +344,26 @@ class _Kinks:
             f += step * df
             beta[free] += step * db
             rest -= step
-            if rest <= 0:
-                return float(f[i])
-            if low[first] or high[first]:
+            if rest > 0 and (low[first] or high[first]):
                 low[first] = high[first] = False
-            else:
+            elif rest > 0:
                 high[first] = db[np.searchsorted(free, first)] > 0
                 low[first] = not high[first]
-        return np.nan
+        else:
+            return np.nan
+        return float(f[i]) + self._centred(beta, lower, upper, kink - f[owner])
+
+    def _centred(self, beta: np.ndarray, lower: np.ndarray, upper: np.ndarray, slack: np.ndarray) -> float:
+        """What moves the offset to the middle of all that are as good, as the solvers do, where no sample is on a kink;
+        NaN where more than an offset is left open.
+        """
+        near = VERTEX * (upper - lower)
+        low, high = beta <= lower + near, beta >= upper - near
+        if np.sum(~low & ~high) >= self.H.shape[1]:
+            return 0.0
+        if not self.offset or not low.any() or not high.any():
+            return np.nan
+        return float(slack[low].max() + slack[high].min()) / 2
 
 
 def active_set(problem: FitProblem, a: np.ndarray, f: np.ndarray) -> np.ndarray:
@@ -332,7 +385,7 @@ def active_set(problem: FitProblem, a: np.ndarray, f: np.ndarray) -> np.ndarray:
         NaN where the path is lost: equal samples, or several free functions that too few samples determine.
     """
     kinks = _Kinks(problem, a, f)
-    return np.array([kinks.without(i) if a[i] != 0 else f[i] for i in range(len(a))])
+    return np.array([kinks.without(i) for i in range(len(a))])
 
 
 def at_new_points(smoother: LinearSolution, cross: Any, h: Any, values: Any, residuals: Any) -> Any:

@@ -1,22 +1,18 @@
 """Every loss with every solver that suits it: the objective of a generic convex solver, optimality, agreement."""
 
-import warnings
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from sklearn.exceptions import ConvergenceWarning
 
 from mercer import KernelMachine
 from mercer.gram import Dense, Nystrom
 from mercer.kernels import Gaussian
-from mercer.losses import Absolute, Hampel, Huber, Logistic, Pinball, registry
+from mercer.losses import Absolute, Hampel, Huber, Logistic, registry
 from mercer.solvers.fit._base import FitProblem, duality_gap, finish
 from mercer.solvers.fit.coordinates import Coordinates, admm, lbfgs
-from mercer.solvers.fit.l1 import l1
 from mercer.solvers.fit.newton import newton
-from mercer.solvers.fit.ordered import ordered
 from mercer.solvers.linear import linear_solver
 
 N, ALPHA = 14, 0.3
@@ -212,106 +208,3 @@ def test_admm_reports_its_best_when_stopped() -> None:
     good, few = admm(p, 1e-8), admm(p, 1e-12, max_iter=20)
     assert not few.converged and few.n_iter == 20 and few.objective >= good.objective - 1e-8
     assert not admm(p, 1e-12, monitor=lambda state: "enough").converged
-
-
-@pytest.mark.parametrize("free", [None, 0])
-def test_l1_conditions_and_sparsity(free) -> None:
-    H = None if free is None else FREE[free]
-    for loss in (Huber(), Logistic()):
-        y = targets(loss)
-        counts = []
-        for alpha in (0.05, 0.5, 2.0):
-            p = problem(loss, y, alpha, WEIGHT, H)
-            s = l1(p, 1e-6)
-            slopes = loss.gradient(y, s.values, WEIGHT)
-            pull = K @ slopes
-            scale = np.abs(K @ loss.gradient(y, np.zeros(N), WEIGHT)).max()
-            assert s.converged
-            assert np.all(np.abs(pull) <= alpha + 1e-5 * scale)
-            used = s.coefficients != 0
-            assert np.allclose(pull[used], -alpha * np.sign(s.coefficients[used]), atol=1e-5 * scale)
-            if H is not None:
-                assert np.allclose(H.T @ slopes, 0, atol=1e-5 * scale)
-            objective = loss.total(y, s.values, WEIGHT) + alpha * np.abs(s.coefficients).sum()
-            assert s.objective == pytest.approx(objective, rel=1e-8)
-            counts.append(int(used.sum()))
-        assert counts[0] > counts[2] and counts[2] < N
-
-
-def crossing_data(family):
-    """Few samples with a wiggly fit, whose levels cross when fitted apart, and the lengthscale."""
-    seed, lengthscale = {"pinball": (2, 0.7), "expectile": (4, 1.0)}[family]
-    g = np.random.default_rng(seed)
-    Z = np.sort(g.uniform(-3, 3, N))[:, None]
-    return Z, np.sin(Z[:, 0]) + 0.5 * g.normal(size=N), Gaussian(lengthscale)
-
-
-@pytest.mark.parametrize("free", [None, 0, 1])
-@pytest.mark.parametrize("family", ["pinball", "expectile"])
-def test_ordered_equals_a_generic_solver(family, free) -> None:
-    """Sequential least squares on the joint problem with all constraints written out."""
-    Z, y, kernel = crossing_data(family)
-    levels = (0.3, 0.5, 0.6)
-    losses = [registry[family](t) for t in levels]
-    M, H = kernel(Z), {None: np.zeros((N, 0)), 0: np.ones((N, 1)), 1: np.column_stack([np.ones(N), Z])}[free]
-    p = FitProblem(Dense().build(kernel, Z), losses[0], y, 0.05, WEIGHT, H if H.shape[1] else None)
-    found = ordered(p, losses, 1e-9)
-    F = np.stack([s.values for s in found], axis=1)
-    assert all(s.converged for s in found) and np.diff(F, axis=1).min() >= -1e-8 * np.ptp(y)
-    value = sum(s.objective for s in found)
-    assert abs(found[0].gap) <= 1e-7 * value
-
-    d, V = np.linalg.eigh(M)
-    A = np.hstack([V * np.sqrt(d.clip(0)), H])
-    size, q = A.shape[1], len(levels)
-    smooth = family == "expectile"
-    extra = 0 if smooth else N * q
-
-    def split(x):
-        return x[: size * q].reshape(q, size), x[size * q :].reshape(-1, N)
-
-    def objective(x):
-        U, E = split(x)
-        loss = (
-            sum(los.total(y, A @ u, WEIGHT) for los, u in zip(losses, U, strict=True)) if smooth else np.sum(E @ WEIGHT)
-        )
-        return float(loss) + 0.025 * float(np.sum(U[:, :N] ** 2))
-
-    def slope(x):
-        U, _ = split(x)
-        G = np.zeros_like(U)
-        G[:, :N] = 0.05 * U[:, :N]
-        if smooth:
-            G += np.stack([A.T @ los.gradient(y, A @ u, WEIGHT) for los, u in zip(losses, U, strict=True)])
-        return np.concatenate([G.ravel(), np.tile(WEIGHT, q if extra else 0)])
-
-    rows = [np.hstack([np.kron(np.eye(q)[j + 1] - np.eye(q)[j], A), np.zeros((N, extra))]) for j in range(q - 1)]
-    shifts = [np.zeros(N)] * (q - 1)
-    for j in range(0 if smooth else q):
-        unit = np.kron(np.eye(q)[j], np.eye(N))
-        for s in (levels[j], levels[j] - 1):  # e ≥ s(y − f)
-            rows.append(np.hstack([s * np.kron(np.eye(q)[j], A), unit]))
-            shifts.append(-s * y)
-    G, h = np.vstack(rows), np.concatenate(shifts)
-    start = np.concatenate([np.zeros(size * q), np.full(extra, np.abs(y).max() + 1)])
-    constraint = {"type": "ineq", "fun": lambda x: G @ x + h, "jac": lambda x: G}
-    options = {"ftol": 1e-12, "maxiter": 3000}
-    best = minimize(objective, start, jac=slope, constraints=[constraint], method="SLSQP", options=options)
-    assert (G @ best.x + h).min() > -1e-9
-    assert value == pytest.approx(best.fun, rel=1e-6)
-    alone = [admm(FitProblem(p.gram, los, y, 0.05, WEIGHT, p.H), 1e-8) for los in losses]
-    assert np.diff(np.stack([s.values for s in alone], axis=1), axis=1).min() < -0.01  # the order binds here
-    assert value > sum(s.objective for s in alone) * (1 + 1e-6)
-
-
-def test_ordered_equals_apart_where_nothing_crosses() -> None:
-    losses = [Pinball(0.1), Pinball(0.9)]
-    p = problem(losses[0], NOISE, 0.5, WEIGHT, FREE[0])
-    together = ordered(p, losses, 1e-9)
-    for s, loss in zip(together, losses, strict=True):
-        alone = KernelMachine(loss, kernel=Gaussian(), alpha=0.5, free=0, tol=1e-9).fit(X, NOISE, WEIGHT).solution_
-        assert s.objective == pytest.approx(alone.objective, rel=1e-7)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ConvergenceWarning)
-        assert not ordered(p, losses, 1e-12, max_iter=2)[0].converged
-    assert not ordered(p, losses, 1e-12, monitor=lambda state: "enough")[0].converged

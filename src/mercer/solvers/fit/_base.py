@@ -3,7 +3,7 @@ r"""The fit problem that the representer theorem makes finite, and what every so
 .. math:: \min_{a,\, c}\; \sum_i w_i\, \ell(y_i, f_i) + \tfrac{\alpha}{2} a^\top K a,
           \qquad f = K a + H c, \quad H^\top a = 0
 
-A solution is good by the norm of its gradient in the space, ‖Σ (wᵢℓ′ᵢ + αaᵢ) k(·, xᵢ)‖, and for convex losses by the
+A solution is good by the norm of its gradient, ‖Σ (wᵢℓ′ᵢ + αaᵢ) k(·, xᵢ)‖ and Hᵀwℓ′, and for convex losses by the
 duality gap: with u = −αa/w the dual value is −Σ wᵢ ℓ*(yᵢ, uᵢ) − (α/2) aᵀKa, which no value of the problem is below.
 """
 
@@ -30,6 +30,7 @@ class FitProblem:
     alpha: float
     weight: np.ndarray
     H: np.ndarray | None = None
+    shared: dict[str, Any] = field(default_factory=dict, repr=False)  # by problems that differ in alpha or loss alone
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -50,7 +51,25 @@ class FitProblem:
 
     def projected(self, a: np.ndarray) -> np.ndarray:
         """The nearest coefficients with Hᵀa = 0."""
-        return a if self.H is None else a - self.H @ np.linalg.lstsq(self.H, a, rcond=None)[0]
+        if self.H is None:
+            return a
+        H = self.H / np.maximum(np.linalg.norm(self.H, axis=0), 1e-300)  # powers of large numbers hide a constant
+        return a - H @ np.linalg.lstsq(H, a, rcond=None)[0]
+
+    def answer(self, f: np.ndarray) -> np.ndarray:
+        """−wℓ′(f)/α, which are the coefficients at an optimum, moved to Hᵀa = 0 along the curvature.
+
+        So moved they stay within the domain of the conjugate: where its boundary is near, the curvature is small.
+        """
+        s = self.slope(f)
+        if self.H is None or "hessian_product" not in self.loss.provides:
+            return self.projected(-s / self.alpha)
+        k, p = int(np.prod(f.shape[1:], dtype=int)), self.H.shape[1]
+        V = np.einsum("np,kj->nkpj", self.H, np.eye(k)).reshape(*f.shape, p * k)  # each free function in each output
+        CV = self.curvature(f, V).reshape(-1, k, p * k)
+        M = np.einsum("np,nkq->pkq", self.H, CV).reshape(p * k, p * k)
+        shift = np.linalg.lstsq(M, (self.H.T @ s).ravel(), rcond=None)[0]
+        return self.projected(-(s - (CV @ shift).reshape(f.shape)) / self.alpha)
 
     def free_part(self, c: np.ndarray | None) -> Any:
         """Hc."""
@@ -65,7 +84,7 @@ class FitSolution:
     free: np.ndarray | None
     values: np.ndarray
     objective: float
-    gradient_norm: float  # in the space, relative to that of f = 0
+    gradient_norm: float  # in the space and in the free part, relative to f = 0; nan where the loss has corners
     gap: float | None  # between this objective and the dual value, where the loss has a conjugate, and a its domain
     n_iter: int
     converged: bool
@@ -90,25 +109,24 @@ def finish(
     f = smooth + problem.free_part(c)
     squared_norm = float(np.sum(a * smooth))
     objective = problem.total(f) + 0.5 * problem.alpha * max(squared_norm, 0.0)
-    gradient = np.nan
-    if "gradient" in problem.loss.provides:
-        gradient = _norm(K, problem.slope(f) + problem.alpha * a) / (_norm(K, problem.slope(0.0 * f)) or 1.0)
-    points = [a]
+    gradient, points = np.nan, [a]
     if "gradient" in problem.loss.provides and problem.loss.smooth:
-        points.append(problem.projected(-problem.slope(f) / problem.alpha))
+        gradient = gradient_norm(problem, a, f)
+        points.append(problem.answer(f))
     gaps = [gap for gap in (duality_gap(problem, p, objective) for p in points) if gap is not None]
     gap = min(gaps) if gaps else None
     return FitSolution(a, c, f, objective, gradient, gap, n_iter, converged, method, message, history or [])
 
 
 def duality_gap(problem: FitProblem, a: np.ndarray, objective: float) -> float | None:
-    """The objective minus the dual value at a, or at a multiple of it that lies within the bounds in spite of rounding.
+    """The objective minus the dual value at the nearest feasible a, or at a multiple of it that is so despite rounding.
 
     None for losses without a conjugate. With a free part it is exact up to Hᵀa, which is zero but for rounding.
     """
     loss, w, alpha = problem.loss, problem.weight, problem.alpha
     if "conjugate" not in loss.provides:
         return None
+    a = feasible(problem, a)
     used = w > 0
     u = -alpha * a[used] / (w[used] if a.ndim == 1 else w[used][:, None])
     squared_norm = float(np.sum(a * np.asarray(problem.gram @ a)))
@@ -119,5 +137,40 @@ def duality_gap(problem: FitProblem, a: np.ndarray, objective: float) -> float |
     return best if np.isfinite(best) else None
 
 
-def _norm(K: Gram, r: np.ndarray) -> float:
-    return float(np.sqrt(max(float(np.sum(r * np.asarray(K @ r))), 0.0)))
+def feasible(problem: FitProblem, a: np.ndarray) -> np.ndarray:
+    """The nearest coefficients within the bounds of the dual with Hᵀa = 0; a itself where there are none.
+
+    They are clip(a − Hλ), and Newton's method finds the λ for which Hᵀ of them is 0: piecewise linear, and monotone.
+    """
+    loss, H = problem.loss, problem.H
+    if "box" not in loss.provides or a.ndim > 1:
+        return a
+    parts = loss.box(problem.y, problem.weight / problem.alpha)
+    lower, upper = sum(part.lower for part in parts), sum(part.upper for part in parts)
+    inside = np.clip(a, lower, upper)
+    if H is None:
+        return inside
+    shift, rounding = np.zeros(H.shape[1]), 1e-14 * np.abs(H).max() * np.abs(a).sum()
+    for _ in range(50):
+        residual = H.T @ inside
+        if np.abs(residual).max() <= rounding:
+            return inside
+        loose = H[(inside > lower) & (inside < upper)]
+        shift += np.linalg.lstsq(loose.T @ loose, residual, rcond=None)[0]
+        inside = np.clip(a - H @ shift, lower, upper)
+    return a
+
+
+def gradient_norm(problem: FitProblem, a: np.ndarray, f: np.ndarray) -> float:
+    """The larger of the norms of the gradient in f and in the free part, relative to the slopes at f = 0."""
+
+    def norm(r: np.ndarray) -> float:
+        r = problem.projected(r)
+        return float(np.sqrt(max(float(np.sum(r * np.asarray(problem.gram @ r))), 0.0)))
+
+    here, start = problem.slope(f), problem.slope(0.0 * f)
+    size = float(np.linalg.norm(start)) or 1.0
+    free = float(np.linalg.norm(here - problem.projected(here))) / size
+    # of samples that were orthogonal; beside a free part that explains the start, its own norm is rounding
+    apart = size * float(np.sqrt(np.abs(np.asarray(problem.gram.diagonal())).max(initial=0.0))) or 1.0
+    return max(norm(here + problem.alpha * a) / max(norm(start), apart), free)

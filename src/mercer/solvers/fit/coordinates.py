@@ -1,92 +1,122 @@
-r"""Fit problems in the coordinates of a factor K = ZZᵀ with orthogonal columns: f = Zu + Hc, ‖f‖² = uᵀu.
+r"""Fit problems in coordinates: f = Zu + Hb with ‖f‖² = uᵀu, where ZZᵀ = PKP, ZᵀZ is diagonal, and P projects off H.
 
-In these the penalty is round and K diagonal, which preconditions conjugate gradients and makes each step of ADMM cost
-O(nr). For losses of several values per sample, for losses that couple samples, and for losses with corners.
+The coefficients have Hᵀa = 0, so that aᵀKa = aᵀPKPa, and Ka − PKPa lies in the span of H, which b takes up: a kernel
+that is definite only conditionally is served like any other. In these coordinates the penalty is round, K diagonal and
+the free part apart, which preconditions conjugate gradients and makes each step of ADMM cost O(nr). For losses of
+several values per sample, for losses that couple samples, and for losses with corners.
 
-Boyd, Parikh, Chu, Peleato, Eckstein, *Distributed optimization and statistical learning via ADMM* (2011), sections 3.4
-and 6.1.
+Boyd, Parikh, Chu, Peleato, Eckstein, *Distributed optimization and statistical learning via the alternating direction
+method of multipliers* (2011). Dembo, Eisenstat, Steihaug, *Inexact Newton methods* (1982).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import orth
 from scipy.optimize import minimize
 
+from ...gram import Gram
+from ...gram.low_rank import LowRankGram
 from ._base import FLAT, FitProblem, FitSolution, duality_gap, finish
 
 
 class Coordinates:
-    """Z with ZᵀZ = diag(values), of all directions of K that stand clear of rounding."""
+    """Z with ZᵀZ = diag(values), of the directions of PKP that stand clear of rounding; columns of H of length 1."""
 
     def __init__(self, problem: FitProblem):
-        gram = problem.gram
-        if "factor" in gram.provides:
-            Z = np.asarray(gram.factor(), dtype=np.float64)
-            values, Q = np.linalg.eigh(Z.T @ Z)
-            keep = values > len(values) * np.finfo(float).eps * values.max(initial=0.0)
-            self.Z, self.values = Z @ Q[:, keep], values[keep]
-        else:
-            values, V = np.linalg.eigh(np.asarray(gram.dense(), dtype=np.float64))
-            keep = values > len(values) * np.finfo(float).eps * np.abs(values).max(initial=0.0)
-            self.values = values[keep]
-            self.Z = V[:, keep] * np.sqrt(self.values)
-        # directions need no more digits than the data have, and a product of thin matrices costs as much as it reads
-        self.coarse = self.Z if gram.dtype == np.float64 else self.Z.astype(np.float32)
-        self.problem = problem
-        self.H = np.zeros((gram.n, 0)) if problem.H is None else problem.H
+        H = np.zeros((problem.gram.n, 0)) if problem.H is None else problem.H
+        self.scale = np.maximum(np.linalg.norm(H, axis=0), 1e-300)  # powers of large numbers must not hide the constant
+        self.H = H / self.scale
+        self.problem = problem if problem.H is None else replace(problem, H=self.H)
+        if not problem.shared:
+            problem.shared.update(zip(("Z", "values", "coarse"), _directions(problem.gram, self.H), strict=True))
+        self.Z, self.values, self.coarse = (problem.shared[name] for name in ("Z", "values", "coarse"))
 
     def coefficients(self, u: np.ndarray) -> np.ndarray:
-        """a with Ka = Zu."""
-        return self.Z @ (u / (self.values if u.ndim == 1 else self.values[:, None]))
+        """a with PKa = Zu and Hᵀa = 0."""
+        return self.problem.projected(self.Z @ (u / (self.values if u.ndim == 1 else self.values[:, None])))
+
+    def free(self, a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
+        """c, of the problem's own free functions, with the values Ka + Hc = PKa + Hb."""
+        if self.problem.H is None:
+            return None
+        c = b - np.linalg.lstsq(self.H, np.asarray(self.problem.gram @ a), rcond=None)[0]
+        return (c.T / self.scale).T
 
     def split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """u and c of a vector that holds both."""
-        k = self.problem.shape[1:]
+        """u and b of a vector that holds both."""
         r = len(self.values)
-        X = x.reshape(r + self.H.shape[1], *k)
+        X = x.reshape(r + self.H.shape[1], *self.problem.shape[1:])
         return X[:r], X[r:]
 
-    def join(self, u: np.ndarray, c: np.ndarray) -> np.ndarray:
-        return np.concatenate([u, c]).ravel()
+    def join(self, u: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.concatenate([u, b]).ravel()
 
     def values_at(self, x: np.ndarray) -> np.ndarray:
         """f."""
-        u, c = self.split(x)
-        return self.Z @ u + self.H @ c
+        u, b = self.split(x)
+        return self.Z @ u + self.H @ b
 
-    def objective(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        """The objective and its gradient."""
-        u, c = self.split(x)
-        f, alpha = self.Z @ u + self.H @ c, self.problem.alpha
-        s = self.problem.slope(f)
+    def objective(self, x: np.ndarray, f: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+        """The objective and its gradient, from f where it is known."""
+        f = self.values_at(x) if f is None else f
+        (u, _), alpha, s = self.split(x), self.problem.alpha, self.problem.slope(f)
         gradient = self.join(self.Z.T @ s + alpha * u, self.H.T @ s)
         return self.problem.total(f) + 0.5 * alpha * float(np.sum(u * u)), gradient
 
-    def start(self) -> np.ndarray:
-        return np.zeros((len(self.values) + self.H.shape[1]) * int(np.prod(self.problem.shape[1:], dtype=int)))
+    def start(self, near: FitSolution | None) -> np.ndarray:
+        """The coordinates of a solution, or of 0."""
+        if near is None:
+            return np.zeros((len(self.values) + self.H.shape[1]) * int(np.prod(self.problem.shape[1:], dtype=int)))
+        return self.join(self.Z.T @ near.coefficients, np.linalg.lstsq(self.H, near.values, rcond=None)[0])
 
     def finish(self, x: np.ndarray, *rest: Any) -> FitSolution:
         """At an optimum αa = −wℓ′, which small eigenvalues do not blur; the better of both is taken."""
-        u, c = self.split(x)
-        free = None if self.problem.H is None else c
-        found = finish(self.problem, self.problem.projected(self.coefficients(u)), free, *rest)
-        if "gradient" not in self.problem.loss.provides:
-            return found
-        a = self.problem.projected(-self.problem.slope(self.values_at(x)) / self.problem.alpha)
-        other = finish(self.problem, a, free, *rest)
-        return other if other.objective <= found.objective else found
+        (u, b), problem, f = self.split(x), self.problem, self.values_at(x)
+        a = self.coefficients(u)
+        if "gradient" in problem.loss.provides:
+            other = problem.answer(f)
+            v = self.Z.T @ other
+            change = problem.total(self.Z @ v + self.H @ b) - problem.total(f)
+            if change + 0.5 * problem.alpha * float(np.sum(v * v) - np.sum(u * u)) <= 0:
+                a = other
+        # judged by PKP, which is K where Hᵀa = 0, and is at hand in double precision
+        projected = LowRankGram(problem.gram.kernel, problem.gram.X, None, 0.0, self.Z)
+        return replace(finish(replace(problem, gram=projected), a, b, *rest), free=self.free(a, b))
+
+
+def _directions(gram: Gram, H: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Z, the diagonal of ZᵀZ, and Z with no more digits than the data have."""
+    Q, eps = orth(H) if H.size else H, np.finfo(float).eps
+    if "factor" in gram.provides:
+        factor = np.array(gram.factor(), dtype=np.float64)
+        factor -= Q @ (Q.T @ factor)
+        values, V = np.linalg.eigh(factor.T @ factor)
+        keep = values > len(values) * eps * values.max(initial=0.0)
+        Z = (V[:, keep].T @ factor.T).T
+    else:
+        K = np.asarray(gram.dense(), dtype=np.float64)
+        M = K - Q @ (Q.T @ K)
+        values, V = np.linalg.eigh(M - (M @ Q) @ Q.T)
+        keep = values > len(values) * eps * max(np.abs(values).max(initial=0.0), np.abs(K).max(initial=0.0))
+        Z = np.asfortranarray(V[:, keep] * np.sqrt(values[keep]))
+    # columns lie one after another, and in single precision where that is enough: thin products cost what they read
+    return Z, values[keep], Z if gram.dtype == np.float64 else Z.astype(np.float32)
 
 
 def newton_cg(
-    problem: FitProblem, tol: float = 1e-8, max_iter: int = 100, start: np.ndarray | None = None, monitor: Any = None
+    problem: FitProblem, tol: float = 1e-8, max_iter: int = 100, near: FitSolution | None = None, monitor: Any = None
 ) -> FitSolution:
     """Newton's method with conjugate gradients, for losses that give the product with their Hessian."""
     at = Coordinates(problem)
-    x = at.start() if start is None else start
-    value, gradient = at.objective(x)
-    first, floor = max(float(np.linalg.norm(gradient)), 1e-300), FLAT
+    x = at.start(near)
+    f = at.values_at(x)
+    value, gradient = at.objective(x, f)
+    first = max(float(np.linalg.norm(gradient if near is None else at.objective(at.start(None))[1])), 1e-300)
+    floor = FLAT
     history: list[dict[str, float]] = []
     message = f"max_iter = {max_iter} steps were taken"
     for _ in range(max_iter):
@@ -95,10 +125,11 @@ def newton_cg(
         if size <= tol * first:
             message = ""
             break
-        direction = -_conjugate_gradients(at, x, gradient, min(0.1, float(np.sqrt(size / first))), floor)
+        direction = -_conjugate_gradients(at, f, gradient, min(0.25, float(np.sqrt(size / first))), floor)
         slope, t = float(gradient @ direction), 1.0
         while True:
-            found, there = at.objective(x + t * direction)
+            ahead = at.values_at(x + t * direction)
+            found, there = at.objective(x + t * direction, ahead)
             if found <= value + 1e-4 * t * slope or t < 1e-3:
                 break
             t /= 2
@@ -112,19 +143,19 @@ def newton_cg(
             message = "no step lowers the objective"
             break
         floor = max(FLAT, floor / 100)
-        x, value, gradient = x + t * direction, found, there
+        x, f, value, gradient = x + t * direction, ahead, found, there
         message = (monitor({"gap": size, "round": len(history)}) if monitor else None) or message
         if message and not message.startswith("max_iter"):
             break
     return at.finish(x, len(history), not message, "newton_cg", message, history)
 
 
-def _conjugate_gradients(at: Coordinates, x: np.ndarray, b: np.ndarray, accuracy: float, floor: float) -> np.ndarray:
-    """H⁻¹b for the Hessian at x, preconditioned by the mean curvature times K.
+def _conjugate_gradients(at: Coordinates, f: np.ndarray, b: np.ndarray, accuracy: float, floor: float) -> np.ndarray:
+    """H⁻¹b for the Hessian at f, preconditioned by the mean curvature times K.
 
     `floor` times the slopes is added to the curvatures: where a loss is straight, it has none.
     """
-    problem, f = at.problem, at.values_at(x)
+    problem = at.problem
     k = int(np.prod(problem.shape[1:], dtype=int))
     signs = np.where(np.random.default_rng(0).random(f.shape) < 0.5, -1.0, 1.0)
     least = floor * max(float(np.abs(problem.slope(f)).max()), 1e-300)
@@ -133,8 +164,8 @@ def _conjugate_gradients(at: Coordinates, x: np.ndarray, b: np.ndarray, accuracy
     precondition = np.repeat(1.0 / scale, k)
 
     def apply(v: np.ndarray) -> np.ndarray:
-        u, c = at.split(v)
-        V = at.coarse @ u.astype(at.coarse.dtype, copy=False) + at.H @ c
+        u, b = at.split(v)
+        V = at.coarse @ u.astype(at.coarse.dtype, copy=False) + at.H @ b
         s = problem.curvature(f, V) + least * V
         return at.join(at.coarse.T @ s.astype(at.coarse.dtype, copy=False) + problem.alpha * u, at.H.T @ s)
 
@@ -156,66 +187,72 @@ def _conjugate_gradients(at: Coordinates, x: np.ndarray, b: np.ndarray, accuracy
     return out if out.any() else precondition * b
 
 
-def lbfgs(problem: FitProblem, tol: float = 1e-8, max_iter: int = 2000, start: np.ndarray | None = None) -> FitSolution:
+def lbfgs(
+    problem: FitProblem, tol: float = 1e-8, max_iter: int = 2000, near: FitSolution | None = None, monitor: Any = None
+) -> FitSolution:
     """L-BFGS, for losses of which only the gradient is known."""
     at = Coordinates(problem)
     scale = np.sqrt(1.0 / (np.concatenate([at.values, np.sum(at.H**2, axis=0)]) / problem.gram.n + problem.alpha))
     scale = np.repeat(scale, int(np.prod(problem.shape[1:], dtype=int)))
+    rounds, reasons = 0, list[str]()
 
     def objective(z: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = at.objective(scale * z)
         return value, scale * gradient
 
-    x = at.start() if start is None else start / scale
-    size = float(np.abs(objective(np.zeros_like(x))[1]).max())
-    options = {
-        "maxiter": max_iter,
-        "maxfun": 20 * max_iter,
-        "ftol": 1e-16,
-        "gtol": tol * max(size, 1e-300),
-        "maxcor": 30,
-    }
-    result = minimize(objective, x, jac=True, method="L-BFGS-B", options=options)
-    small = float(np.abs(result.jac).max()) <= 1e3 * tol * max(size, 1e-300)
-    message = "" if small else str(result.message)
+    def ended(intermediate_result: Any) -> None:
+        nonlocal rounds
+        rounds += 1
+        reason = monitor({"objective": intermediate_result.fun, "round": rounds}) if monitor else None
+        if reason:
+            reasons.append(reason)
+            raise StopIteration
+
+    x = at.start(near) / scale
+    size = max(float(np.abs(objective(np.zeros_like(x))[1]).max()), 1e-300)
+    options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": 1e-16, "gtol": tol * size, "maxcor": 30}
+    result = minimize(objective, x, jac=True, method="L-BFGS-B", options=options, callback=ended)
+    small = float(np.abs(result.jac).max()) <= 1e3 * tol * size
+    message = "" if small else (reasons or [str(result.message)])[0]
     return at.finish(scale * result.x, int(result.nit), not message, "lbfgs", message)
 
 
 def admm(problem: FitProblem, tol: float = 1e-6, max_iter: int = 20_000, monitor: Any = None) -> FitSolution:
     """The alternating direction method, for convex losses with a proximal map, until the duality gap is small.
 
-    f = Zu + Hc is fitted to z by ridge regression, and z moves to where the loss wants it; ρ is adapted so that both
+    f = Zu + Hb is fitted to z by ridge regression, and z moves to where the loss wants it; ρ is adapted so that both
     residuals fall alike.
     """
     at, loss, alpha, w = Coordinates(problem), problem.loss, problem.alpha, problem.weight
     Z, H, values = at.Z, at.H, at.values
-    ZH, HH = Z.T @ H, H.T @ H
+    onto = np.linalg.pinv(H)
     used = w > 0
     z = d = np.zeros(problem.gram.n)
     rho, best, history = 1.0, None, list[dict[str, float]]()
     message = f"max_iter = {max_iter} steps were taken"
     for k in range(max_iter):
         target = z - d
-        inverse = 1.0 / (values + alpha / rho)
-        Zt, Ht = Z.T @ target, H.T @ target
-        c = np.linalg.solve(HH - ZH.T @ (inverse[:, None] * ZH), Ht - ZH.T @ (inverse * Zt)) if H.shape[1] else Ht
-        u = inverse * (Zt - ZH @ c)
-        f = Z @ u + H @ c
+        u, b = (Z.T @ target) / (values + alpha / rho), onto @ target
+        f = Z @ u + H @ b
         mixed = 1.6 * f - 0.6 * z  # over-relaxed
         before, z = z, mixed + d
         z = np.where(used, loss.prox(problem.y, z, np.where(used, w, 1.0) / rho), z)
         d = d + mixed - z
-        if k % 10 == 9:
+        if k % 10 == 9 or k == max_iter - 1:
             primal, dual = float(np.linalg.norm(f - z)), float(rho * np.linalg.norm(Z.T @ (z - before)))
-            a = problem.projected(-rho * d / alpha)
+            a = at.problem.projected(-rho * d / alpha)
             smooth = Z @ (Z.T @ a)
-            objective = problem.total(smooth + H @ c) + 0.5 * alpha * float(a @ smooth)
+            objective = problem.total(smooth + H @ b) + 0.5 * alpha * float(a @ smooth)
             if best is None or objective < best[0]:
-                best = objective, a, c
+                best = objective, a, b
             gap = duality_gap(problem, a, objective)
             history.append({"objective": objective, "gap": np.nan if gap is None else gap, "rho": rho})
-            if gap is not None and gap <= tol * max(abs(objective), 1e-300):
-                message, best = "", (objective, a, c)
+            if gap is None:  # rounding may keep a off the domain for ever: then by the residuals
+                still = max(primal / _size(z), dual / (alpha * _size(Z.T @ a))) <= tol
+            else:
+                still = gap <= tol * max(abs(objective), 1e-300)
+            if still:
+                message, best = "", (objective, a, b)
                 break
             reason = monitor({"gap": gap, "round": k}) if monitor else None
             if reason:
@@ -226,5 +263,9 @@ def admm(problem: FitProblem, tol: float = 1e-6, max_iter: int = 20_000, monitor
                 factor = 2.0 if ratio > 1 else 0.5
                 rho, d = rho * factor, d / factor
     assert best is not None
-    _, a, c = best
-    return finish(problem, a, None if problem.H is None else c, k + 1, not message, "admm", message, history)
+    _, a, b = best
+    return finish(problem, a, at.free(a, b), k + 1, not message, "admm", message, history)
+
+
+def _size(v: np.ndarray) -> float:
+    return float(np.linalg.norm(v)) or 1.0

@@ -2,10 +2,11 @@ r"""The import vector machine: a fit problem solved on few points of the sample,
 
 With points S and K_SS = LLᵀ the functions of their span are f = Zu, ‖f‖ = ‖u‖, Z = K_{·S}L⁻ᵀ. A further point x_l adds
 the coordinate z_l = e_l/√e_ll, where E = K − ZZᵀ is what the span leaves of K: pivoted Cholesky, with the pivots chosen
-by the objective. From the solution on S one Newton step with x_l has, in that coordinate, the slope g = z_lᵀs and the
-curvature α + z_lᵀWz_l less what the others explain of it, for all l at once.
+by the objective. With several values per sample there are as many coordinates for each point. From the solution on S,
+where all other slopes are 0, one Newton step with x_l needs the slopes z_lᵀs, and their curvature
+α + z_lᵀWz_l less what the others explain of it, for all l at once.
 
-Zhu, Hastie, *Kernel logistic regression and the import vector machine* (2005), section 4.
+Zhu, Hastie, *Kernel logistic regression and the import vector machine* (2005).
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import null_space, orth, solve_triangular
 
+from ... import _tiles
 from ._base import FitProblem, FitSolution, finish
 
 SPANNED = 1e-10  # of the largest diagonal entry: what is left of a point that the others span
+ROOM = 1 << 22  # values of f at a time, for which candidates are judged
+FLAT = 1e-12  # of the largest curvature: a floor, for free functions that separate the classes on their own
 
 
 def import_vectors(
@@ -27,97 +31,144 @@ def import_vectors(
 
     Ends when `lag` points have lowered the objective by no more than its share `epsilon`, or there are `most`.
     """
-    K = np.asarray(problem.gram.dense(), dtype=np.float64)
-    n, H = problem.gram.n, np.zeros((problem.gram.n, 0)) if problem.H is None else problem.H
-    E, Z = K.copy(), np.zeros((n, 0))
-    floor = SPANNED * float(np.diagonal(K).max())
-    chosen: list[int] = []
-    x, objective, steps, converged = _newton(problem, Z, H, np.zeros(H.shape[1]), tol, max_iter)
-    path, message = [objective], ""
+    E = np.array(problem.gram.dense(), dtype=np.float64)
+    floor = SPANNED * float(np.diagonal(E).max())
+    on = _Reduced(problem)
+    steps, converged = on.minimise(tol, max_iter)
+    chosen, path, message = list[int](), [on.value], ""
     while len(chosen) < most:
-        free = np.diagonal(E) > floor
+        free = (np.diagonal(E) > floor) & (problem.weight > 0)
         free[chosen] = False
         if not free.any():
             break
         candidates = np.flatnonzero(free)
-        best = int(candidates[np.argmin(_trial(problem, E, Z, H, x, candidates))])
+        best = int(candidates[np.argmin(on.trials(E, candidates))])
         z = E[:, best] / np.sqrt(E[best, best])
         E -= np.outer(z, z)
-        Z = np.column_stack([Z, z])
+        on.add(z)
         chosen.append(best)
-        x = np.insert(x, len(chosen) - 1, 0.0)
-        x, objective, more, converged = _newton(problem, Z, H, x, tol, max_iter)
+        more, converged = on.minimise(tol, max_iter)
         steps += more
-        path.append(objective)
-        if len(chosen) >= lag and path[-1 - lag] - objective <= max(epsilon, 1e-12) * abs(objective):
+        path.append(on.value)
+        if len(chosen) >= lag and path[-1 - lag] - on.value <= max(epsilon * on.value, 1e-12 * on.first):
             break
-        message = (monitor({"gap": path[-2] - objective, "round": len(chosen)}) if monitor else None) or ""
+        message = (monitor({"gap": path[-2] - on.value, "round": len(chosen)}) if monitor else None) or ""
         if message:
             break
     points = np.array(chosen)
-    a, q = np.zeros(n), len(chosen)
-    a[points] = solve_triangular(Z[points].T, x[:q])
+    a = np.zeros(problem.shape)
+    a[points], c = on.coefficients(points)
     if not converged:
-        message = f"max_iter = {max_iter} steps were taken on {q} points"
+        message = f"max_iter = {max_iter} steps were taken on {len(points)} points"
     history = [{"objective": value} for value in path]
-    free_coefficients = None if problem.H is None else x[q:]
-    solution = finish(problem, a, free_coefficients, steps, not message, "import_vectors", message, history)
+    solution = finish(problem, a, c, steps, not message, "import_vectors", message, history)
     return points, solution, np.array(path)
 
 
-def _trial(
-    problem: FitProblem, E: np.ndarray, Z: np.ndarray, H: np.ndarray, x: np.ndarray, candidates: np.ndarray
-) -> np.ndarray:
-    """The objective after one Newton step with each candidate."""
-    q, alpha, w = Z.shape[1], problem.alpha, problem.weight
-    A, f = np.hstack([Z, H]), np.hstack([Z, H]) @ x
-    s = problem.slope(f)
-    h = np.asarray(problem.loss.hessian(problem.y, f, w))
-    ridge = alpha * (np.arange(A.shape[1]) < q)
-    C = E[:, candidates] / np.sqrt(np.diagonal(E)[candidates])
-    hA = h[:, None] * A
-    U = hA.T @ C
-    slopes = A.T @ s + ridge * x
-    own = C.T @ s
-    curvature = alpha + np.sum(h[:, None] * C**2, axis=0)
-    if A.shape[1]:
-        factor = cho_factor(hA.T @ A + np.diag(ridge))
-        V = cho_solve(factor, U)
-        base = cho_solve(factor, slopes)
-    else:
-        V, base = U, slopes
-    t = -(own - U.T @ base) / (curvature - np.sum(U * V, axis=0))
-    moves = -base[:, None] - V * t  # of the coordinates that there are
-    F = f[:, None] + A @ moves + C * t
-    penalty = np.sum((x[:q, None] + moves[:q]) ** 2, axis=0) + t**2
-    values = np.asarray(problem.loss.value(problem.y[:, None], F))
-    return w @ values + 0.5 * alpha * penalty
+class _Reduced:
+    """The problem in coordinates x of shape (q + p, m), u above those of the free part: f = (Zu + Qb)Cᵀ.
 
+    The columns of C are orthonormal. With several values of f they are orthogonal to 1, since to add a constant to all
+    changes nothing but the penalty; those of Q span the free functions.
+    """
 
-def _newton(
-    problem: FitProblem, Z: np.ndarray, H: np.ndarray, x: np.ndarray, tol: float, max_iter: int
-) -> tuple[np.ndarray, float, int, bool]:
-    """The minimiser in the coordinates of Z and H, its objective, steps, and whether the decrement became small."""
-    q, alpha, A = Z.shape[1], problem.alpha, np.hstack([Z, H])
-    ridge = alpha * (np.arange(A.shape[1]) < q)
+    def __init__(self, problem: FitProblem):
+        self.problem, (n, *k) = problem, problem.shape
+        H = np.zeros((n, 0)) if problem.H is None else problem.H
+        self.scale = np.maximum(np.linalg.norm(H, axis=0), 1e-300)  # powers of large numbers must not hide the constant
+        self.A = orth(H / self.scale) if H.size else H  # [Z, Q]
+        self.C = null_space(np.ones((1, k[0]))) if k else np.ones((1, 1))
+        self.q, self.x = 0, np.zeros((self.A.shape[1], self.C.shape[1]))
+        self.value = self.first = self.objective(self.x)
 
-    def objective(x: np.ndarray) -> float:
-        return problem.total(A @ x) + 0.5 * float(ridge @ x**2)
+    @property
+    def ridge(self) -> np.ndarray:
+        """α of the coordinates that are penalised, else 0."""
+        return np.where(np.arange(len(self.x)) < self.q, self.problem.alpha, 0.0)
 
-    value = objective(x)
-    if not len(x):
-        return x, value, 0, True
-    for k in range(max_iter):
-        f = A @ x
-        gradient = A.T @ problem.slope(f) + ridge * x
-        h = np.asarray(problem.loss.hessian(problem.y, f, problem.weight))
-        step = -cho_solve(cho_factor(A.T @ (h[:, None] * A) + np.diag(ridge)), gradient)
-        slope, t = float(gradient @ step), 1.0
-        if -slope <= tol * tol * max(abs(value), 1e-300):
-            return x, value, k, True
-        while (found := objective(x + t * step)) > value + 1e-4 * t * slope:
-            t /= 2
-            if t < 1e-10:  # in this precision there is nothing left to gain
-                return x, value, k, -slope <= tol * abs(value)
-        x, value = x + t * step, found
-    return x, value, max_iter, False
+    def values(self, G: np.ndarray) -> np.ndarray:
+        """Rows of G, of m values each, in the shape of the loss."""
+        F = G @ self.C.T
+        return F if len(self.problem.shape) > 1 else F[:, 0]
+
+    def coefficients(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """a of the points that Z was made of, and c."""
+        u, b, H = self.values(self.x[: self.q]), self.values(self.x[self.q :]), self.problem.H
+        a = solve_triangular(self.A[points, : self.q].T, u)
+        if H is None:
+            return a, None
+        c = np.linalg.lstsq(H / self.scale, self.A[:, self.q :] @ b, rcond=None)[0]
+        return a, (c.T / self.scale).T
+
+    def add(self, z: np.ndarray) -> None:
+        """A further column of Z, with coordinates 0."""
+        self.x = np.insert(self.x, self.q, 0.0, axis=0)
+        self.A = np.insert(self.A, self.q, z, axis=1)
+        self.q += 1
+
+    def objective(self, x: np.ndarray) -> float:
+        return self.problem.total(self.values(self.A @ x)) + 0.5 * float(self.ridge @ np.sum(x**2, axis=1))
+
+    def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
+        """The slopes in the m values of each sample, and the curvatures, of shape (n, m, m)."""
+        p, C, k = self.problem, self.C, len(self.C)
+        f = self.values(self.A @ self.x)
+        W = np.asarray(p.loss.hessian(p.y, f, p.weight)).reshape(-1, k, k)
+        return p.slope(f).reshape(-1, k) @ C, C.T @ W @ C
+
+    def products(self, W: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Σᵢ Aᵢ Wᵢ Bᵢ of shape (q + p, m, columns of B, m)."""
+        A, m = self.A, W.shape[1]
+        out = np.empty((A.shape[1], m, B.shape[1], m))
+        for i in range(m):
+            for j in range(i + 1):
+                out[:, i, :, j] = out[:, j, :, i] = (W[:, i, j, None] * A).T @ B
+        return out
+
+    def hessian(self, W: np.ndarray) -> np.ndarray:
+        size = self.x.size
+        B = self.products(W, self.A).reshape(size, size)
+        ridge = np.repeat(self.ridge, W.shape[1])
+        return B + np.diag(ridge + FLAT * np.diagonal(B).max(initial=0.0))
+
+    def minimise(self, tol: float, max_iter: int) -> tuple[int, bool]:
+        """Newton's method for x; the steps that it took, and whether the decrement became small."""
+        for k in range(max_iter):
+            s, W = self.derivatives()
+            gradient = self.A.T @ s + self.ridge[:, None] * self.x
+            step = -np.linalg.solve(self.hessian(W), gradient.ravel()).reshape(gradient.shape)
+            slope, t = float(np.sum(gradient * step)), 1.0
+            if -slope <= tol * tol * self.first:
+                return k, True
+            while (found := self.objective(self.x + t * step)) > self.value + 1e-4 * t * slope:
+                t /= 2
+                if t < 1e-10:  # in this precision there is nothing left to gain
+                    return k, -slope <= tol * self.first
+            self.x, self.value = self.x + t * step, found
+        return max_iter, False
+
+    def trials(self, E: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+        """The objective after one Newton step with each candidate."""
+        s, W = self.derivatives()
+        inverse = np.linalg.inv(self.hessian(W))
+        room = max(1, ROOM // int(np.prod(self.problem.shape)))
+        parts = [
+            self._trial(E[:, some] / np.sqrt(np.diagonal(E)[some]), s, W, inverse)
+            for some in (candidates[rows] for rows in _tiles.slices(len(candidates), room))
+        ]
+        return np.concatenate(parts)
+
+    def _trial(self, Z: np.ndarray, s: np.ndarray, W: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+        """The same for new coordinates, the columns of Z."""
+        p, m, t = self.problem, W.shape[1], Z.shape[1]
+        U = self.products(W, Z).reshape(self.x.size, t * m)
+        V = (inverse @ U).reshape(-1, t, m)
+        own = (Z**2).T @ W.reshape(-1, m * m)
+        curvature = own.reshape(t, m, m) - np.einsum("ctj,cti->tji", U.reshape(V.shape), V) + p.alpha * np.eye(m)
+        step = -np.linalg.solve(curvature, (Z.T @ s)[:, :, None])[:, :, 0]
+        moves = -np.einsum("ctj,tj->ct", V, step).reshape(*self.x.shape, t)
+        x = self.x[:, :, None] + moves
+        G = np.einsum("iq,qjt->itj", self.A, x, optimize=True) + Z[:, :, None] * step
+        losses = np.asarray(p.loss.value(np.repeat(p.y, t), self.values(G.reshape(-1, m)))).reshape(-1, t)
+        penalty = np.einsum("q,qjt->t", self.ridge, x**2) + p.alpha * np.sum(step**2, axis=1)
+        return p.weight @ losses + 0.5 * penalty

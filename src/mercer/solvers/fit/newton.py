@@ -12,6 +12,9 @@ import numpy as np
 
 from ..linear import LinearSolver, solve
 from ._base import FLAT, FitProblem, FitSolution, finish
+from .ordered import ordered
+
+PATIENCE = 30  # steps, after which an interior point shows where to go on: no curvature tells where straight parts end
 
 
 def newton(
@@ -28,12 +31,15 @@ def newton(
     """
     gram, loss, w, alpha, H = problem.gram, problem.loss, problem.weight, problem.alpha, problem.H
     a, c = (np.zeros(gram.n), None if H is None else np.zeros(H.shape[1])) if start is None else start
-    smooth = np.asarray(gram @ a)
-    f = smooth + problem.free_part(c)
-    value = problem.total(f) + 0.5 * alpha * float(a @ smooth)
+    a, c, smooth, f, value = _state(problem, a, c)
     history: list[dict[str, float]] = []
     message, floor = f"max_iter = {max_iter} steps were taken", FLAT
-    for _ in range(max_iter):
+    least = max(1e-16 * abs(value), 1e-300)  # an objective that is zero but for rounding
+    for k in range(max_iter):
+        if k == PATIENCE and "box" in loss.provides and gram.provides & {"dense", "factor"}:
+            inside = ordered(problem, [loss], tol, monitor=monitor)[0]
+            if inside.objective < value:
+                a, c, smooth, f, value = _state(problem, inside.coefficients, inside.free)
         g, h = (
             np.asarray(loss.gradient(problem.y, f)),
             np.asarray((loss.hessian if loss.convex else loss.majorizer)(problem.y, f)),
@@ -46,7 +52,7 @@ def newton(
         df = ds + (problem.free_part(to_c) - problem.free_part(c))
         slope = float((w * g) @ df + alpha * (smooth @ da))
         history.append({"objective": value, "decrement": -slope})
-        if -slope <= tol * max(abs(value), 1e-300):
+        if -slope <= tol * max(abs(value), least):
             message = ""
             if problem.total(f + df) + 0.5 * alpha * float(to_a @ to_smooth) <= value:  # it costs nothing any more
                 a, c = to_a, to_c
@@ -72,3 +78,10 @@ def newton(
             message = reason
             break
     return finish(problem, a, c, len(history), not message, "newton", message, history)
+
+
+def _state(problem: FitProblem, a: np.ndarray, c: np.ndarray | None) -> tuple[Any, ...]:
+    """a, c, Ka, f and the objective."""
+    smooth = np.asarray(problem.gram @ a)
+    f = smooth + problem.free_part(c)
+    return a, c, smooth, f, problem.total(f) + 0.5 * problem.alpha * float(a @ smooth)

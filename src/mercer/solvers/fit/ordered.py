@@ -7,18 +7,18 @@ The losses have a `box`: with variables β in bounds, copies of the samples, and
 :math:`\alpha a_j = \sum \beta_j + \lambda_{j-1} - \lambda_j`. A primal-dual interior-point method, whose Newton step is
 in the coordinates of f = Zu + Hc, ‖f‖ = ‖u‖: a system of q blocks, coupled to their neighbours by λ.
 
-Takeuchi, Le, Sears, Smola, *Nonparametric quantile estimation* (2006), section 4; Mehrotra, *On the implementation of a
+Takeuchi, Le, Sears, Smola, *Nonparametric quantile estimation* (2006); Mehrotra, *On the implementation of a
 primal-dual interior point method* (1992), for the choice of the barrier.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cholesky, solve_triangular
 
 from ...losses import Loss
 from ...losses._base import FAR
@@ -40,12 +40,8 @@ def ordered(
         F = state.values()
         value = sum(float(loss.total(problem.y, F[:, j], w)) for j, loss in enumerate(losses)) + state.penalty()
         crossing = float(np.max(F[:, :-1] - F[:, 1:], initial=0.0))
-        gap = state.complementarity()
-        if (
-            gap <= tol * max(value, tol * state.scale * float(w.sum()))
-            and crossing <= tol * state.scale
-            and state.imbalance() <= tol
-        ):
+        gap, small = state.complementarity(), tol * max(value, tol * state.scale * float(w.sum()))
+        if gap <= small and crossing <= tol * state.scale and state.is_balanced(tol, small, gap):
             message = ""
             break
         reason = monitor({"gap": gap, "round": k}) if monitor else None
@@ -53,21 +49,24 @@ def ordered(
             message = reason
             break
         state.step(F)
-    solutions = []
-    a = state.spread(state.v) / problem.alpha
+    a = np.stack([problem.projected(column) for column in state.spread(state.v).T / problem.alpha])
+    gap, solutions = -state.dual(a), []
     for j, loss in enumerate(losses):
+        u, b = state.x[: state.rank, j], state.x[state.rank :, j]
+        # equal but for rounding: the first lie within the bounds, but a tiny alpha costs them digits
+        forms = a[j], state.at.coefficients(u)
         own = replace(problem, loss=loss)
-        free = None if problem.H is None else state.x[state.rank :, j]
-        solutions.append(finish(own, own.projected(a[:, j]), free, k + 1, not message, "ordered", message))
-    gap = sum(s.objective for s in solutions) - state.dual([s.coefficients for s in solutions])
-    return [replace(s, gap=gap) for s in solutions]
+        first, other = (finish(own, a, state.at.free(a, b), k + 1, not message, "ordered", message) for a in forms)
+        solutions.append(first if first.objective <= (1 + tol) * other.objective else other)
+        gap += solutions[-1].objective
+    return [replace(solution, gap=gap) for solution in solutions]
 
 
 class _State:
     """x = (u, c), the variables v = (β, λ), and the multipliers of their bounds."""
 
     def __init__(self, problem: FitProblem, losses: Sequence[Loss]):
-        at = Coordinates(problem)
+        self.at = at = Coordinates(problem)
         used = np.flatnonzero(problem.weight > 0)
         self.problem, self.A, self.rank, self.q = problem, np.hstack([at.Z, at.H]), len(at.values), len(losses)
         self.p, lower, upper, self.ridge, self.rows, self.levels = _variables(problem, losses, used)
@@ -105,9 +104,11 @@ class _State:
         """What is left of the stationarity in x."""
         return self.A.T @ self.spread(self.v) - self.damping[:, None] * self.x
 
-    def imbalance(self) -> float:
-        """The same, relative to the pull of all samples on one side."""
-        return float(np.abs(self.balance()).max()) / (self.weight * float(np.abs(self.A).sum(axis=0).max()))
+    def is_balanced(self, tol: float, small: float, gap: float) -> bool:
+        """Whether it is nothing to the pull of all samples on one side, and to the objective, as rounding permits."""
+        balance = self.balance()
+        relative = float(np.abs(balance).max()) / (self.weight * float(np.abs(self.A).sum(axis=0).max()))
+        return relative <= tol and (abs(float(np.sum(self.x * balance))) <= small or gap <= 1e-4 * small)
 
     def complementarity(self) -> float:
         return float(self.zl @ np.where(self.low, self.v - self.lower, 0.0)) + float(
@@ -119,17 +120,13 @@ class _State:
         sl, sh = np.where(self.low, self.v - self.lower, 1.0), np.where(self.high, self.upper - self.v, 1.0)
         rest, balance = self.p - self.gather(F) - self.ridge * self.v - self.zh + self.zl, self.balance()
         theta = self.ridge + self.zl / sl + self.zh / sh
-        S = self.system(theta)
-        try:
-            system = cho_factor(S)
-        except np.linalg.LinAlgError:  # levels that touch everywhere are one in this precision
-            system = cho_factor(S + np.diag(1e-13 * np.diagonal(S)))
+        solve = self.system(theta)
 
         def towards(low: Any, high: Any) -> tuple[np.ndarray, ...]:
             """The Newton step to these products of distances from bounds and their multipliers."""
             rho = (rest - self.zl + self.zh + low / sl - high / sh) / theta
             pull = balance + self.A.T @ self.spread(rho)
-            dx = cho_solve(system, pull.T.ravel()).reshape(self.q, -1).T
+            dx = solve(pull)
             dv = rho - self.gather(self.A @ dx) / theta
             dl, dh = (low - self.zl * dv) / sl - self.zl, (high + self.zh * dv) / sh - self.zh
             return dx, dv, dl * self.low, dh * self.high
@@ -147,22 +144,41 @@ class _State:
         t = min(1.0, 0.995 * longest(dv, dl, dh))
         self.x, self.v, self.zl, self.zh = self.x + t * dx, self.v + t * dv, self.zl + t * dl, self.zh + t * dh
 
-    def system(self, theta: np.ndarray) -> np.ndarray:
-        """AᵀMΘ⁻¹MᵀA + α on u: a block for each level, and −AᵀΘ⁻¹A of λ between neighbours."""
-        n, size = self.A.shape
+    def system(self, theta: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """The solution of (AᵀMΘ⁻¹MᵀA + α on u) x = b: a block for each level, and −AᵀΘ⁻¹A of λ between neighbours.
+
+        Factorised block by block, since none but neighbours meet.
+        """
+        n = len(self.A)
         weights = np.zeros((n, self.q))
         np.add.at(weights, (self.rows, self.levels), 1 / theta)
         np.add.at(weights, (self.rows[self.order], self.levels[self.order] - 1), 1 / theta[self.order])
         between = (1 / theta[self.order]).reshape(self.q - 1, n)
-        S = np.zeros((self.q * size, self.q * size))
+        factors: list[Any] = []
+        links: list[np.ndarray] = []  # Lⱼ⁻¹ times the block right of the diagonal
         for j in range(self.q):
-            here, before = slice(j * size, (j + 1) * size), slice((j - 1) * size, j * size)
-            S[here, here] = self.A.T @ (weights[:, j, None] * self.A) + np.diag(self.damping)
+            S = self.A.T @ (weights[:, j, None] * self.A) + np.diag(self.damping)
+            rounding = 1e-13 * np.diagonal(S)  # levels that touch everywhere are one in this precision
             if j:
-                S[before, here] = S[here, before] = -self.A.T @ (between[j - 1][:, None] * self.A)
-        return S
+                links.append(solve_triangular(factors[-1], -self.A.T @ (between[j - 1][:, None] * self.A), lower=True))
+                S -= links[-1].T @ links[-1]
+            try:
+                factors.append(cholesky(S, lower=True))
+            except np.linalg.LinAlgError:
+                factors.append(cholesky(S + np.diag(rounding), lower=True))
 
-    def dual(self, coefficients: list[np.ndarray]) -> float:
+        def solve(b: np.ndarray) -> np.ndarray:
+            x = b.copy()
+            for j, L in enumerate(factors):
+                x[:, j] = solve_triangular(L, x[:, j] - (links[j - 1].T @ x[:, j - 1] if j else 0.0), lower=True)
+            for j in reversed(range(self.q)):
+                after = links[j] @ x[:, j + 1] if j < self.q - 1 else 0.0
+                x[:, j] = solve_triangular(factors[j], x[:, j] - after, lower=True, trans="T")
+            return x
+
+        return solve
+
+    def dual(self, coefficients: np.ndarray) -> float:
         """pᵀv − ½vᵀRv − (α/2)Σ‖f_j‖², which no feasible value of the problem is below."""
         norms = sum(float(a @ np.asarray(self.problem.gram @ a)) for a in coefficients)
         return float(self.p @ self.v) - 0.5 * float(self.ridge @ self.v**2) - 0.5 * self.problem.alpha * norms

@@ -1,35 +1,43 @@
 r"""Any increasing penalty of the norm, along the path of the squared one.
 
 The solution for a penalty Ψ(‖f‖) is of least loss among functions of its norm, and these are the solutions for
-(μ/2)‖f‖², μ from ∞ (f = 0) to 0. So v(r) + Ψ(r), with v(r) the least loss at norm r, is minimised over μ: on a grid,
-since Ψ need not be convex, and then between its neighbours. Where no loss is below `floor`, the grid ends at the first
-r with floor + Ψ(r) above what was found: larger norms cannot be better.
+(μ/2)‖f‖², μ from ∞ (f = 0) to 0. So J(r) = v(r) + Ψ(r), with v(r) the least loss within norm r, is minimised over μ.
+
+For a convex loss v is convex, with slope −μr at a solution of norm r. Its tangents at two neighbours, and Ψ between
+them, which does not fall and costs nothing to compute, bound J from below: where the bound is less than the best value
+found, another solution is computed, so that no valley is missed, however narrow. In each of the best valleys the
+minimum is the root of Ψ′(r) = μr where Ψ is smooth, and is found by its values where Ψ has a corner or jumps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import brentq
 
 from ._base import FitSolution
 
 RATIO = 10 ** (1 / 3)  # between neighbours of the grid in μ
 SPAN = 1e16  # between its ends, at most
-WITHIN = 1e10  # the same for a ball, beyond which it is called loose
 NOTHING = 1e-9  # of the objective: a loss that is not worth lowering
+CERTAIN = 1e-6  # of the objective: how far below the best value another valley may still lie
+EQUAL = 1e-8  # of the objective: values that accuracy does not tell apart
+NARROW = 1e-10  # of log μ: the end of a search by values
+STEP = 6e-6  # of r, for differences of Ψ: the cube root of the rounding error
 
 
 @dataclass(frozen=True)
 class Point:
-    """A solution of the path: μ, the norm, the loss, and the value with Ψ."""
+    """A solution of the path: μ, the norm, the loss, the value with Ψ, and the slope of that value in the norm."""
 
     mu: float
     norm: float
     loss: float
     value: float
+    slope: float
     solution: FitSolution
 
 
@@ -44,60 +52,135 @@ def minimise_penalty(
 ) -> tuple[Point, list[Point]]:
     """The best point of the path, and all that were tried, from f = 0 on.
 
-    `largest` is a μ for which f is next to 0; `at_zero` makes f = 0 of a solution there.
+    `largest` is a μ for which f is next to 0; `at_zero` makes f = 0 of a solution there. No loss is below `floor`.
+    Where the loss is not convex, the points are stationary, and the best of those that were found is returned.
     """
-    tried: list[Point] = []
-
-    def at(exponent: float) -> float:
-        mu = float(np.exp(exponent))
-        solution = solve(mu)
-        r, v = norm(solution), loss(solution)
-        tried.append(Point(mu, r, v, v + float(penalty(r)), solution))
-        return tried[-1].value
-
-    exponents = [np.log(largest)]
-    values = [at(exponents[0])]
-    zero = at_zero(tried[0].solution)
-    tried.insert(0, Point(np.inf, 0.0, loss(zero), loss(zero) + float(penalty(0.0)), zero))
-    while exponents[-1] > np.log(largest / SPAN):
-        last, best = tried[-1], min(p.value for p in tried)
-        if floor + last.value - last.loss >= best or last.loss - floor <= NOTHING * abs(best):
+    path = _Path(solve, norm, loss, penalty)
+    first = path.at(largest)
+    zero = at_zero(first.solution)
+    path.tried.append(Point(np.inf, 0.0, loss(zero), loss(zero) + float(penalty(0.0)), -np.inf, zero))
+    last = first
+    while last.mu > largest / SPAN:
+        best = path.best().value
+        if floor + float(penalty(last.norm)) >= best:  # larger norms cannot be better
             break
-        exponents.append(exponents[-1] - np.log(RATIO))
-        values.append(at(exponents[-1]))
-    norms = np.array([p.norm for p in tried])
-    beyond = (norms.max() or 1.0) * np.geomspace(1e-6, 1e3, 200)
-    if not np.all(np.diff([penalty(float(r)) for r in np.sort([*norms, *beyond])]) >= -1e-12):
-        raise ValueError("penalty: it must not decrease as the norm grows.")
-    for k, value in enumerate(values):
-        before, after = max(k - 1, 0), min(k + 1, len(values) - 1)
-        if before < after and value <= min(values[before], values[after]):  # a valley: there may be several
-            ends = sorted((exponents[before], exponents[after]))
-            minimize_scalar(at, bounds=ends, method="bounded", options={"xatol": 1e-7})
-    least = min(p.value for p in tried)
-    ties = [p for p in tried if p.value <= least + 1e-12 * max(abs(least), 1e-300)]
-    return min(ties, key=lambda p: p.norm), tried
+        if last.loss - floor <= NOTHING * abs(best) and last.slope >= 0:
+            break
+        last = path.at(last.mu / RATIO)
+    path.check()
+    path.look_between()
+    found = [path.polished(*three) for three in path.valleys()]
+    least = min(p.value for p in found)
+    ties = [p for p in found if p.value <= least + EQUAL * abs(least)]
+    return min(ties, key=lambda p: p.norm), path.sorted()
+
+
+@dataclass
+class _Path:
+    """The solutions for (μ/2)‖f‖² that were computed so far."""
+
+    solve: Callable[[float], FitSolution]
+    norm: Callable[[FitSolution], float]
+    loss: Callable[[FitSolution], float]
+    penalty: Callable[[float], float]
+    tried: list[Point] = field(default_factory=list)
+
+    def at(self, mu: float) -> Point:
+        solution = self.solve(mu)
+        r, v = self.norm(solution), self.loss(solution)
+        rise = float(self.penalty(r * (1 + STEP))) - float(self.penalty(r * (1 - STEP)))
+        slope = rise / (2 * STEP * r) - mu * r if r > 0 else -np.inf
+        self.tried.append(Point(mu, r, v, v + float(self.penalty(r)), slope, solution))
+        return self.tried[-1]
+
+    def best(self) -> Point:
+        return min(self.tried, key=lambda p: (p.value, p.norm))
+
+    def sorted(self) -> list[Point]:
+        return sorted(self.tried, key=lambda p: -p.mu)
+
+    def check(self) -> None:
+        """Raise where Ψ falls, at the norms of the path or beyond."""
+        norms = np.array([p.norm for p in self.tried])
+        norms = np.sort([*norms, *((norms.max() or 1.0) * np.geomspace(1e-6, 10, 200))])
+        if not all(
+            b >= a or b >= a - 1e-12 * abs(a) for a, b in pairwise(float(self.penalty(float(r))) for r in norms)
+        ):
+            raise ValueError("penalty: it must not decrease as the norm grows.")
+
+    def look_between(self, most: int = 100) -> None:
+        """More solutions, until no valley between neighbours can lie much lower than the best."""
+        for _ in range(most):
+            best = self.best().value
+            cells = [(self.bound(p, q), p, q) for p, q in pairwise(self.sorted()) if np.log(p.mu / q.mu) > CERTAIN]
+            bound, p, q = min(cells, key=lambda cell: cell[0], default=(np.inf, None, None))
+            if p is None or q is None or bound >= best - CERTAIN * abs(best):
+                break
+            self.at(np.sqrt(p.mu * q.mu) if np.isfinite(p.mu) else 10 * q.mu)
+
+    def bound(self, p: Point, q: Point) -> float:
+        """What J is not below between two neighbours."""
+        r = np.linspace(p.norm, q.norm, 65)
+        tangent = q.loss + q.mu * q.norm * (q.norm - r)
+        if p.norm > 0:
+            tangent = np.maximum(tangent, p.loss - p.mu * p.norm * (r - p.norm))
+        rise = np.array([float(self.penalty(float(s))) for s in r[:-1]])
+        return float(np.min(tangent[1:] + rise))
+
+    def valleys(self) -> list[tuple[Point, Point, Point]]:
+        """Points that are as good as the best and no worse than their neighbours, with these."""
+        points = self.sorted()
+        best = self.best().value
+        threes = zip([points[0], *points[:-1]], points, [*points[1:], points[-1]], strict=True)
+        good = best + CERTAIN * abs(best)
+        return [(a, p, b) for a, p, b in threes if p.value <= min(a.value, b.value, good)]
+
+    def polished(self, before: Point, point: Point, after: Point) -> Point:
+        """The minimum between the neighbours of a point that is no worse than they are."""
+        if not np.isfinite(point.mu):
+            return point
+        before = before if np.isfinite(before.mu) else point
+        if before.slope < 0 < after.slope and np.isfinite(after.slope):
+            ends = np.log(after.mu), np.log(before.mu)
+            found = self.at(float(np.exp(brentq(lambda e: self.at(np.exp(e)).slope, *ends, xtol=1e-14, rtol=1e-14))))
+            if found.value <= point.value + EQUAL * abs(point.value):
+                return found
+        low, middle, high = (float(np.log(p.mu)) for p in (after, point, before))
+        while high - low > NARROW:
+            left = middle - low > high - middle
+            e = middle - 0.382 * (middle - low) if left else middle + 0.382 * (high - middle)
+            new = self.at(float(np.exp(e)))
+            if (new.value, new.norm) < (point.value, point.norm):
+                low, middle, high, point = (low, e, middle, new) if left else (middle, e, high, new)
+            else:
+                low, high = (e, high) if left else (low, e)
+        return point
 
 
 def within_ball(
     solve: Callable[[float], FitSolution], norm: Callable[[FitSolution], float], radius: float, largest: float
 ) -> tuple[float, FitSolution]:
-    """μ and the solution of least loss with ‖f‖ ≤ radius."""
+    """μ and the solution of least loss with ‖f‖ ≤ radius.
+
+    Where no function within the ball has less loss, by more than rounding, μ is as small as was needed to know that.
+    """
     while norm(solve(largest)) > radius:
         largest *= 100
-    smallest, loosest = largest, None
-    while loosest is None or norm(loosest) <= radius:
-        if smallest <= largest / WITHIN:
-            return smallest, loosest or solve(smallest)
-        smallest /= 10
-        loosest = solve(smallest)
+    outside, mu = largest, largest
+    first = inside = solve(mu)
+    while norm(inside) <= radius:
+        gain = mu * norm(inside) * (radius - norm(inside))  # by the tangent of v at this norm
+        if mu <= largest / SPAN or (mu < largest and gain <= 1e-14 * abs(first.objective)):
+            return mu, inside
+        outside, mu = mu, mu / 10
+        inside = solve(mu)
     found: dict[float, FitSolution] = {}
 
     def excess(exponent: float) -> float:
         found[exponent] = solve(float(np.exp(exponent)))
         return norm(found[exponent]) - radius
 
-    brentq(excess, np.log(smallest), np.log(10 * smallest), xtol=1e-12, rtol=1e-14)
-    inside = {e: s for e, s in found.items() if norm(s) <= radius}
-    best = min(inside)
-    return float(np.exp(best)), inside[best]
+    brentq(excess, np.log(mu), np.log(outside), xtol=1e-14, rtol=1e-14)
+    within = {e: s for e, s in found.items() if norm(s) <= radius}
+    best = min(within)
+    return float(np.exp(best)), within[best]

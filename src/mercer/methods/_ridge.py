@@ -1,0 +1,332 @@
+"""What the methods that solve the system of ridge regression share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from .. import _tiles
+from .._array import host, is_numpy, like, namespace
+from .._errors import IndefiniteError, where
+from .._random import generator
+from ..basis import Polynomials
+from ..domains import Rows
+from ..gram import Gram, as_representation
+from ..solvers.design import Design, Resolvent, posterior_variance
+from ..solvers.likelihood import log_marginal_likelihood
+from ..solvers.linear import LinearSolution, PseudoInverse, Symmetric, linear_solver, solve
+from ..solvers.spectral import Spectral
+from ._base import UNFOUNDED, KernelEstimator
+from ._classifier import encode
+
+
+@dataclass(frozen=True)
+class RidgeSummary:
+    """What `summary` tells of a fit; with several targets each entry is an array with one value (or column) of each.
+
+    Attributes
+    ----------
+    n_samples : int
+        Samples of positive weight.
+    alpha : float
+    kernel : str
+    free_coef, free_std_error : arrays of shape (p,) or (p, n_targets), or None
+        c, and the roots of the diagonal of (σ²/α)(Hᵀ(K + αW⁻¹)⁻¹H)⁻¹.
+    degrees_of_freedom : float
+        The trace of the matrix that takes y to the fitted values.
+    residual_variance : float
+        σ² = Σ wᵢrᵢ² / (n − degrees of freedom).
+    gcv, leave_one_out : float
+        Generalised cross-validation, and the weighted mean of the squared leave-one-out residuals.
+    log_marginal_likelihood : float
+        Of the Gaussian process with covariance k and noise variance α (restricted where there is a free part).
+    """
+
+    n_samples: int
+    alpha: Any
+    kernel: str
+    free_coef: Any
+    free_std_error: Any
+    degrees_of_freedom: Any
+    residual_variance: Any
+    gcv: Any
+    leave_one_out: Any
+    log_marginal_likelihood: Any
+
+    def __str__(self) -> str:
+        def text(v: Any) -> str:
+            return " ".join(f"{x:.6g}" for x in np.atleast_1d(v))
+
+        lines = [
+            f"{self.n_samples} samples, kernel {self.kernel}, alpha {text(self.alpha)}",
+            f"effective degrees of freedom  {text(self.degrees_of_freedom)}",
+            f"residual variance             {text(self.residual_variance)}",
+            f"generalised cross-validation  {text(self.gcv)}",
+            f"leave-one-out squared error   {text(self.leave_one_out)}",
+            f"log marginal likelihood       {text(self.log_marginal_likelihood)}",
+        ]
+        if self.free_coef is not None:
+            lines.append("free part: coefficient (standard error)")
+            for c, e in zip(np.atleast_1d(self.free_coef), np.atleast_1d(self.free_std_error), strict=True):
+                pairs = zip(np.atleast_1d(c), np.atleast_1d(e), strict=True)
+                lines.append("  " + "  ".join(f"{x:.6g} ({s:.2g})" for x, s in pairs))
+        return "\n".join(lines)
+
+
+class RidgeMethod(KernelEstimator):
+    """What follows from Ka + αW⁻¹a + Hc = y, Hᵀa = 0: values, their variance, leave-one-out, likelihood, summary."""
+
+    solver: Any = "auto"
+
+    def _fit_system(self, X: Any, y: Any, alpha: np.ndarray, weight: Any, basis: Any) -> None:
+        """Solve for targets y of shape (n,) or (n, t), with one strength or one of each target."""
+        self._definite = definite = self._is_definite(X, basis)
+        gram = self._build(X)
+        sample = gram.like
+        b = like(y, sample)
+        H = None if basis is None else like(basis(X), sample)
+        weight = None if weight is None else like(weight, sample)
+        if len(np.unique(alpha)) == 1:
+            solution = self._solve(gram, b, float(alpha[0]), definite, H, weight)
+            a, c = solution.coefficients, solution.free
+        else:
+            xp = namespace(b)
+            columns, frees = [], []
+            for j, strength in enumerate(alpha):
+                part = self._solve(gram, b[:, j], float(strength), definite, H, weight)
+                solution = part if j == 0 else solution
+                columns.append(part.coefficients)
+                frees.append(part.free)
+            a = xp.stack(columns, axis=1)
+            c = None if H is None else xp.stack(frees, axis=1)
+        self._keep(gram, b, alpha, weight, basis, solution, a, c)
+
+    def _keep(
+        self, gram: Gram, b: Any, alpha: np.ndarray, weight: Any, basis: Any, solution: LinearSolution, a: Any, c: Any
+    ) -> None:
+        self.X_fit_ = gram.X
+        self.dual_coef_, self.free_coef_, self.solution_ = a, c, solution
+        if isinstance(basis, Polynomials) and basis.degree == 0:
+            self.intercept_ = float(c[0]) if c.ndim == 1 else c[0, :]
+        self.function_ = self._function(gram, a, basis, c)
+        self._strength, self._target, self._weight, self._basis = alpha, b, weight, basis
+        # a factor may have been drawn, and is small; a whole matrix is computed again where it is asked for
+        self._factored = gram if "factor" in gram.provides else None
+        self._resolvents: dict[float, Resolvent] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return {**state, "_resolvents": {}} if "_resolvents" in state else state
+
+    def _solve(self, gram: Gram, b: Any, alpha: float, definite: bool | None, H: Any, weight: Any) -> LinearSolution:
+        solver = linear_solver(self.solver, gram, definite is not False)
+        if self.solver == "auto" and alpha == 0:
+            solver = PseudoInverse()
+        try:
+            return solve(gram, b, alpha, solver, H, weight)
+        except IndefiniteError:
+            if self.solver != "auto":
+                raise
+            self._warn_indefinite(f"not positive definite on these data; {UNFOUNDED}")
+            self._definite = False
+            return solve(gram, b, alpha, Symmetric(), H, weight)
+
+    def _require_definite(self, X: Any, basis: Any) -> None:
+        """Refuse a kernel that is proven not to be definite on what the free part leaves."""
+        claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
+        degree = basis.degree if isinstance(basis, Polynomials) else -1
+        if claim.kind == "INDEFINITE" or (claim.is_cpd and claim.order > degree + 1):
+            remedy = f", or free={claim.order - 1}" if claim.is_cpd and hasattr(self, "free") else ""
+            raise ValueError(
+                f"{where(self)}: the kernel {self.kernel_} is {claim}, so that no norm is penalised; choose a positive "
+                f"definite one{remedy}."
+            )
+
+    # ---- what the system tells
+
+    def _system(self) -> tuple[Gram, Any, Any]:
+        """The Gram operator of the training samples, and the values of the free functions."""
+        check_is_fitted(self)
+        gram = self._build(self.X_fit_) if self._factored is None else self._factored
+        H = None if self._basis is None else like(self._basis(self.X_fit_), gram.like)
+        return gram, H, self._weight
+
+    def _columns(self) -> tuple[Any, np.ndarray]:
+        """The targets as a matrix, and the strength of each column."""
+        b = self._target if self._target.ndim == 2 else self._target[:, None]
+        return b, np.broadcast_to(self._strength, (int(b.shape[1]),)).astype(np.float64)
+
+    def _std(self, X: Any) -> Any:
+        """The posterior standard deviation at checked new points, of shape (n,) or (n, n_targets)."""
+        if self._definite is False:
+            raise ValueError(
+                f"{where(self)}: return_std needs a positive definite kernel; {self.kernel_} is no covariance here."
+            )
+        _, alphas = self._columns()
+        missing = [float(a) for a in np.unique(alphas) if float(a) not in self._resolvents]
+        if missing:
+            design = Design(*self._system())
+            self._resolvents |= {a: Resolvent(design, a) for a in missing}
+        design = self._resolvents[float(alphas[0])].design
+        domain = self.kernel_.domain
+        blocks = []
+        for rows in _tiles.slices(domain.size(X), max(1, (1 << 23) // design.n)):
+            some = domain.take(X, rows)
+            cross, diagonal = design.gram.cross(some).dense(), self._prior_variance(some)
+            h = None if self._basis is None else like(self._basis(some), cross)
+            variance = {a: posterior_variance(design, a, G, cross, diagonal, h) for a, G in self._resolvents.items()}
+            xp = namespace(cross)
+            blocks.append(xp.sqrt(xp.stack([variance[float(a)] for a in alphas], axis=1)))
+        std = namespace(blocks[0]).concat(blocks, axis=0)
+        return std[:, 0] if self._target.ndim == 1 else std
+
+    def _prior_variance(self, X: Any) -> Any:
+        if isinstance(self.kernel_.domain, Rows):
+            raise TypeError(
+                f"{where(self)}: return_std needs k(x, x) of the new points, which a precomputed matrix does not hold; "
+                "give the kernel itself."
+            )
+        return self.kernel_.evaluate_diag(X)
+
+    def leave_one_out(self) -> Any:
+        r"""For each training sample the value at it of the fit without it, in closed form.
+
+        .. math:: f^{(-i)}(x_i) = y_i - \frac{r_i}{1 - h_{ii}}
+
+        The kernel's parameters, landmarks and alpha stay as they are. Equal to n refits, free part and weights
+        included; a sample of weight 0 takes no part, and gets the value of the fit itself.
+        """
+        path = Spectral(*self._system())
+        b, alphas = self._columns()
+        columns = [path.leave_one_out(b[:, j : j + 1], alphas[j : j + 1])[:, 0, 0] for j in range(len(alphas))]
+        return columns[0] if self._target.ndim == 1 else namespace(b).stack(columns, axis=1)
+
+    def log_marginal_likelihood(self, theta: dict[str, Any] | None = None, gradient: bool = False) -> Any:
+        """log p(y) of the Gaussian process with covariance k and noise variance alpha, summed over the targets.
+
+        Parameters
+        ----------
+        theta : dict, optional
+            Values of "alpha" and of parameters of the kernel by their names (``{"lengthscale": 2.0}``); those that are
+            not named stay as fitted. A representation that draws does so again for another kernel.
+        gradient : bool
+            Whether to return the derivatives too: (value, {name: derivative}), in "alpha" and in every parameter that
+            the kernel has derivatives for. Needs one alpha for all targets and the exact matrix.
+        """
+        theta = dict(theta or {})
+        gram, H, weight = self._system()
+        b, alphas = self._columns()
+        alphas = np.broadcast_to(theta.pop("alpha", alphas), alphas.shape).astype(np.float64)
+        kernel = clone(self.kernel_).set_params(**theta)
+        if not gradient:
+            if theta:
+                rng = generator(getattr(self, "random_state", None))
+                gram = as_representation(self.gram).build(kernel, gram.X, rng)
+            path = Spectral(gram, H, weight)
+            return float(
+                sum(
+                    float(path.log_marginal_likelihood(b[:, j : j + 1], alphas[j : j + 1])[0, 0])
+                    for j in range(len(alphas))
+                )
+            )
+        if len(np.unique(alphas)) > 1 or alphas[0] <= 0:
+            raise ValueError(
+                f"{where(self)}: gradient=True needs one alpha > 0 for all targets; got {np.unique(alphas).tolist()}."
+            )
+        if gram.trace_error:
+            raise TypeError(
+                f"{where(self)}: gradient=True needs the exact kernel matrix, not {where(gram)}; use gram='dense'."
+            )
+        return log_marginal_likelihood(kernel, gram.X, b, float(alphas[0]), H, weight)
+
+    def summary(self) -> RidgeSummary:
+        """Coefficients of the free part with standard errors, degrees of freedom, variance and criteria: print it.
+
+        One decomposition of the kernel matrix. Standard errors are those of the Bayesian model y = Hc + f + noise with
+        a flat prior on c, the covariance (σ²/α)k of f and the noise σ²/wᵢ (Wahba, *Improper priors, spline smoothing
+        and the problem of guarding against model errors in regression*, 1978); σ² is estimated.
+        """
+        path = Spectral(*self._system())
+        b, alphas = self._columns()
+        if not alphas.all():
+            raise ValueError(f"{where(self)}: alpha = 0 leaves no residuals to summarise; use alpha > 0.")
+        design, xp = path.design, namespace(b)
+        total = float(design.n if design.weight is None else xp.sum(design.weight))
+        rows = []
+        for j, alpha in enumerate(alphas):
+            target, strength = b[:, j : j + 1], alphas[j : j + 1]
+            degrees = float(path.degrees_of_freedom(strength)[0])
+            gcv = float(path.gcv(target, strength)[0, 0])
+            variance = float(path.rss(target, strength)[0, 0]) / (design.effective - degrees)
+            errors = design.scaled(target[:, 0] - path.leave_one_out(target, strength)[:, 0, 0])
+            likelihood = float(path.log_marginal_likelihood(target, strength)[0, 0])
+            free = None if design.H is None else np.sqrt(np.diagonal(path.free_covariance(alpha)) * variance / alpha)
+            rows.append((degrees, variance, gcv, float(xp.sum(errors**2)) / total, likelihood, free))
+        *numbers, free = zip(*rows, strict=True)
+        single = self._target.ndim == 1
+        values = [column[0] if single else np.array(column) for column in numbers]
+        errors = None if design.H is None else free[0] if single else np.stack(free, axis=1)
+        coefficients = None if self.free_coef_ is None else host(self.free_coef_)
+        alpha = float(alphas[0]) if len(np.unique(alphas)) == 1 else alphas
+        return RidgeSummary(design.effective, alpha, str(self.kernel_), coefficients, errors, *values)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+class RidgeRegressor(MultiOutputMixin, RegressorMixin, RidgeMethod):
+    """Values, and their standard deviation."""
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        r"""The values of `function_` at X, of shape (n,) or (n, n_targets).
+
+        With ``return_std`` also the posterior standard deviation of the function, without the noise, of the same shape:
+
+        .. math:: \sigma^2(x) = k(x, x) - k(x, X)(K + \alpha W^{-1})^{-1} k(X, x),
+
+        plus the uncertainty of the free part (universal kriging). It needs alpha to be the variance of the noise and k
+        the covariance, scale included. O(n³) once and O(n²) a point; a lazy matrix is then formed. Under a low-rank
+        approximation k(x, x) is that of the kernel itself, so that the deviation grows away from the samples
+        (Quiñonero-Candela, Rasmussen, *A unifying view of sparse approximate Gaussian process regression*, 2005).
+        """
+        X = self._check_new(X)
+        values = self.function_(X)
+        return (values, self._std(X)) if return_std else values
+
+
+class RidgeClassifier(ClassifierMixin, RidgeMethod):
+    """Least squares on labels: one function for two classes, else one for each class, and the largest wins."""
+
+    class_weight: Any
+
+    def _encode(self, y: Any, weight: Any, low: float) -> tuple[np.ndarray, Any]:
+        """Targets ±1 of shape (n,) for two classes, else `low` or 1 of shape (n, n_classes); and the weights."""
+        plain = weight is None and self.class_weight is None
+        index, weight = encode(self, y, weight)
+        weight = None if plain else weight
+        if len(self.classes_) == 2:
+            return np.where(index == 1, 1.0, -1.0), weight
+        return np.where(index[:, None] == np.arange(len(self.classes_))[None, :], 1.0, low), weight
+
+    def decision_function(self, X: Any) -> Any:
+        """The values of `function_`: one for two classes (positive for ``classes_[1]``), else one per class."""
+        X = self._check_new(X)
+        return self.function_(X)
+
+    def predict(self, X: Any) -> Any:
+        """The labels."""
+        values = self.decision_function(X)
+        labels = chosen(self.classes_, host(values))
+        xp = namespace(values)
+        return labels if is_numpy(xp) else like(labels, values, dtype=getattr(xp, labels.dtype.name))
+
+
+def chosen(classes: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The labels that decision values stand for."""
+    return classes[(values >= 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]

@@ -1,0 +1,75 @@
+"""Estimates of the expected loss that leave no sample out: the fit to all, and its bias."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._array import host
+from ..losses import Logistic
+from ..methods._spline import Smoother
+from ..solvers.leave_one_out import Influence, random_traces
+from ..solvers.spectral import DETERMINED, Spectral
+from ._forms import Fitted, Solved
+from ._judge import LIKELIHOODS, WHO
+
+CRITERIA = {"gcv": "squared", "gacv": "log", "aic": "log", "gic": "log"}  # and the loss of each
+PROBES = 20  # random vectors of a trace
+
+
+def criterion(fit: Fitted, method: str, rng: np.random.Generator) -> tuple[float, str]:
+    """The value, and what it is made of."""
+    if method == "gcv" or (method == "aic" and fit.closed):
+        return _of_squares(fit, method)
+    found = fit.solved
+    if not isinstance(found, Solved) or not isinstance(found.problem.loss, LIKELIHOODS):
+        why = found if isinstance(found, str) else "its loss is no log-likelihood"
+        raise ValueError(f"{WHO}: method = {method!r} is not defined for {type(fit.model).__name__}: {why}.")
+    problem, f = found.problem, found.values
+    total, loss = float(problem.weight.sum()), problem.total(f)
+    if method == "gacv":
+        extra, reason = _gacv(found, rng)
+        return (loss + extra) / total, reason
+    influence = Influence(problem, f)
+    bias = influence.degrees_of_freedom if method == "aic" else influence.bias()
+    return (loss + bias) / total, f"minus the log-likelihood {loss:.6g}, and its bias {bias:.6g}"
+
+
+def _gacv(found: Solved, rng: np.random.Generator) -> tuple[float, str]:
+    problem, f = found.problem, found.values
+    if f.ndim > 1:
+        raise ValueError(f"{WHO}: method = 'gacv' has one value a sample; use 'newton' for several classes.")
+    of_s, of_sv = random_traces(problem, f, PROBES, rng)
+    n, w = int(np.sum(problem.weight > 0)), problem.weight
+    counts = (problem.y + 1) / 2 if isinstance(problem.loss, Logistic) else problem.y.reshape(len(f), -1)[:, 0]
+    residual = -np.asarray(problem.loss.gradient(problem.y, f))
+    extra = of_s * float(np.sum(w * counts * residual)) / (n - of_sv)
+    return extra, f"traces of S and SV {of_s:.4g} and {of_sv:.4g}, from {PROBES} random vectors"
+
+
+def _of_squares(fit: Fitted, method: str) -> tuple[float, str]:
+    """For fits that are linear in their targets, with the noise σ²/wᵢ."""
+    form = fit.linear
+    if fit.labels or (form is None and not isinstance(fit.model, Smoother)):
+        raise ValueError(
+            f"{WHO}: method = {method!r} is not defined for {type(fit.model).__name__}, whose predictions are not "
+            "linear in numbers y."
+        )
+    used = fit.weight > 0
+    n, w, y = int(used.sum()), fit.weight[used, None], np.asarray(host(fit.y), dtype=np.float64)
+    if isinstance(fit.model, Smoother):
+        df = np.array([float(fit.model.edf_)])
+    else:
+        assert form is not None
+        df = np.asarray(host(Spectral(form.gram, form.H, form.weight).degrees_of_freedom(form.alphas)))
+    if np.any(df > n - DETERMINED * np.finfo(np.float64).eps * n):
+        raise ValueError(
+            f"{WHO}: method = {method!r}: the fit goes through all samples, so that all leverages hᵢᵢ are 1 and no "
+            "residual is left to judge by; use alpha > 0."
+        )
+    fitted = np.asarray(host(fit.model.predict(fit.X)))
+    square = w * (y - fitted.reshape(y.shape)).reshape(len(used), -1)[used] ** 2
+    reason = f"effective degrees of freedom {' '.join(f'{d:.6g}' for d in df)} of {n} samples"
+    if method == "gcv":
+        return float(np.mean(np.sum(square, axis=0) / np.sum(w) / (1 - df / n) ** 2)), reason
+    scale = np.log(2 * np.pi * np.mean(square, axis=0)) - np.mean(np.log(w))
+    return float(np.mean((scale + 1) / 2 + (df + 1) / n)), reason

@@ -1,0 +1,130 @@
+"""What a loss asks a fit for, and the loss of the answer at each sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from .._array import host
+from .._errors import check_choice
+from ..losses import Logistic, Loss, Multinomial, Poisson, Squared
+from ..methods import KernelMachine
+from ._forms import own_loss
+
+WHO = "expected_loss"
+NAMES = ("zero_one", "squared", "absolute", "log")
+LIKELIHOODS = (Logistic, Multinomial, Poisson)
+
+
+class Judge:
+    """L(y, answer), where the answer is a prediction, a probability of each class, or a value of the function.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted to all samples.
+    y : array of shape (n,) or (n, t)
+    loss : str, Loss, callable or None
+        As in `expected_loss`.
+    """
+
+    def __init__(self, model: Any, y: Any, loss: Any):
+        self.model, self.y, self.labels = model, np.asarray(host(y)), is_classifier(model)
+        own = own_loss(model) if isinstance(model, KernelMachine) else None
+        if loss is None:
+            loss = "zero_one" if self.labels else "squared" if own is None or isinstance(own, Squared) else own
+        self.name = loss if isinstance(loss, str) else getattr(loss, "name", getattr(loss, "__name__", "own"))
+        if self.name == "log" and isinstance(own, LIKELIHOODS):
+            loss = own  # the same, exact also where the probability is 0 in floating point
+        self.loss, self.need = loss, "prediction"
+        if isinstance(loss, str):
+            check_choice(WHO, "loss", loss, NAMES)
+            if (loss in ("zero_one", "log")) != self.labels:
+                right = "'zero_one' or 'log'" if self.labels else "'squared' or 'absolute'"
+                raise ValueError(f"{WHO}: loss = {loss!r} is not one for {type(model).__name__}; use {right}.")
+            self.need = "probability" if loss == "log" else "prediction"
+        elif isinstance(loss, Loss):
+            if loss.coupled:
+                raise ValueError(
+                    f"{WHO}: the loss {type(loss).__name__} couples samples, and has no value for one alone; "
+                    "give another loss, or a function of targets and predictions."
+                )
+            self.need = "value"
+        elif not callable(loss):
+            raise TypeError(f"{WHO}: loss = {loss!r} must be one of {NAMES}, a Loss, or a function.")
+
+    def of_model(self, model: Any, X: Any) -> np.ndarray:
+        """The answers of a model that was fitted to others."""
+        if self.need == "prediction":
+            return np.asarray(host(model.predict(X)))
+        if self.labels and len(model.classes_) < len(self.model.classes_):
+            unseen = np.setdiff1d(self.model.classes_, model.classes_).tolist()[0]
+            raise ValueError(
+                f"{WHO}: class {unseen!r} has so few samples that a fit without some of them has none, and gives it no "
+                "probability; use loss='zero_one', or remove that class."
+            )
+        if self.need == "probability":
+            if not hasattr(model, "predict_proba"):
+                raise ValueError(f"{WHO}: loss = 'log' needs predict_proba, which {type(model).__name__} has not here.")
+            return np.asarray(model.predict_proba(X))
+        if isinstance(model, KernelMachine):
+            return model._values(X)
+        return np.asarray(host((model.decision_function if self.labels else model.predict)(X)))
+
+    def of_values(self, f: np.ndarray) -> np.ndarray:
+        """The answers that values of the function stand for."""
+        own = getattr(self.model, "loss_", None)
+        if self.need == "value":
+            return f
+        if self.need == "probability":
+            if own is None or "link_inverse" not in own.provides:
+                raise ValueError(
+                    f"{WHO}: loss = 'log' needs probabilities, which this method has not of "
+                    f"{type(self.model).__name__}; use method='kfold'."
+                )
+            p = np.asarray(own.link_inverse(f))
+            return p if p.ndim == 2 else np.stack([1 - p, p], axis=1)
+        if self.labels:
+            return self.model.classes_[(f >= 0).astype(int) if f.ndim == 1 else f.argmax(axis=1)]
+        return np.asarray(own.link_inverse(f)) if own is not None and "link_inverse" in own.provides else f
+
+    def losses(self, answers: np.ndarray, index: Any = slice(None)) -> np.ndarray:
+        """L at some samples, all unless told; the mean over several targets."""
+        y, loss = self.y[index], self.loss
+        if isinstance(loss, Loss):
+            values = loss.value(self._encoded(y), answers)
+        elif not isinstance(loss, str):
+            values = loss(y, answers)
+        elif loss == "log":
+            p = answers[np.arange(len(y)), np.searchsorted(self.model.classes_, y)]
+            with np.errstate(divide="ignore"):
+                values = -np.log(p)
+        else:
+            values = self._of_predictions(y, answers)
+        values = np.asarray(values, dtype=np.float64)
+        if values.shape[:1] != y.shape[:1]:
+            raise ValueError(
+                f"{WHO}: loss gave values of shape {values.shape} for {len(y)} samples; give one for each."
+            )
+        return values if values.ndim == 1 else values.mean(axis=1)
+
+    def _of_predictions(self, y: np.ndarray, answers: np.ndarray) -> np.ndarray:
+        if y.size != answers.size:
+            raise ValueError(
+                f"{WHO}: loss = {self.loss!r} compares targets and predictions of one shape, but those of "
+                f"{type(self.model).__name__} are {y.shape} and {answers.shape}; give a loss of `mercer.losses`, or a "
+                "function of both."
+            )
+        y = y.reshape(answers.shape)  # a column is a vector
+        if self.loss == "zero_one":
+            return answers != y
+        return (y - answers) ** 2 if self.loss == "squared" else np.abs(y - answers)
+
+    def _encoded(self, y: np.ndarray) -> np.ndarray:
+        """Targets as the loss wants them."""
+        if self.loss.task not in ("binary", "multiclass"):
+            return y.astype(np.float64)
+        place = np.searchsorted(self.model.classes_, y)
+        return place if self.loss.task == "multiclass" else np.where(place == 1, 1.0, -1.0)

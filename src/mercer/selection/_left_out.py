@@ -1,0 +1,134 @@
+"""The loss at samples that a fit had not seen, by formulas and by refits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from scipy import stats
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import has_fit_parameter
+
+from .._array import host
+from ..methods._base import KernelEstimator
+from ..solvers.leave_one_out import Influence, active_set, at_vertex, refuse_determined, refuse_inconsistent, span
+from ..solvers.spectral import Spectral
+from ._forms import Fitted, Solved, frozen, weights
+from ._judge import WHO, Judge
+from ._sample import Sample
+
+MEMORY = 2**31  # bytes for a kernel matrix that folds share
+
+Split = tuple[np.ndarray, np.ndarray]  # training and test indices
+
+
+def alone(n: int, samples: Iterable[int]) -> list[Split]:
+    """Splits that leave single samples out."""
+    return [(np.delete(np.arange(n), i), np.array([i])) for i in samples]
+
+
+def by_formula(fit: Fitted, method: str) -> np.ndarray:
+    """At each sample the value of the fit without it, of shape (n,) or (n, k); NaN where the formula does not tell."""
+    if method == "closed_form":
+        return fit.left_out()
+    found = fit.solved
+    assert isinstance(found, Solved)
+    problem, a = found.problem, found.coefficients
+    if problem.H is not None:
+        Q = np.linalg.qr(problem.H * (problem.weight > 0)[:, None])[0]
+        refuse_determined(1 - np.sum(Q**2, axis=1))
+    if method == "newton":
+        return Influence(problem, found.values).left_out()
+    refuse_inconsistent(problem, a, found.values)
+    if method == "active_set":
+        return active_set(problem, a, found.values)
+    return found.values - span(problem.gram, a, ~at_vertex(problem, a), problem.H)
+
+
+def by_splits(fit: Fitted, judge: Judge, splits: list[Split], refit: bool) -> np.ndarray:
+    """The loss at each sample of fits without it, the mean over these; NaN where there is none.
+
+    Linear fits come from one decomposition unless `refit`.
+    """
+    total, count = np.zeros(fit.n), np.zeros(fit.n)
+    shared = fit.linear is not None and not refit
+    answers = _of_one_decomposition(fit, judge, splits) if shared else _of_refits(fit, judge, splits)
+    for (_, test), answer in zip(splits, answers, strict=True):
+        total[test] += judge.losses(answer, test)
+        count[test] += 1
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _of_one_decomposition(fit: Fitted, judge: Judge, splits: list[Split]) -> Iterator[np.ndarray]:
+    form = fit.linear
+    assert form is not None
+    path = Spectral(form.gram, form.H, form.weight)
+    t = len(form.alphas)
+    parts = [path.held_out(form.b[:, j : j + 1], form.alphas[j : j + 1], splits) for j in range(t)]
+    for columns in zip(*parts, strict=True):
+        values = np.concatenate([host(c)[:, :, 0] for c in columns], axis=1)
+        yield judge.of_values(values[:, 0] if fit.single else values)
+
+
+def _of_refits(fit: Fitted, judge: Judge, splits: list[Split]) -> Iterator[np.ndarray]:
+    """Refits of the frozen form: on blocks of one kernel matrix, or where landmarks or free functions belong to the
+    samples, on all of them with weight zero for those that are left out.
+    """
+    form = frozen(fit.model, fit.y)
+    sample = Sample(fit.X, MEMORY, 1, True)
+    in_place = (
+        isinstance(form, KernelEstimator) and bool(sample.obstacle(form)) and has_fit_parameter(form, "sample_weight")
+    )
+    for train, test in splits:
+        if fit.labels and len(present := np.unique(host(fit.y)[train])) < 2:
+            raise ValueError(
+                f"{WHO}: without sample {test[0]} all are of one class, {present.tolist()[0]!r}, and there is nothing "
+                "to tell apart; add samples of the other class."
+            )
+        if in_place:
+            w = np.zeros_like(fit.weight)
+            w[train] = fit.weight[train]
+            yield judge.of_model(clone(form).fit(fit.X, fit.y, sample_weight=w), _safe_indexing(fit.X, test))
+            continue
+        machine, data = sample.machine(form, train)
+        X_train, y_train = _safe_split(machine, data, fit.y, train)
+        X_test, _ = _safe_split(machine, data, fit.y, test, train)
+        given = weights(machine, None if fit.given is None else fit.given[train])
+        yield judge.of_model(machine.fit(X_train, y_train, **given), X_test)
+
+
+def measured(
+    fit: Fitted, judge: Judge, values: np.ndarray, moved: np.ndarray, most: int, rng: np.random.Generator
+) -> tuple[float, int]:
+    """How far the mean of approximate losses may be from that of n refits, with 99 % confidence, and the refits.
+
+    Half of them are the samples at which leaving out moves the value most; the others are drawn from the rest, for
+    which they stand.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        The approximate losses.
+    moved : array of shape (n,)
+        How far leaving out moves the value at each sample; 0 where the loss is exact.
+    most : int
+        Refits.
+    """
+    order = np.argsort(-moved, kind="stable")
+    order = order[moved[order] > 0]
+    top, rest = order[: most // 2], order[most // 2 :]
+    drawn = rng.permutation(rest)[: most - len(top)]
+    chosen = np.concatenate([top, drawn]).astype(np.int64)
+    if not len(chosen):
+        return 0.0, 0
+    d = fit.weight * (by_splits(fit, judge, alone(fit.n, chosen), refit=True) - values)
+    bias, reach = float(np.sum(d[top])), 0.0
+    if len(drawn):
+        bias += len(rest) * float(np.mean(d[drawn]))
+    if 1 < len(drawn) < len(rest):
+        missed = 1 - len(drawn) / len(rest)
+        error = len(rest) * float(np.sqrt(missed * np.var(d[drawn], ddof=1) / len(drawn)))
+        reach = float(stats.t.ppf(0.995, len(drawn) - 1)) * error
+    return (abs(bias) + reach) / float(fit.weight.sum()), len(chosen)

@@ -1,0 +1,162 @@
+r"""M = VTVᵀ with orthonormal V and a diagonal or tridiagonal T, after which each α costs no more than O(n²).
+
+A Householder reduction to a tridiagonal T is all that (M + αI)⁻¹ needs: T + αI = LDLᵀ takes O(n), a product with its
+inverse O(n) a vector, and the diagonal of the inverse one sweep of L over V. The eigenvectors, which cost twice as much
+again, are computed only for those who ask. Matrices with a factor, and those that turn out to be of low numerical rank,
+have a thin V and a diagonal T by the singular value decomposition; so do other array libraries, by eigenvectors.
+
+Gu, Bates, Chen, Wahba, *The computation of generalized cross-validation functions through Householder
+tridiagonalization with applications to the fitting of interaction spline models* (1989).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from .._array import eps, is_numpy, namespace
+
+__all__ = ["Diagonal", "Tridiagonal", "of_factor", "of_matrix"]
+
+MANY = 256  # rows, from which on the cost of a factor matters
+
+
+class Diagonal:
+    """T = Λ, in any array library."""
+
+    def __init__(self, values: Any):
+        self.values = values
+
+    def holds(self, alpha: float) -> bool:
+        """Whether T + αI may be inverted as it stands."""
+        return True
+
+    def solve(self, z: Any, alphas: Any) -> Any:
+        """(T + αI)⁻¹z of shape (r, t, A), for strengths of shape (A,), or (t, 1) for one of each column."""
+        return z[:, :, None] / (self.values[:, None, None] + alphas)
+
+    def quadratic(self, V: Any, alphas: Any) -> Any:
+        """vᵀ(T + αI)⁻¹v of the rows of V, of shape (n, A)."""
+        return V**2 @ (1 / (self.values[:, None] + alphas))
+
+    def half(self, V: Any, alpha: Any) -> Any:
+        """B with BᵀB = V(T + αI)⁻¹Vᵀ."""
+        return namespace(V).matrix_transpose(V / namespace(V).sqrt(self.values + alpha))
+
+
+class Tridiagonal:
+    """T by its diagonal and the entries below it, for NumPy; the same operations.
+
+    `rounding` is the size of what was lost in the entries of T.
+    """
+
+    def __init__(self, diagonal: np.ndarray, below: np.ndarray, rounding: float):
+        self.diagonal, self.below, self.rounding = diagonal, below, rounding
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """The eigenvalues; those that rounding has made negative are zero."""
+        return _cleaned(linalg.eigvalsh_tridiagonal(self.diagonal, self.below, check_finite=False), self.rounding)
+
+    def eigenvectors(self) -> np.ndarray:
+        """Those of T, in the order of `values`."""
+        return linalg.eigh_tridiagonal(self.diagonal, self.below, check_finite=False)[1]
+
+    def holds(self, alpha: float) -> bool:
+        """Whether T + αI is positive definite beyond rounding, so that LDLᵀ needs no pivots."""
+        return float(self.values[0]) + alpha > self.rounding
+
+    def _factors(self, alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        (pttrf,) = linalg.get_lapack_funcs(("pttrf",), (self.diagonal,))
+        pairs = [pttrf(self.diagonal + alpha, self.below)[:2] for alpha in alphas]
+        return np.stack([e for _, e in pairs]), np.stack([d for d, _ in pairs])
+
+    def solve(self, z: np.ndarray, alphas: np.ndarray) -> np.ndarray:
+        """As in `Diagonal`."""
+        (pttrs,) = linalg.get_lapack_funcs(("pttrs",), (self.diagonal,))
+        strengths = np.broadcast_to(alphas, (z.shape[1], alphas.shape[-1]))
+        distinct, place = np.unique(strengths, return_inverse=True)
+        place = place.reshape(strengths.shape)
+        out = np.empty((*z.shape, alphas.shape[-1]), dtype=z.dtype)
+        for k, (below, pivots) in enumerate(zip(*self._factors(distinct), strict=True)):
+            columns, last = np.nonzero(place == k)
+            out[:, columns, last] = pttrs(pivots, below, z[:, columns])[0]
+        return out
+
+    def quadratic(self, V: np.ndarray, alphas: np.ndarray) -> np.ndarray:
+        """As in `Diagonal`."""
+        from ._tridiagonal import quadratic
+
+        return quadratic(np.ascontiguousarray(V.T), *self._factors(alphas))
+
+    def half(self, V: np.ndarray, alpha: Any) -> np.ndarray:
+        """As in `Diagonal`."""
+        from ._tridiagonal import swept
+
+        below, pivots = self._factors(np.array([alpha]))
+        return swept(np.ascontiguousarray(V.T), below[0]) / np.sqrt(pivots[0])[:, None]
+
+
+def of_factor(Z: Any) -> tuple[Diagonal, Any]:
+    """T and V of ZZᵀ, of as many columns as Z (or rows, if these are fewer)."""
+    V, s, _ = namespace(Z).linalg.svd(Z, full_matrices=False)
+    return Diagonal(s**2), V
+
+
+def of_matrix(M: Any, size: float) -> tuple[Diagonal | Tridiagonal, Any]:
+    """T and V of a positive semi-definite M; `size` is that of the entries from which M was computed."""
+    xp, n = namespace(M), int(M.shape[0])
+    rounding = 50 * n * eps(M) * max(size, float(xp.max(xp.abs(M))))
+    if not is_numpy(xp) or n == 1:
+        values, V = xp.linalg.eigh(M)
+        return Diagonal(_cleaned(values, rounding)), V
+    Z = _thin_factor(M, size)
+    return _tridiagonalised(M, rounding) if Z is None else of_factor(Z)
+
+
+def _cleaned(values: Any, rounding: float) -> Any:
+    xp = namespace(values)
+    return xp.where(xp.abs(values) > rounding, values, xp.clip(values, min=0.0))
+
+
+def _tridiagonalised(M: np.ndarray, rounding: float) -> tuple[Tridiagonal, np.ndarray]:
+    sytrd, orgqr = linalg.get_lapack_funcs(("sytrd", "orgqr"), (M,))
+    n, work = len(M), 32 * len(M)
+    packed, diagonal, below, tau, _ = sytrd(np.array(M.T, order="F"), lower=1, lwork=work, overwrite_a=1)
+    packed = np.asfortranarray(packed[1:, :-1])  # the reflections; they leave the first coordinate alone
+    V = np.zeros((n, n), dtype=M.dtype, order="F")
+    V[0, 0] = 1.0
+    V[1:, 1:] = orgqr(packed, tau, lwork=work, overwrite_a=1)[0]
+    return Tridiagonal(diagonal, below, rounding), V
+
+
+def _thin_factor(M: np.ndarray, size: float) -> np.ndarray | None:
+    """Z with M = ZZᵀ up to rounding and fewer columns than rows, or None; of many rows at most half as many columns.
+
+    A quarter of the samples shows at a 64th of the cost whether the whole may be of low rank. Beside speed it brings
+    digits: what is zero by the rank stays so, and is not compared with α as rounding of the largest eigenvalue.
+    """
+    n = len(M)
+    if n >= MANY and _pivoted(M[::4, ::4], size)[1] > 0.2 * n:
+        return None
+    Z, rank = _pivoted(M, size)
+    if rank > (n / 2 if n >= MANY else n - 1):
+        return None
+    v = np.random.default_rng(0).normal(size=n).astype(M.dtype)
+    image = M @ v
+    # an indefinite matrix may have a rest without a diagonal
+    noise = eps(M) * max(float(np.linalg.norm(image)), size * n)
+    close = np.linalg.norm(image - Z @ (Z.T @ v)) <= 1e2 * noise
+    return Z if close else None
+
+
+def _pivoted(M: np.ndarray, size: float) -> tuple[np.ndarray, int]:
+    """Cholesky's factor with complete pivoting, up to a diagonal of rounding, and its rank."""
+    (pstrf,) = linalg.get_lapack_funcs(("pstrf",), (M,))
+    C, pivots, rank, _ = pstrf(np.array(M, order="F"), tol=10 * eps(M) * size, lower=1, overwrite_a=1)
+    Z = np.zeros((len(M), rank), dtype=M.dtype)
+    Z[pivots - 1] = np.tril(C[:, :rank])
+    return Z, int(rank)
