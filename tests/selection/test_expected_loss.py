@@ -316,7 +316,7 @@ def test_refusals() -> None:
     with pytest.raises(ValueError, match="method = 'loo' is unknown"):
         expected_loss(KernelRidge(), X, y, "loo")
     with pytest.raises(ValueError, match="couples samples"):
-        expected_loss(KernelMachine("cox"), X, np.column_stack([np.exp(y), np.ones(N)]))
+        expected_loss(KernelRidge(), X, y, loss=as_loss("cox"))
     with pytest.raises(ValueError, match="no meaning for method = 'closed_form'"):
         expected_loss(KernelRidge(), X, y, "closed_form", cv=3)
     with pytest.raises(ValueError, match="holds one sample"):
@@ -488,3 +488,26 @@ def test_equal_samples_on_kinks() -> None:
         found = expected_loss(estimator, Z, labels, loss=Hinge())
         left = brute(estimator, Z, labels, answer="decision_function")
         assert np.allclose(found.values, np.maximum(0, 1 - signs * left), atol=1e-3)
+
+
+def test_cross_validated_partial_likelihood() -> None:
+    """What the samples of a fold add to the partial likelihood of the others, written out."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(30, 2))
+    time, event = np.ceil(10 * rng.exponential(np.exp(-X[:, 0]))), rng.random(30) < 0.7
+
+    def likelihood(rows, f):
+        terms = [np.log(np.exp(f[rows][time[rows] >= time[i]]).sum()) - f[i] for i in rows if event[i]]
+        return sum(terms)
+
+    y, total = np.column_stack([time, event]), 0.0
+    machine = KernelMachine("cox", kernel=Gaussian(), alpha=0.5, tol=1e-10)
+    folds = KFold(5)
+    for train, _ in folds.split(X):
+        f = np.log(clone(machine).fit(X[train], y[train]).predict(X))
+        total += likelihood(np.arange(30), f) - likelihood(train, f)
+    found = expected_loss(machine, X, y, cv=folds)
+    assert found.method == "kfold" and found.loss == "cox" and found.n_refits == 5
+    assert found.estimate == pytest.approx(total / 30, rel=1e-8)
+    with pytest.raises(ValueError, match="use 'refit'"):
+        expected_loss(machine, X, y, "newton")

@@ -316,7 +316,7 @@ class KernelMachine(LossEstimator):
         return self._box(problem)
 
     def _box(self, problem: FitProblem) -> FitSolution:
-        """By the working set, or, where that is left to us and a tiny alpha makes its steps small, by interior points."""
+        """By the working set; unless it was asked for, by interior points where a tiny alpha makes its steps small."""
         gram, y = problem.gram, problem.y[problem.weight > 0]
         scale = 1.0 if problem.loss.task in LABELS else float(np.subtract(*np.percentile(y, [75, 25])) or np.ptp(y))
         tol = (scale or 1.0) * (self.tol if gram.dtype == np.float64 else max(self.tol, 1e-3))

@@ -31,7 +31,7 @@ class Judge:
     """
 
     def __init__(self, model: Any, y: Any, loss: Any):
-        self.model, self.y, self.labels = model, np.asarray(host(y)), is_classifier(model)
+        self.model, self.y, self.labels, self.coupled = model, np.asarray(host(y)), is_classifier(model), False
         own = own_loss(model) if isinstance(model, KernelMachine) else None
         if loss is None:
             loss = "zero_one" if self.labels else "squared" if own is None or isinstance(own, Squared) else own
@@ -46,12 +46,7 @@ class Judge:
                 raise ValueError(f"{WHO}: loss = {loss!r} is not one for {type(model).__name__}; use {right}.")
             self.need = "probability" if loss == "log" else "prediction"
         elif isinstance(loss, Loss):
-            if loss.coupled:
-                raise ValueError(
-                    f"{WHO}: the loss {type(loss).__name__} couples samples, and has no value for one alone; "
-                    "give another loss, or a function of targets and predictions."
-                )
-            self.need = "value"
+            self.need, self.coupled, self.y = "value", loss.coupled, loss.prepare(self.y)
         elif not callable(loss):
             raise TypeError(f"{WHO}: loss = {loss!r} must be one of {NAMES}, a Loss, or a function.")
 
@@ -109,6 +104,11 @@ class Judge:
                 f"{WHO}: loss gave values of shape {values.shape} for {len(y)} samples; give one for each."
             )
         return values if values.ndim == 1 else values.mean(axis=1)
+
+    def added(self, f: np.ndarray, weight: np.ndarray, train: np.ndarray) -> float:
+        """What the others add to a loss that couples samples, beside those that f was fitted to."""
+        y = self._encoded(self.y)
+        return float(self.loss.total(y, f, weight) - self.loss.total(y[train], f[train], weight[train]))
 
     def _of_predictions(self, y: np.ndarray, answers: np.ndarray) -> np.ndarray:
         if y.size != answers.size:

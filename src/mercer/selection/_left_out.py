@@ -50,13 +50,17 @@ def by_formula(fit: Fitted, method: str) -> np.ndarray:
 def by_splits(fit: Fitted, judge: Judge, splits: list[Split], refit: bool) -> np.ndarray:
     """The loss at each sample of fits without it, the mean over these; NaN where there is none.
 
-    Linear fits come from one decomposition unless `refit`.
+    Linear fits come from one decomposition unless `refit`. Where samples are coupled, it is what those that are left
+    out add to the loss of the others, to equal parts.
     """
     total, count = np.zeros(fit.n), np.zeros(fit.n)
-    shared = fit.linear is not None and not refit
+    shared = fit.linear is not None and not refit and not judge.coupled
     answers = _of_one_decomposition(fit, judge, splits) if shared else _of_refits(fit, judge, splits)
-    for (_, test), answer in zip(splits, answers, strict=True):
-        total[test] += judge.losses(answer, test)
+    for (train, test), answer in zip(splits, answers, strict=True):
+        if judge.coupled:
+            total[test] += judge.added(answer, fit.weight, train) / max(float(fit.weight[test].sum()), 1e-300)
+        else:
+            total[test] += judge.losses(answer, test)
         count[test] += 1
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
@@ -81,10 +85,11 @@ def _of_refits(fit: Fitted, judge: Judge, splits: list[Split]) -> Iterator[np.nd
     in_place = (
         isinstance(form, KernelEstimator) and bool(sample.obstacle(form)) and has_fit_parameter(form, "sample_weight")
     )
-    for train, test in splits:
+    for train, left in splits:
+        test = np.arange(fit.n) if judge.coupled else left
         if fit.labels and len(present := np.unique(host(fit.y)[train])) < 2:
             raise ValueError(
-                f"{WHO}: without sample {test[0]} all are of one class, {present.tolist()[0]!r}, and there is nothing "
+                f"{WHO}: without sample {left[0]} all are of one class, {present.tolist()[0]!r}, and there is nothing "
                 "to tell apart; add samples of the other class."
             )
         if in_place:

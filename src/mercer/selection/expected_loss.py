@@ -118,7 +118,8 @@ def expected_loss(
         L: "zero_one", "squared" :math:`(y - f)^2`, "absolute", "log" (minus the logarithm of the probability), a loss
         of `mercer.losses` (of decision values), or a function of targets and predictions, with a number for each
         sample. None: "zero_one" for classifiers, the loss that a `KernelMachine` minimises if it is not the square,
-        else "squared". Several targets are averaged.
+        else "squared". Several targets are averaged. A loss that couples samples (`Cox`) is judged by refits, by what
+        the samples left out add to that of the others: the cross-validated partial likelihood.
     sample_weight : array of shape (n,), optional
         Weights of the fit, and of the mean. In a pipeline they go to the last step.
     cv : int, splitter, iterable of splits or None
@@ -159,7 +160,8 @@ def expected_loss(
     randomized GACV* (2000). Konishi, Kitagawa, *Generalised information criteria in model selection* (1996).
     Cauwenberghs, Poggio, *Incremental and decremental support vector machine learning* (2001). Rad, Maleki, *A scalable
     estimate of the extra-sample prediction error via approximate leave-one-out* (2020). Bengio, Grandvalet, *No
-    unbiased estimator of the variance of K-fold cross-validation* (2004).
+    unbiased estimator of the variance of K-fold cross-validation* (2004). Verweij, van Houwelingen, *Cross-validation
+    in survival analysis* (1993), for coupled samples.
 
     Examples
     --------
@@ -245,11 +247,13 @@ def _losses(
     """The losses of samples left out, how far their mean may be from that of exact ones, and the refits it took."""
     if method in ("refit", "kfold"):
         splits = alone(fit.n, range(fit.n)) if method == "refit" else _folds(fit, cv, groups, random_state)
-        shared = fit.linear is not None and method == "kfold"
+        shared = fit.linear is not None and method == "kfold" and not judge.coupled
         return by_splits(fit, judge, splits, not shared), 0.0, 0 if shared else len(splits)
     if not _suits(fit, method):
         other, why = _choice(fit)
         raise ValueError(f"{WHO}: method = {method!r} does not suit {type(fit.model).__name__}; use {other!r}: {why}.")
+    if judge.coupled:
+        raise ValueError(f"{WHO}: the loss {judge.name} couples samples; use method = 'kfold' or 'refit'.")
     left = by_formula(fit, method)
     unknown = np.isnan(left) if left.ndim == 1 else np.isnan(left).any(axis=1)
     values = judge.losses(judge.of_values(np.where(np.isnan(left), 0.0, left)))
