@@ -49,11 +49,11 @@ line = KernelMachine("cox", kernel="linear", alpha=1e-6).fit(X, y)
 f = model.function_(X)
 
 grid = np.linspace(-3, 3, 300)[:, None]
-figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4), layout="constrained")
+_, axes = plt.subplots(figsize=(6.5, 4), layout="constrained")
 truth = log_hazard(grid[:, 0]) - log_hazard(X[:, 0]).mean()
-left.plot(grid, truth, color=GREY, linewidth=3, label="true")
-left.plot(grid, model.function_(grid) - f.mean(), color=BLUE, linewidth=2, label="Gaussian kernel")
-left.plot(
+axes.plot(grid, truth, color=GREY, linewidth=3, label="true")
+axes.plot(grid, model.function_(grid) - f.mean(), color=BLUE, linewidth=2, label="Gaussian kernel")
+axes.plot(
     grid,
     line.function_(grid) - line.function_(X).mean(),
     color=ORANGE,
@@ -61,18 +61,18 @@ left.plot(
     label="linear",
 )
 for happened, height in ((1, -1.25), (0, -1.35)):
-    left.plot(
+    axes.plot(
         X[y[:, 1] == happened, 0],
         np.full(int(np.sum(y[:, 1] == happened)), height),
         "|",
         color=INK if happened else GREY,
         markersize=6,
     )
-left.text(3.05, -1.25, "events", color=INK, fontsize=8, va="center")
-left.text(3.05, -1.35, "censored", color=GREY, fontsize=8, va="center")
-left.set_title("Logarithm of the relative hazard", loc="left", fontsize=11)
-left.set(xlabel="x", xlim=(-3, 3), ylim=(-1.42, 1.6))
-left.legend(frameon=False, loc="upper right")
+axes.text(3.05, -1.25, "events", color=INK, fontsize=8, va="center")
+axes.text(3.05, -1.35, "censored", color=GREY, fontsize=8, va="center")
+axes.set_title("Logarithm of the relative hazard", loc="left", fontsize=11)
+axes.set(xlabel="x", xlim=(-3, 3), ylim=(-1.42, 1.6))
+axes.legend(frameon=False, loc="upper right")
 
 # %%
 # From the sums over the risk sets follows the cumulative hazard that is common to all, a step at each event (Breslow),
@@ -80,21 +80,22 @@ left.legend(frameon=False, loc="upper right")
 # .. math:: \Lambda(t) = \sum_{i : \text{event}, t_i \le t} \Big( \sum_{j : t_j \ge t_i} e^{f(x_j)} \Big)^{-1},
 #
 # and with it the probability to be without an event at time t, :math:`S(t \mid x) = \exp(-\Lambda(t)\, e^{f(x)})`.
-# Right, for three values of x, over the truth.
+# For three values of x, over the truth.
 
+_, axes = plt.subplots(figsize=(6.5, 4), layout="constrained")
 times = np.sort(y[y[:, 1] == 1, 0])
 at_risk = (y[:, 0][None, :] >= times[:, None]) @ model.predict(X)
 cumulative = np.cumsum(1 / at_risk)
 for x, colour in ((0.0, ORANGE), (1.0, BLUE), (2.5, INK)):
     survival = np.exp(-cumulative * model.predict([[x]])[0])
-    right.plot(times, np.exp(-times * np.exp(log_hazard(x))), color=colour, alpha=0.3, linewidth=3)
-    right.step(times, survival, color=colour, linewidth=1.5, where="post")
+    axes.plot(times, np.exp(-times * np.exp(log_hazard(x))), color=colour, alpha=0.3, linewidth=3)
+    axes.step(times, survival, color=colour, linewidth=1.5, where="post")
     k = np.searchsorted(times, 1.0)
-    right.annotate(
+    axes.annotate(
         f"x = {x:g}", (times[k], survival[k]), (6, 6), textcoords="offset points", color=colour
     )
-right.set_title("Probability of no event until t (pale: true)", loc="left", fontsize=11)
-right.set(xlabel="t", xlim=(0, 3), ylim=(0, 1.02))
+axes.set_title("Probability of no event until t (pale: true)", loc="left", fontsize=11)
+axes.set(xlabel="t", xlim=(0, 3), ylim=(0, 1.02))
 
 # %%
 # How often does the sample with the higher f have its event first? `score` is the share of all pairs in which the order

@@ -9,7 +9,7 @@ import pytest
 
 API = Path(__file__).resolve().parents[1] / "docs" / "api"
 PUBLIC = """
-    basis closed_forms domains gram io.libsvm kernels losses measures plot selection
+    basis closed_forms domains gram inference io.libsvm kernels losses measures plot preimage selection
     solvers.eigen solvers.fit.many solvers.fit.primal solvers.linear testing
 """
 MODULES = ["mercer", *(f"mercer.{name}" for name in PUBLIC.split())]

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import numpy as np
 from scipy.linalg import block_diag
+from scipy.stats import multivariate_t
 from sklearn.base import clone
 
 from ._array import host, is_array, like
@@ -180,6 +181,58 @@ def _check_abilities(kernel: Kernel, X: Any, rng: np.random.Generator) -> None:
         error = np.abs(C.mean(axis=1).reshape(4, 4) * float(kernel.diag(X)[0]) - host(kernel(X))[:4, :4])
         bound = 6 * C.std(axis=1).reshape(4, 4) / np.sqrt(len(W)) + 1e-12
         assert np.all(error <= bound), f"{kernel!r}: spectral_sample is off by {error.max():g}"
+    if "log_normalizer" in provides:
+        _check_density(kernel, X.shape[1], rng)
+
+
+def _check_density(kernel: Any, d: int, rng: np.random.Generator) -> None:
+    """Assert that k ≥ 0 has the integral exp(`log_normalizer`), and that draws, dilations and convolution belong to it.
+
+    Integrals are means over draws from Student's distribution with half a degree of freedom, of heavier tail than all
+    that is integrable with some room to spare.
+    """
+    h = 1.7
+    wide, zero = kernel.dilated(h), np.zeros((1, d))
+    A, B = rng.normal(size=(5, d)), rng.normal(size=(4, d))
+    _close(wide(A, B), kernel(A / h, B / h), 1e-9, "dilated", kernel)
+    one, other = kernel.log_dilated(A, B, [1.0, h])
+    _close(np.exp(one), kernel(A, B), 1e-9, "log_dilated", kernel)
+    _close(np.exp(other), wide(A, B), 1e-9, "log_dilated", kernel)
+    mass = kernel.log_normalizer(d)
+    if mass == np.inf:
+        return
+    assert abs(wide.log_normalizer(d) - mass - d * np.log(h)) < 1e-10, f"{kernel!r}: log_normalizer of the dilation"
+
+    n, dof = 100_000, 0.5
+    draws = kernel.density_sample(n, d, rng)
+    assert draws.shape == (n, d), f"{kernel!r}: density_sample has shape {draws.shape}"
+    scale = np.median(np.abs(draws), axis=0)
+    student = multivariate_t(np.zeros(d), np.diag(scale**2), df=dof, seed=rng)
+    U = np.reshape(student.rvs(n), (n, d))
+    with np.errstate(over="ignore"):
+        values = host(kernel(U, zero))[:, 0]
+    ratio = values / np.exp(mass) / student.pdf(U)
+    assert np.all(values >= 0), f"{kernel!r}: a density cannot be negative"
+    _agree(ratio, 1.0, 0.0, "log_normalizer", kernel)
+    for j in range(d):
+        near, drawn = (np.exp(-((x[:, j] / scale[j]) ** 2)) for x in (U, draws))
+        _agree(ratio * near, np.mean(drawn), np.std(drawn) / np.sqrt(n), "density_sample", kernel)
+    if "self_convolution" in kernel.provides:
+        twice = kernel.self_convolution(d)
+        pairs = draws[: n // 2] + draws[n // 2 :]
+        inside = host(kernel(draws, zero))[:, 0] / np.exp(mass)  # whose mean is the convolution's density at 0
+        _agree(inside, float(twice.diag(zero)[0]) / np.exp(twice.log_normalizer(d)), 0.0, "self_convolution", kernel)
+        again = twice.density_sample(n // 2, d, rng)
+        wave = np.cos(again @ (1 / scale))
+        error = np.std(wave) / np.sqrt(n // 2)
+        _agree(np.cos(pairs @ (1 / scale)), np.mean(wave), error, "self_convolution", kernel)
+
+
+def _agree(draws: np.ndarray, value: float, error: float, what: str, kernel: Any) -> None:
+    """Assert that the mean of draws is `value`, itself known to a standard error."""
+    spread = float(np.hypot(np.std(draws) / np.sqrt(len(draws)), error))
+    found = float(np.mean(draws))
+    assert abs(found - value) <= 6 * spread + 1e-12, f"{kernel!r}: {what}: {found:g} for {value:g} ± {spread:g}"
 
 
 def check_gram(

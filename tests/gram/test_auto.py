@@ -58,3 +58,13 @@ def test_budget():
 def test_a_factor_beyond_the_budget_is_not_made():
     assert choice(8 * 50 * 2, Linear(), X).choice.startswith("LowRank")
     assert choice(8 * 50 * 2 - 1, Linear(), X).choice.startswith("Lazy")
+
+
+def test_a_factor_may_be_preferred_to_a_matrix_that_fits():
+    gram = as_representation("auto", factor=True).build(Linear(), X, np.random.default_rng(0))
+    assert gram.rank == 2
+    assert gram.choice == (
+        "LowRank: the 50 × 50 matrix needs 20.0 kB, within the budget of 2.1 GB; the kernel has 2 explicit features"
+    )
+    for kernel, sample in ((Gaussian(), X), (Linear(), np.ones((50, 13)))):
+        assert Auto(factor=True).build(kernel, sample, np.random.default_rng(0)).choice.startswith("Dense")

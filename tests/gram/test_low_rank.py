@@ -5,6 +5,7 @@ from scipy.sparse import random_array
 from mercer.gram import LowRank
 from mercer.gram.low_rank import inverse_root
 from mercer.kernels import Affine, Gaussian, Linear
+from mercer.space import Function
 
 
 def test_is_exact():
@@ -32,3 +33,11 @@ def test_inverse_root_is_a_root_of_the_pseudo_inverse(xp):
     T = np.asarray(inverse_root(xp.asarray(B @ B.T), 1e-10))
     assert T.shape == (6, 3)
     np.testing.assert_allclose(T @ T.T, np.linalg.pinv(B @ B.T, rcond=1e-10), atol=1e-10)
+
+
+def test_functions_lie_in_the_space_of_the_kernel():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    a = np.random.default_rng(1).normal(size=30)
+    f = Function(*LowRank().build(Linear(), X, np.random.default_rng(0)).expansion(a))
+    assert f.kernel == Linear()
+    np.testing.assert_allclose(f.derivative(X[:2]), np.tile(X.T @ a, (2, 1)), atol=1e-12)

@@ -63,7 +63,8 @@ def test_manhattan_far_from_the_origin(scale):
 @pytest.mark.parametrize("norm", [1, 2])
 def test_abilities(norm):
     kernel = Laplace(norm=norm)
-    assert kernel.provides == {"gradient_theta", "spectral_sample"}
+    assert kernel.provides - {"self_convolution"} == {"gradient_theta", "spectral_sample", "log_normalizer"}
+    assert ("self_convolution" in kernel.provides) == (norm == 2)
     with pytest.raises(AttributeError, match="does not provide gradient_x"):
         kernel.gradient_x(X)
     assert kernel.definiteness.is_pd and kernel.definiteness.strict

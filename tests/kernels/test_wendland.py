@@ -79,7 +79,7 @@ def test_derivatives_in_other_dimensions(d, k):
     up, down = Wendland(k, 1.1 + h)(X, Y), Wendland(k, 1.1 - h)(X, Y)
     np.testing.assert_allclose(kernel.gradient_theta(X, Y)["lengthscale"], (up - down) / (2 * h), atol=1e-7)
     if k == 0:
-        assert kernel.provides == {"gradient_theta"}
+        assert kernel.provides == {"gradient_theta", "log_normalizer"}
         return
     G, M = kernel.gradient_x(X, Y), kernel.mixed_xy(X, Y)
     for j, e in enumerate(h * np.eye(d)):

@@ -8,11 +8,21 @@ from mercer import (
     SVR,
     AnovaSpline,
     ImportVectorMachine,
+    KernelCCA,
+    KernelDensity,
+    KernelDimensionReduction,
     KernelExpectileRegression,
+    KernelFeatureAnalysis,
+    KernelFisher,
+    KernelICA,
     KernelInterpolator,
+    KernelKMeans,
     KernelLogisticRegression,
     KernelMachine,
     KernelMeanClassifier,
+    KernelPCA,
+    KernelPLS,
+    KernelPLSClassifier,
     KernelQuantileRegression,
     KernelRidge,
     KernelRidgeClassifierCV,
@@ -24,7 +34,9 @@ from mercer import (
     OnlineKernelMachine,
     RelevanceVectorClassifier,
     RelevanceVectorMachine,
+    RobustKernelDensity,
     RobustKernelRegression,
+    SpectralClustering,
     ThinPlateSpline,
 )
 from mercer.gram import IncompleteCholesky, Nystrom, RandomFeatures
@@ -39,6 +51,10 @@ EXPECTED = {
     "KernelQuantileRegression": dict.fromkeys(WEIGHTS, MEDIAN),
     "RobustKernelRegression": dict.fromkeys(WEIGHTS, MEDIAN),
     "LeastSquaresSVC": dict.fromkeys(WEIGHTS, MEDIAN),
+    "KernelFisher": dict.fromkeys(WEIGHTS, MEDIAN),
+    "KernelKMeans": dict.fromkeys(WEIGHTS, f"starts are drawn; {MEDIAN}"),
+    "KernelPLS": dict.fromkeys(WEIGHTS, MEDIAN),
+    "KernelPLSClassifier": dict.fromkeys(WEIGHTS, MEDIAN),
     "KernelInterpolator": {
         "check_estimator_sparse_tag": EQUAL_ROWS,
         "check_estimator_sparse_array": EQUAL_ROWS,
@@ -71,7 +87,8 @@ def expected_failures(estimator) -> dict[str, str]:
         return dict.fromkeys(EXPECTED["SVC"], HELD_OUT)
     if type(estimator).__name__ in MACHINES and estimator.kernel != "precomputed":
         return EXPECTED[type(estimator).__name__]
-    data_driven = isinstance(estimator.kernel, str) and "median" in estimator.kernel
+    kernel = getattr(estimator, "kernel", None)
+    data_driven = isinstance(kernel, str) and "median" in kernel
     if getattr(estimator, "loss", None) == "hampel":
         return {}
     return EXPECTED.get(type(estimator).__name__, {}) if data_driven else {}
@@ -137,12 +154,38 @@ ESTIMATORS = [
     NuSVR(),
     OneClassSVM(),
     OneClassSVM(C=1.0),
+    KernelPCA(2),
+    KernelPCA(kernel="gaussian"),
+    KernelPCA(2, kernel="gaussian", gram="lazy", eigen_solver="krylov", random_state=0),
+    KernelPCA(2, kernel="rbf", gram=Nystrom(), random_state=0),
+    KernelPCA(2, kernel="precomputed"),
+    KernelCCA(),
+    KernelCCA(kernel="linear", epsilon="cv", cv=2),
+    KernelCCA(gram=Nystrom(), random_state=0),
+    KernelFisher(),
+    KernelFisher(gram=Nystrom(rank=10), random_state=0),
+    KernelPLS(),
+    KernelPLSClassifier(),
+    KernelICA(2, n_init=1),
+    KernelFeatureAnalysis(3),
+    KernelDimensionReduction(1, n_init=1),
+    KernelDimensionReduction(1, method="gkdr"),
+    KernelKMeans(2, n_init=2),
+    KernelKMeans(2, n_init=2, gram=IncompleteCholesky(rank=5)),
+    SpectralClustering(2, n_init=2),
+    SpectralClustering(2, gram=IncompleteCholesky(rank=5)),
+    KernelDensity(),
+    KernelDensity(kernel="matern", bandwidth=0.5),
+    RobustKernelDensity(),
+    RobustKernelDensity(bandwidth=1.0),
+    RobustKernelDensity(bandwidth=0.8, loss="hampel", gram="incomplete_cholesky"),
 ]
 
 
 @pytest.mark.filterwarnings(
     "ignore::mercer.IndefiniteKernelWarning"
 )  # precomputed matrices that the checks draw at random
+@pytest.mark.filterwarnings("ignore:.*at the end of the grid")  # of bandwidths, for data without structure
 @pytest.mark.filterwarnings("ignore:.*margin ρ vanishes")  # of classes that the checks draw at random
 @pytest.mark.filterwarnings("ignore:.*SCIPY_ARRAY_API:sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)

@@ -553,8 +553,9 @@ def test_the_time_ends_settings_that_are_solved_together():
 
 
 SCRIPT = """
-import sys, time
+import signal, sys, time
 import numpy as np
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore it
 from mercer import SVC
 from mercer.kernels import Gaussian
 from mercer.selection import KernelSearchCV

@@ -126,6 +126,16 @@ def test_fewer_products_than_a_dense_solve():
     assert spectrum.n_iter <= 8
 
 
+@pytest.mark.parametrize("oversample", [0, 2, 16])
+def test_what_the_starting_subset_has_not_seen_is_found(oversample):
+    """A few samples apart from all others, of the largest eigenvalues."""
+    weights = np.r_[0.9 ** np.arange(1900.0), 5.0, 4.0, 3.0]
+    gram = gram_of(np.diag(weights[np.random.default_rng(4).permutation(1903)]))
+    for seed in range(3):
+        spectrum = BlockKrylov(oversample=oversample).solve(gram, 3, np.random.default_rng(seed))
+        np.testing.assert_allclose(spectrum.values, [5, 4, 3], rtol=1e-8)
+
+
 def test_non_convergence_warns():
     K = with_spectrum(1 + 1e-3 * np.random.default_rng(3).uniform(size=300))
     with pytest.warns(ConvergenceWarning, match="stopped after 2 block products"):

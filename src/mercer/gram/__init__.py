@@ -8,6 +8,7 @@ from .incomplete_cholesky import IncompleteCholesky
 from .lazy import Lazy
 from .low_rank import LowRank
 from .nystrom import Nystrom
+from .packed import Packed
 from .random_features import RandomFeatures
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Lazy",
     "LowRank",
     "Nystrom",
+    "Packed",
     "RandomFeatures",
     "Representation",
     "as_representation",

@@ -15,6 +15,7 @@ from .incomplete_cholesky import IncompleteCholesky
 from .lazy import Lazy
 from .low_rank import LowRank
 from .nystrom import Nystrom
+from .packed import Packed
 from .random_features import RandomFeatures
 
 
@@ -24,8 +25,9 @@ class Auto(Representation):
     ==========================================================================================  ==========
     condition, the first that holds                                                             choice
     ==========================================================================================  ==========
-    the n × n matrix fits into `memory`                                                         `Dense`
+    the n × n matrix fits into `memory`, and `factor` is not preferred                          `Dense`
     the kernel has fewer explicit features than a quarter of n, and they fit into `memory`      `LowRank`
+    the n × n matrix fits into `memory`                                                         `Dense`
     otherwise                                                                                   `Lazy`
     ==========================================================================================  ==========
 
@@ -35,6 +37,9 @@ class Auto(Representation):
     ----------
     memory : int
         Bytes that the matrix, or the factor, may take.
+    factor : bool
+        Whether a thin factor is preferred to a matrix that would fit, as by methods that decompose it (O(nr²), not
+        O(n³)).
 
     Examples
     --------
@@ -43,8 +48,9 @@ class Auto(Representation):
     'LowRank: the 50 × 50 matrix needs 20.0 kB, over the budget of 1.0 kB; the kernel has 2 explicit features'
     """
 
-    def __init__(self, memory: int = 2 * 2**30):
+    def __init__(self, memory: int = 2 * 2**30, factor: bool = False):
         self.memory = memory
+        self.factor = factor
 
     def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> Gram:
         check_number(self, "memory", self.memory, above=0)
@@ -52,20 +58,17 @@ class Auto(Representation):
         single = (is_array(X) or is_sparse(X)) and X.dtype == namespace(X).float32
         number = 4 if single else 8
         need = n * n * number
-        size = f"the {n} × {n} matrix needs {_bytes(need)}"
-        if need <= self.memory:
-            gram: Gram = Dense().build(kernel, X, rng)
-            gram.choice = f"Dense: {size}, within the budget of {_bytes(self.memory)}"
-            return gram
-        size += f", over the budget of {_bytes(self.memory)}"
-        if "feature_map" in kernel.provides:
+        fits = need <= self.memory
+        size = f"the {n} × {n} matrix needs {_bytes(need)}, {'within' if fits else 'over'} the budget of "
+        size += _bytes(self.memory)
+        if (self.factor or not fits) and "feature_map" in kernel.provides:
             width = kernel.feature_count(X)
             if 4 * width <= n and n * width * number <= self.memory:
-                gram = LowRank().build(kernel, X, rng)
+                gram: Gram = LowRank().build(kernel, X, rng)
                 gram.choice = f"LowRank: {size}; the kernel has {width} explicit features"
                 return gram
-        gram = Lazy().build(kernel, X, rng)
-        gram.choice = f"Lazy: {size}"
+        gram = (Dense() if fits else Lazy()).build(kernel, X, rng)
+        gram.choice = f"{'Dense' if fits else 'Lazy'}: {size}"
         return gram
 
 
@@ -84,14 +87,17 @@ NAMES: dict[str, type[Representation]] = {
     "low_rank": LowRank,
     "incomplete_cholesky": IncompleteCholesky,
     "nystrom": Nystrom,
+    "packed": Packed,
     "random_features": RandomFeatures,
 }
 
 
-def as_representation(gram: Any) -> Representation:
-    """A representation object or its name → the object."""
+def as_representation(gram: Any, factor: bool = False) -> Representation:
+    """A representation object or its name → the object; what "auto" prefers is `factor` of `Auto`."""
     if isinstance(gram, Representation):
         return gram
+    if isinstance(gram, str) and gram == "auto":
+        return Auto(factor=factor)
     if isinstance(gram, str) and gram in NAMES:
         return NAMES[gram]()
     raise ValueError(f"gram = {gram!r} is unknown; give a representation or one of {', '.join(map(repr, NAMES))}.")

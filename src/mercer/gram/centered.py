@@ -76,7 +76,11 @@ class CenteredGram(Gram):
     def offset(self, coefficients: Any) -> Any:
         """The mean on the sample of the function that `expansion` gives."""
         U = self._remove_total(coefficients)
-        return namespace(U).sum(U * (self.means if U.ndim == 1 else self.means[:, None]), axis=0)
+        xp = namespace(U)
+        if "factor" in self.provides:  # with the rounding errors of the function's own vector ZᵀU, which cancel then
+            Z = self.base.factor()
+            return (self.weights @ Z) @ (xp.matrix_transpose(Z) @ U)
+        return xp.sum(U * (self.means if U.ndim == 1 else self.means[:, None]), axis=0)
 
 
 class CenteredCross(Cross):

@@ -99,6 +99,13 @@ class LandmarkGram(LowRankGram):
         return self.kernel, self.features.centres, self.features.T @ weights
 
 
+class FeatureGram(LowRankGram):
+    """The kernel's own features, which approximate nothing: its functions lie in the kernel's own space."""
+
+    def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
+        return self.kernel, self.centres, coefficients
+
+
 class LowRank(Representation):
     """The exact factor of a kernel with an explicit feature map (Linear, Polynomial, Fourier, …): K = φ(X)φ(X)ᵀ.
 
@@ -110,13 +117,13 @@ class LowRank(Representation):
     (1, 0.0)
     """
 
-    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> LowRankGram:
+    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> FeatureGram:
         if "feature_map" not in kernel.provides:
             raise TypeError(
                 f"{where(self)} needs a kernel with an explicit feature_map; {where(kernel)} has none. "
                 "Try Nystrom, IncompleteCholesky or RandomFeatures."
             )
-        return LowRankGram(kernel, X, kernel.feature_map, 0.0)
+        return FeatureGram(kernel, X, kernel.feature_map, 0.0)
 
 
 def inverse_root(K: Any, drop: float) -> Any:

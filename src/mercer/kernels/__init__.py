@@ -31,6 +31,7 @@ from .polynomial import Polynomial
 from .power import Power
 from .rational_quadratic import RationalQuadratic
 from .sigmoid import Sigmoid
+from .smoothing import CosineBump, Epanechnikov, Tophat, Triangular
 from .sobolev import Sobolev
 from .spline import Spline
 from .thin_plate import ThinPlate
@@ -55,8 +56,10 @@ __all__ = [
     "ChiSquared",
     "Constant",
     "Cosine",
+    "CosineBump",
     "Definiteness",
     "Delta",
+    "Epanechnikov",
     "Features",
     "FiniteDomain",
     "Fourier",
@@ -85,6 +88,8 @@ __all__ = [
     "Sobolev",
     "Spline",
     "ThinPlate",
+    "Tophat",
+    "Triangular",
     "Wavelet",
     "Wendland",
     "White",

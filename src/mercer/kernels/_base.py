@@ -21,7 +21,15 @@ from ..domains import Domain, Vectors
 from ._definiteness import UNKNOWN, Definiteness
 
 TILE = 2048  # columns of one block: with a few hundred rows it stays in the last-level cache
-ABILITIES = ("gradient_x", "mixed_xy", "gradient_theta", "feature_map", "spectral_sample")
+ABILITIES = (
+    "gradient_x",
+    "mixed_xy",
+    "gradient_theta",
+    "feature_map",
+    "spectral_sample",
+    "log_normalizer",
+    "self_convolution",
+)
 registry: dict[str, type[Kernel]] = {}
 _K = TypeVar("_K", bound="Kernel")
 
@@ -96,7 +104,7 @@ class Kernel(BaseEstimator):
 
     @property
     def provides(self) -> frozenset[str]:
-        """Which of gradient_x, mixed_xy, gradient_theta, feature_map, spectral_sample this kernel has."""
+        """Which of the optional operations this kernel has, with its present parameters; `ABILITIES` lists them."""
         return frozenset(self.abilities)
 
     def __call__(self, X: Any, Y: Any = None) -> Any:

@@ -6,11 +6,14 @@ would raise).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from math import prod
 from operator import mul
 from typing import Any, Self
+
+import numpy as np
+from scipy.special import logsumexp, softmax
 
 from .._array import namespace
 from .._errors import where
@@ -18,7 +21,7 @@ from ..domains import Domain
 from ..domains import Product as ProductDomain
 from ._base import Kernel
 from ._definiteness import Definiteness, of_product, of_sum
-from ._parts import inner_examples, join_domains, require_kernels, times, transposed
+from ._parts import STATIONARY, inner_examples, join_domains, require_kernels, times, transposed
 from .gaussian import Gaussian
 
 
@@ -86,7 +89,7 @@ class Sum(_Composite):
 
     @property
     def provides(self) -> frozenset[str]:
-        return frozenset.intersection(*(k.provides for k in self.kernels)) - {"spectral_sample"}
+        return frozenset.intersection(*(k.provides for k in self.kernels)) - {"spectral_sample", "self_convolution"}
 
     def gradient_x(self, X: Any, Y: Any = None) -> Any:
         """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
@@ -115,6 +118,29 @@ class Sum(_Composite):
     def feature_count(self, X: Any) -> int:
         return sum(k.feature_count(X) for k in self.kernels)
 
+    def log_normalizer(self, dimension: int) -> float:
+        """log ∫ k(x, y) dy over ℝᵈ."""
+        self.require("log_normalizer")
+        return float(logsumexp([k.log_normalizer(dimension) for k in self.kernels]))
+
+    def density_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
+        """n draws of x − y from the density k(x, y) / ∫ k, a mixture."""
+        shares = softmax([k.log_normalizer(dimension) for k in self.kernels])
+        part = rng.choice(len(shares), size=n, p=shares)
+        out = np.empty((n, dimension))
+        for i, k in enumerate(self.kernels):
+            out[part == i] = k.density_sample(int(np.sum(part == i)), dimension, rng)
+        return out
+
+    def dilated(self, factor: float) -> Self:
+        """The kernel k(x/h, y/h)."""
+        return type(self)([k.dilated(factor) for k in self.kernels])
+
+    def log_dilated(self, X: Any, Y: Any, factors: Sequence[float]) -> Iterator[Any]:
+        """The matrices log k(xᵢ/h, yⱼ/h) for each factor h, one after the other, from one matrix of distances each."""
+        for parts in zip(*(k.log_dilated(X, Y, factors) for k in self.kernels), strict=True):
+            yield reduce(namespace(parts[0]).logaddexp, parts)
+
 
 class Product(_Composite):
     """k₁ · … · k_p (Schur's theorem). Its space is the restriction of the tensor product to the diagonal.
@@ -137,7 +163,7 @@ class Product(_Composite):
 
     @property
     def provides(self) -> frozenset[str]:
-        common = frozenset.intersection(*(k.provides for k in self.kernels)) - {"spectral_sample"}
+        common = frozenset.intersection(*(k.provides for k in self.kernels)) - STATIONARY
         return common if "gradient_x" in common else common - {"mixed_xy"}
 
     def _others(self, K: list[Any], *skip: int) -> Any:

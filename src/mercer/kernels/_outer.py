@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import inf
+from collections.abc import Iterable, Iterator, Sequence
+from math import inf, log
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
+
+import numpy as np
 
 from .._array import host, namespace
 from .._errors import check_number
@@ -84,7 +86,8 @@ class Scaled(_Outer):
 
     @property
     def provides(self) -> frozenset[str]:
-        return super().provides | (self.kernel.provides & {"feature_map"} if self.scale >= 0 else frozenset())
+        kept = ["feature_map"] * (self.scale >= 0) + ["log_normalizer"] * (self.scale > 0)
+        return super().provides | self.kernel.provides.intersection(kept)
 
     def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
         """∂k/∂θ, ∂k/∂scale included."""
@@ -97,6 +100,23 @@ class Scaled(_Outer):
 
     def feature_count(self, X: Any) -> int:
         return self.kernel.feature_count(X)
+
+    def log_normalizer(self, dimension: int) -> float:
+        """log ∫ k(x, y) dy over ℝᵈ."""
+        self.require("log_normalizer")
+        return log(self.scale) + self.kernel.log_normalizer(dimension)
+
+    def density_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
+        """n draws of x − y from the density k(x, y) / ∫ k."""
+        return self.kernel.density_sample(n, dimension, rng)
+
+    def dilated(self, factor: float) -> Self:
+        """The kernel k(x/h, y/h)."""
+        return type(self)(self.kernel.dilated(factor), self.scale)
+
+    def log_dilated(self, X: Any, Y: Any, factors: Iterable[float]) -> Iterator[Any]:
+        """The matrices log k(xᵢ/h, yⱼ/h) for each factor h, one after the other, from one matrix of distances."""
+        return (L + log(self.scale) for L in self.kernel.log_dilated(X, Y, factors))
 
     @classmethod
     def examples(cls) -> list[Kernel]:

@@ -14,6 +14,8 @@ from ._base import Kernel
 from .gaussian import Gaussian
 from .linear import Affine
 
+STATIONARY = {"spectral_sample", "log_normalizer", "self_convolution"}  # of x − y, in all columns
+
 
 class Unary(Kernel):
     """A kernel made from one other."""

@@ -167,12 +167,16 @@ class Radial(Kernel):
         A = like(np.linalg.inv(scale).T, X)
         return X @ A
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def scaled_distances(self, X: Any, Y: Any = None) -> Any:
+        """s: the matrix ‖Λ⁻¹(xᵢ − yⱼ)‖²."""
         if not is_sparse(X) and not is_sparse(Y):
             # rounding in the scaling must be relative to the spread of the data, not to their distance from 0
-            centre = namespace(X).mean(X, axis=0)
+            centre = namespace(X).mean(X if Y is None else Y, axis=0)
             X, Y = X - centre, None if Y is None else Y - centre
-        s = squared_distances(self.scaled(X), None if Y is None else self.scaled(Y))
+        return squared_distances(self.scaled(X), None if Y is None else self.scaled(Y))
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        s = self.scaled_distances(X, Y)
         return self.profile(s, namespace(s))
 
     def prepare(self, X: Any, beside: Any = None) -> Prepared:

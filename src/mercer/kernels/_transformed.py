@@ -13,7 +13,7 @@ from .._array import host, is_array, is_sparse, like, namespace
 from ..domains import Anything, Categories, Domain, Vectors
 from ._base import Kernel
 from ._definiteness import PD, UNKNOWN, Definiteness
-from ._parts import Unary, inner_examples
+from ._parts import STATIONARY, Unary, inner_examples
 
 
 class Normalized(Unary):
@@ -169,7 +169,7 @@ class Restricted(Unary):
 
     @property
     def provides(self) -> frozenset[str]:
-        return self.kernel.provides - {"spectral_sample"}
+        return self.kernel.provides - STATIONARY
 
     def gradient_x(self, X: Any, Y: Any = None) -> Any:
         """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d), zero in the other columns."""

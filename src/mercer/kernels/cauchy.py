@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from math import inf, log, pi
 from typing import Any
 
 import numpy as np
 
 from ._base import register
 from ._definiteness import STRICTLY_PD, Definiteness
-from ._radial import Radial
+from ._integrable import Integrable
 
 
 @register
-class Cauchy(Radial):
+class Cauchy(Integrable):
     r"""Cauchy kernel, of heavy tail.
 
     .. math:: k(x, y) = \frac{1}{1 + \|x - y\|^2 / \ell^2}
@@ -26,8 +27,8 @@ class Cauchy(Radial):
     Notes
     -----
     Strictly positive definite in every dimension: a mixture of Gaussian kernels with exponentially distributed inverse
-    squared lengthscale, and `RationalQuadratic` with α = 1 and lengthscale ℓ/√2. A matrix costs O(nmd) without any
-    exponential.
+    squared lengthscale, and `RationalQuadratic` with α = 1 and lengthscale ℓ/√2. Integrable for d = 1 only. A matrix
+    costs O(nmd) without any exponential.
 
     References
     ----------
@@ -41,7 +42,7 @@ class Cauchy(Radial):
            [0.5, 1. ]])
     """
 
-    abilities = ("gradient_x", "mixed_xy", "gradient_theta", "spectral_sample")
+    abilities = ("gradient_x", "mixed_xy", "gradient_theta", "spectral_sample", "log_normalizer")
 
     def profile(self, s: Any, xp: Any) -> Any:
         return 1 / (1 + s)
@@ -51,6 +52,15 @@ class Cauchy(Radial):
 
     def curvature(self, s: Any, xp: Any) -> Any:
         return 2 / (1 + s) ** 3
+
+    def log_profile(self, s: Any, xp: Any) -> Any:
+        return -xp.log1p(s)
+
+    def unit_log_mass(self, dimension: int) -> float:
+        return log(pi) if dimension == 1 else inf
+
+    def unit_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.standard_cauchy(size=(n, dimension))
 
     def spectral_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
         """n frequencies: Gaussian ones with exponentially distributed variance of mean 2."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log, pi, sqrt
 from typing import Any, Self
 
 import numpy as np
@@ -10,11 +11,11 @@ from .._array import dense_enough, is_sparse
 from .._errors import check_number
 from ._base import register
 from ._definiteness import STRICTLY_PD, Definiteness
-from ._radial import Radial
+from ._integrable import Integrable
 
 
 @register
-class Gaussian(Radial):
+class Gaussian(Integrable):
     r"""Gaussian (squared exponential, RBF) kernel.
 
     .. math:: k(x, y) = \exp\left(-\frac{\|x - y\|^2}{2\ell^2}\right)
@@ -45,7 +46,7 @@ class Gaussian(Radial):
     True
     """
 
-    abilities = ("gradient_x", "mixed_xy", "gradient_theta", "spectral_sample")
+    abilities = ("gradient_x", "mixed_xy", "gradient_theta", "spectral_sample", "log_normalizer", "self_convolution")
 
     @classmethod
     def from_gamma(cls, gamma: float) -> Self:
@@ -90,6 +91,19 @@ class Gaussian(Radial):
 
     def curvature(self, s: Any, xp: Any) -> Any:
         return 0.25 * xp.exp(-0.5 * s)
+
+    def log_profile(self, s: Any, xp: Any) -> Any:
+        return -0.5 * s
+
+    def unit_log_mass(self, dimension: int) -> float:
+        return dimension / 2 * log(2 * pi)
+
+    def unit_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.normal(size=(n, dimension))
+
+    def self_convolution(self, dimension: int) -> Self:
+        """The kernel proportional to ∫ k(x, z) k(z, y) dz: of √2 times the lengthscale."""
+        return self.dilated(sqrt(2))
 
     def spectral_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
         """n frequencies from the spectral density, N(0, Λ⁻ᵀΛ⁻¹): k(x, y) = E cos ωᵀ(x − y)."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from math import lgamma, log
 from typing import Any, Self
 
 import numpy as np
@@ -11,12 +13,13 @@ from .._array import host, is_numpy, is_sparse, is_torch, like, namespace
 from .._errors import check_choice, check_number, where
 from ._base import Prepared, register
 from ._definiteness import STRICTLY_PD, Definiteness
+from ._integrable import Integrable, at_radii, log_sphere
 from ._limits import power, root
-from ._radial import Radial
+from .matern import Matern
 
 
 @register
-class Laplace(Radial):
+class Laplace(Integrable):
     r"""Laplace (exponential) kernel.
 
     .. math:: k(x, y) = \exp\left(-\frac{\|x - y\|}{\ell}\right)
@@ -49,7 +52,7 @@ class Laplace(Radial):
     array([[0.0302]])
     """
 
-    abilities = ("gradient_theta", "spectral_sample")
+    abilities = ("gradient_theta", "spectral_sample", "log_normalizer", "self_convolution")
 
     def __init__(self, lengthscale: Any = 1.0, norm: int = 2):
         self.lengthscale, self.norm = lengthscale, norm
@@ -74,6 +77,10 @@ class Laplace(Radial):
                 f"{where(self)}: a matrix lengthscale needs norm=2; norm = 1 takes a number or one per feature."
             )
 
+    @property
+    def provides(self) -> frozenset[str]:
+        return frozenset(self.abilities) - (set() if self.norm == 2 else {"self_convolution"})
+
     def profile(self, s: Any, xp: Any) -> Any:
         return xp.exp(-root(s, xp))
 
@@ -83,13 +90,16 @@ class Laplace(Radial):
     def evaluate(self, X: Any, Y: Any = None) -> Any:
         if self.norm == 2:
             return super().evaluate(X, Y)
-        Y = X if Y is None else Y
+        distances = self._sums(X, X if Y is None else Y)
+        return namespace(distances).exp(-distances)
+
+    def _sums(self, X: Any, Y: Any) -> Any:
+        """‖Λ⁻¹(xᵢ − yⱼ)‖₁."""
         if not is_sparse(X) and not is_sparse(Y):
             # the scaling then rounds relative to the spread of the data, not to their distance from the origin
-            centre = namespace(X).mean(X, axis=0)
+            centre = namespace(X).mean(Y, axis=0)
             X, Y = X - centre, Y - centre
-        distances = _manhattan(self.scaled(X), self.scaled(Y))
-        return namespace(distances).exp(-distances)
+        return _manhattan(self.scaled(X), self.scaled(Y))
 
     def prepare(self, X: Any, beside: Any = None) -> Prepared:
         return super().prepare(X, beside) if self.norm == 2 else Prepared(self, X)
@@ -104,6 +114,31 @@ class Laplace(Radial):
         rates = xp.abs(MD)
         K = xp.exp(-xp.sum(rates * scale, axis=-1))
         return {"lengthscale": K * xp.sum(rates, axis=-1) if scale.ndim == 0 else K[..., None] * rates}
+
+    def log_profile(self, s: Any, xp: Any) -> Any:
+        return -root(s, xp)
+
+    def log_dilated(self, X: Any, Y: Any, factors: Iterable[float]) -> Iterator[Any]:
+        """The matrices log k(xᵢ/h, yⱼ/h) for each factor h, one after the other, from one matrix of distances."""
+        if self.norm == 2:
+            yield from super().log_dilated(X, Y, factors)
+            return
+        distances = self._sums(X, Y)
+        for h in factors:
+            yield distances * (-1 / h)
+
+    def unit_log_mass(self, dimension: int) -> float:
+        return dimension * log(2) if self.norm == 1 else log_sphere(dimension) + lgamma(dimension)
+
+    def unit_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
+        if self.norm == 1:
+            return rng.laplace(size=(n, dimension))
+        return at_radii(rng.gamma(dimension, size=n), dimension, rng)
+
+    def self_convolution(self, dimension: int) -> Matern:
+        """The kernel proportional to ∫ k(x, z) k(z, y) dz, for ``norm=2``: a Matérn kernel."""
+        self.require("self_convolution")
+        return Matern(0.5, self.lengthscale).self_convolution(dimension)
 
     def spectral_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
         """n frequencies: multivariate Cauchy for ``norm=2``, independent Cauchy coordinates for ``norm=1``."""

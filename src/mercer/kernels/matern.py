@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from math import ceil, gamma, inf, pi, prod, sqrt
+from math import ceil, gamma, inf, lgamma, log, pi, prod, sqrt
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import special
@@ -13,12 +13,12 @@ from .._array import apply_host
 from .._errors import check_number
 from ._base import register
 from ._definiteness import STRICTLY_PD, Definiteness
+from ._integrable import Integrable
 from ._limits import at_origin, root
-from ._radial import Radial
 
 
 @register
-class Matern(Radial):
+class Matern(Integrable):
     r"""Matérn kernel.
 
     .. math::
@@ -56,7 +56,7 @@ class Matern(Radial):
            [0.4834, 1.    ]])
     """
 
-    abilities = ("gradient_x", "mixed_xy", "gradient_theta", "spectral_sample")
+    abilities = ("gradient_x", "mixed_xy", "gradient_theta", "spectral_sample", "log_normalizer", "self_convolution")
 
     def __init__(self, nu: float = 1.5, lengthscale: Any = 1.0):
         self.nu, self.lengthscale = nu, lengthscale
@@ -96,6 +96,31 @@ class Matern(Radial):
             value = apply_host(lambda t: t ** (nu - j) * special.kv(j - nu, t), z)
         return xp.where(zero, 0.0, (-nu) ** j * 2 ** (1 - nu) / gamma(nu) * value)
 
+    def log_profile(self, s: Any, xp: Any) -> Any:
+        nu = float(self.nu)
+        return -0.5 * s if nu == inf else _log_matern(nu, sqrt(2 * nu) * root(s, xp), xp)
+
+    def unit_log_mass(self, dimension: int) -> float:
+        nu, half = float(self.nu), dimension / 2
+        if nu == inf:
+            return half * log(2 * pi)
+        return half * log(2 * pi / nu) + lgamma(nu + half) - lgamma(nu)
+
+    def unit_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
+        U = rng.normal(size=(n, dimension))
+        if self.nu != inf:  # k mixes Gaussian kernels of variance t/ν, t from the gamma distribution with shape ν
+            U *= np.sqrt(rng.gamma(self.nu + dimension / 2, size=(n, 1)) / self.nu)
+        return U
+
+    def self_convolution(self, dimension: int) -> Self:
+        """The kernel proportional to ∫ k(x, z) k(z, y) dz: of order 2ν + d/2, as the spectral density is squared."""
+        if self.nu == inf:
+            return self.dilated(sqrt(2))
+        nu = 2 * self.nu + dimension / 2
+        kernel = self.dilated(sqrt(nu / self.nu))
+        kernel.nu = nu
+        return kernel
+
     def spectral_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
         """n frequencies from the multivariate t distribution with 2ν degrees of freedom."""
         W = rng.normal(size=(n, dimension))
@@ -124,6 +149,29 @@ def _matern(nu: float, z: Any, xp: Any) -> Any:
     for i in range(1, steps):
         low, high = high, high + z**2 / (4 * (order + i) * (order + i - 1)) * low
     return high
+
+
+def _log_matern(nu: float, z: Any, xp: Any) -> Any:
+    """log M_ν(z), by the same recurrence between logarithms."""
+    steps = ceil(nu) - 1
+    order = nu - steps
+    low = -z if order == 0.5 else apply_host(_log_from_bessel, z, order)
+    if steps == 0:
+        return low
+    high = xp.log1p(z) - z if order == 0.5 else apply_host(_log_from_bessel, z, order + 1)
+    for i in range(1, steps):
+        rise = z**2 / (4 * (order + i) * (order + i - 1)) * xp.exp(low - high)
+        low, high = high, high + xp.log1p(rise)
+    return high
+
+
+def _log_from_bessel(z: np.ndarray, order: float) -> np.ndarray:
+    z = np.asarray(z, dtype=np.float64)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        bessel = np.log(special.kve(order, z))
+        bessel = np.where(np.isfinite(bessel) | (z < 1), bessel, 0.5 * np.log(pi / (2 * z)))  # SciPy gives up there
+        value = (1 - order) * log(2) - lgamma(order) + order * np.log(z) + bessel - z
+    return np.where(np.isfinite(value), value, 0.0)  # K overflows only where its multiple is 1 to the last digit
 
 
 def _from_bessel(z: np.ndarray, order: float) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf, lgamma, log, pi
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,11 @@ import numpy as np
 from .._errors import check_number
 from ._base import register
 from ._definiteness import STRICTLY_PD, Definiteness
-from ._radial import Radial
+from ._integrable import Integrable
 
 
 @register
-class RationalQuadratic(Radial):
+class RationalQuadratic(Integrable):
     r"""Rational quadratic kernel: Gaussian kernels of all lengthscales, mixed.
 
     .. math:: k(x, y) = \left(1 + \frac{\|x - y\|^2}{2 \alpha \ell^2}\right)^{-\alpha}
@@ -28,7 +29,8 @@ class RationalQuadratic(Radial):
     Notes
     -----
     Strictly positive definite in every dimension: k = E exp(−τ‖x − y‖²/2ℓ²) for τ from the gamma distribution with
-    shape and rate α. Its space holds smooth (C^∞) functions only. A matrix costs O(nmd).
+    shape and rate α. Its space holds smooth (C^∞) functions only. Integrable for 2α > d: then a section is
+    Student's density with 2α − d degrees of freedom, up to a factor. A matrix costs O(nmd).
 
     References
     ----------
@@ -41,7 +43,7 @@ class RationalQuadratic(Radial):
            [0.7071, 1.    ]])
     """
 
-    abilities = ("gradient_x", "mixed_xy", "gradient_theta", "spectral_sample")
+    abilities = ("gradient_x", "mixed_xy", "gradient_theta", "spectral_sample", "log_normalizer")
 
     def __init__(self, lengthscale: Any = 1.0, alpha: float = 1.0):
         self.lengthscale, self.alpha = lengthscale, alpha
@@ -69,6 +71,17 @@ class RationalQuadratic(Radial):
         t = s / (2 * float(self.alpha))
         return {**super().gradient_theta(X, Y), "alpha": self.profile(s, xp) * (t / (1 + t) - xp.log1p(t))}
 
+    def log_profile(self, s: Any, xp: Any) -> Any:
+        return -float(self.alpha) * xp.log1p(s / (2 * float(self.alpha)))
+
+    def unit_log_mass(self, dimension: int) -> float:
+        alpha, half = float(self.alpha), dimension / 2
+        return half * log(2 * pi * alpha) + lgamma(alpha - half) - lgamma(alpha) if alpha > half else inf
+
+    def unit_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
+        precision = rng.gamma(self.alpha - dimension / 2, 1 / self.alpha, size=(n, 1))
+        return rng.normal(size=(n, dimension)) / np.sqrt(precision)
+
     def spectral_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
         """n frequencies: Gaussian ones with variance τ, τ from the gamma distribution with shape and rate α."""
         tau = rng.gamma(self.alpha, 1 / self.alpha, size=(n, 1))
@@ -79,4 +92,4 @@ class RationalQuadratic(Radial):
 
     @classmethod
     def examples(cls) -> list[Any]:
-        return [cls(0.8, 0.5), cls(1.5, 20.0), cls(np.array([0.5, 1.0, 2.0]), 1.0)]
+        return [cls(0.8, 0.5), cls(1.5, 20.0), cls(0.7, 2.5), cls(np.array([0.5, 1.0, 2.0]), 1.0)]

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from copy import copy
-from math import prod
+from math import log, prod
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import logsumexp, softmax
 
 from .._errors import check_choice
 from ._base import Prepared, register
 from ._definiteness import STRICTLY_PD, Definiteness
+from ._integrable import Integrable, at_radii, log_beta, log_sphere
 from ._limits import power, root
-from ._radial import Radial
+
+
+def _coefficients(k: int, e: int) -> list[float]:
+    """Of the polynomial factor p_k, p_k(0) = 1 first (corollary 9.14, normalised); e is the equation's l."""
+    if k == 0:
+        return [1]
+    if k == 1:
+        return [1, e + 1]
+    if k == 2:
+        return [1, e + 2, (e**2 + 4 * e + 3) / 3]
+    return [1, e + 3, (6 * e**2 + 36 * e + 45) / 15, (e**3 + 9 * e**2 + 23 * e + 15) / 15]
 
 
 def _polynomial(k: int, e: int, r: Any) -> Any:
-    """The polynomial factor p_k, with p_k(0) = 1 (corollary 9.14, normalised); e is the equation's l."""
-    if k == 0:
-        return 1.0
-    if k == 1:
-        return (e + 1) * r + 1
-    if k == 2:
-        return ((e**2 + 4 * e + 3) * r**2 + (3 * e + 6) * r + 3) / 3
-    return ((e**3 + 9 * e**2 + 23 * e + 15) * r**3 + (6 * e**2 + 36 * e + 45) * r**2 + (15 * e + 45) * r + 15) / 15
+    """p_k(r)."""
+    value: Any = 0.0
+    for c in reversed(_coefficients(k, e)):
+        value = value * r + c
+    return value
 
 
 @register
-class Wendland(Radial):
+class Wendland(Integrable):
     r"""Wendland's kernel of compact support, with the smallest degree for its smoothness and dimension.
 
     .. math::
@@ -67,7 +77,7 @@ class Wendland(Radial):
            [0.    , 0.3125, 1.    ]])
     """
 
-    abilities = ("gradient_x", "mixed_xy", "gradient_theta")
+    abilities = ("gradient_x", "mixed_xy", "gradient_theta", "log_normalizer")
     _exponent: int
 
     def __init__(self, smoothness: int = 1, lengthscale: Any = 1.0):
@@ -79,7 +89,7 @@ class Wendland(Radial):
 
     @property
     def provides(self) -> frozenset[str]:
-        return frozenset(self.abilities if self.smoothness else ("gradient_theta",))
+        return frozenset(self.abilities if self.smoothness else ("gradient_theta", "log_normalizer"))
 
     def _in_dimension_of(self, X: Any) -> Self:
         """A copy for one call, which knows l."""
@@ -107,6 +117,25 @@ class Wendland(Radial):
 
     def curvature(self, s: Any, xp: Any) -> Any:
         return self._derivative(s, xp, 2)
+
+    def _parts(self, dimension: int) -> tuple[np.ndarray, int]:
+        """log ∫ c_j r^{d − 1 + j} (1 − r)^{l + k} dr for the terms c_j rʲ of p_k, and l + k + 1."""
+        k = int(self.smoothness)
+        e = dimension // 2 + k + 1
+        terms = enumerate(_coefficients(k, e))
+        return np.array([log(c) + log_beta(dimension + j, e + k + 1) for j, c in terms]), e + k + 1
+
+    def unit_log_mass(self, dimension: int) -> float:
+        return log_sphere(dimension) + float(logsumexp(self._parts(dimension)[0]))
+
+    def unit_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
+        parts, tail = self._parts(dimension)
+        part = rng.choice(len(parts), size=n, p=softmax(parts))
+        return at_radii(rng.beta(dimension + part, tail), dimension, rng)
+
+    def log_dilated(self, X: Any, Y: Any, factors: Iterable[float]) -> Iterator[Any]:
+        """The matrices log k(xᵢ/h, yⱼ/h) for each factor h, one after the other, from one matrix of distances."""
+        return super(Wendland, self._in_dimension_of(X)).log_dilated(X, Y, factors)
 
     def evaluate(self, X: Any, Y: Any = None) -> Any:
         return super(Wendland, self._in_dimension_of(X)).evaluate(X, Y)

@@ -2,48 +2,72 @@
 
 from ._calibration import Calibration
 from .anova_spline import AnovaSpline
+from .cca import KernelCCA
+from .density import KernelDensity
+from .dimension_reduction import KernelDimensionReduction
+from .feature_analysis import KernelFeatureAnalysis
+from .fisher import KernelFisher
+from .ica import KernelICA, amari_error
 from .interpolator import KernelInterpolator
+from .kmeans import KernelKMeans
 from .linear_svm import LinearSVC, LinearSVR
 from .logistic import ImportVectorMachine, KernelLogisticRegression
 from .lssvc import LeastSquaresSVC
 from .machine import KernelMachine
 from .mean_classifier import KernelMeanClassifier
 from .online import OnlineKernelMachine
+from .pca import KernelPCA
+from .pls import KernelPLS, KernelPLSClassifier
 from .quantile import KernelExpectileRegression, KernelQuantileRegression
 from .relevance import RelevanceVectorClassifier, RelevanceVectorMachine
 from .ridge import KernelRidge
 from .ridge_cv import KernelRidgeClassifierCV, KernelRidgeCV
 from .robust import RobustKernelRegression
+from .robust_density import RobustKernelDensity
+from .spectral_clustering import SpectralClustering
 from .spline import SmoothingSpline
 from .svc import SVC, NuSVC
 from .svr import SVR, NuSVR, OneClassSVM
 from .thin_plate import ThinPlateSpline
 
 __all__ = [
-    "RobustKernelRegression",
-    "KernelQuantileRegression",
-    "KernelExpectileRegression",
-    "KernelLogisticRegression",
-    "ImportVectorMachine",
-    "RelevanceVectorMachine",
-    "RelevanceVectorClassifier",
-    "OnlineKernelMachine",
-    "AnovaSpline",
-    "ThinPlateSpline",
-    "SmoothingSpline",
-    "LeastSquaresSVC",
-    "KernelRidgeClassifierCV",
-    "KernelRidgeCV",
     "SVC",
     "SVR",
+    "AnovaSpline",
     "Calibration",
+    "ImportVectorMachine",
+    "KernelCCA",
+    "KernelDensity",
+    "KernelDimensionReduction",
+    "KernelExpectileRegression",
+    "KernelFeatureAnalysis",
+    "KernelFisher",
+    "KernelICA",
     "KernelInterpolator",
+    "KernelKMeans",
+    "KernelLogisticRegression",
     "KernelMachine",
     "KernelMeanClassifier",
+    "KernelPCA",
+    "KernelPLS",
+    "KernelPLSClassifier",
+    "KernelQuantileRegression",
     "KernelRidge",
+    "KernelRidgeCV",
+    "KernelRidgeClassifierCV",
+    "LeastSquaresSVC",
     "LinearSVC",
     "LinearSVR",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "OnlineKernelMachine",
+    "RelevanceVectorClassifier",
+    "RelevanceVectorMachine",
+    "RobustKernelDensity",
+    "RobustKernelRegression",
+    "SmoothingSpline",
+    "SpectralClustering",
+    "ThinPlateSpline",
+    "amari_error",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -22,11 +22,17 @@ from ..space import Function
 UNFOUNDED = "the linear system is solved, but its solution minimises nothing"
 
 
+def annihilated(basis: Any) -> int:
+    """The order q of the coefficients that the free part leaves: they annihilate polynomials of degree < q."""
+    return basis.degree + 1 if isinstance(basis, Polynomials) else 0
+
+
 class KernelEstimator(BaseEstimator):
     """Base of the estimators: parameters `kernel` and `gram`, attributes `kernel_`, `function_`, `gram_choice_`."""
 
     kernel: Any
     gram: Any = "auto"
+    _prefers_factor: ClassVar[bool] = False  # whether "auto" takes a thin factor also where the matrix fits
 
     # ---- data
 
@@ -145,8 +151,14 @@ class KernelEstimator(BaseEstimator):
 
     # ---- the model
 
+    def _forget(self, *names: str) -> None:
+        """Drop what an earlier fit, of other parameters, has left."""
+        for name in names:
+            self.__dict__.pop(name, None)
+
     def _build(self, X: Any) -> Gram:
-        gram = as_representation(self.gram).build(self.kernel_, X, generator(getattr(self, "random_state", None)))
+        rng = generator(getattr(self, "random_state", None))
+        gram = as_representation(self.gram, factor=self._prefers_factor).build(self.kernel_, X, rng)
         self.gram_choice_ = gram.choice or f"{type(gram).__name__} as given"
         return gram
 
@@ -159,11 +171,24 @@ class KernelEstimator(BaseEstimator):
             return Polynomials(0)
         return as_basis(free)
 
+    def _require_definite(self, X: Any, order: int) -> None:
+        """Refuse a kernel that is proven not to be conditionally positive definite of this order; 0 means PD."""
+        dimension = self.kernel_.domain.dimension(X)
+        claim = self.kernel_.definiteness_in(dimension)
+        if claim.kind != "INDEFINITE" and not (claim.is_cpd and claim.order > order):
+            return
+        place = "" if dimension is None else f" in dimension {dimension}"
+        weaker = f", or a CPD({order}) one" if order else ""
+        remedy = f", or free={claim.order - 1}" if claim.is_cpd and hasattr(self, "free") else ""
+        raise ValueError(
+            f"{where(self)}: the kernel {self.kernel_} is {claim}{place}, so that norms under it need not be positive; "
+            f"choose a positive definite one{weaker}{remedy}."
+        )
+
     def _is_definite(self, X: Any, basis: Any) -> bool | None:
         """Whether the kernel is proven definite on the coefficients that the free part leaves; None if unknown."""
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
-        degree = basis.degree if isinstance(basis, Polynomials) else -1
-        if claim.is_cpd and claim.order <= degree + 1:
+        if claim.is_cpd and claim.order <= annihilated(basis):
             return True
         if claim.kind == "UNKNOWN":
             return None

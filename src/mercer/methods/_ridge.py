@@ -135,17 +135,6 @@ class RidgeMethod(KernelEstimator):
             self._definite = False
             return solve(gram, b, alpha, Symmetric(), H, weight)
 
-    def _require_definite(self, X: Any, basis: Any) -> None:
-        """Refuse a kernel that is proven not to be definite on what the free part leaves."""
-        claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
-        degree = basis.degree if isinstance(basis, Polynomials) else -1
-        if claim.kind == "INDEFINITE" or (claim.is_cpd and claim.order > degree + 1):
-            remedy = f", or free={claim.order - 1}" if claim.is_cpd and hasattr(self, "free") else ""
-            raise ValueError(
-                f"{where(self)}: the kernel {self.kernel_} is {claim}, so that no norm is penalised; choose a positive "
-                f"definite one{remedy}."
-            )
-
     # ---- what the system tells
 
     def _system(self) -> tuple[Gram, Any, Any]:

@@ -93,6 +93,6 @@ class LeastSquaresSVC(RidgeClassifier):
         X, y = self._check_fit(X, y)
         target, weight = self._encode(y, self._check_weight(sample_weight, X), low=0.0)
         basis = Polynomials(0)
-        self._require_definite(X, basis)
+        self._require_definite(X, 1)
         self._fit_system(X, target, np.array([float(self.alpha)]), weight, basis)
         return self

@@ -71,12 +71,7 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
         labels = host(y)
         check_classification_targets(labels)
         weight = self._check_weight(sample_weight, X)
-        claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
-        if claim.kind == "INDEFINITE" or (claim.is_cpd and claim.order > 1):
-            raise ValueError(
-                f"{where(self)}: the kernel {self.kernel_} is {claim}; means and distances need PD or CPD(1). "
-                "Try gaussian or power."
-            )
+        self._require_definite(X, 1)
         self.classes_, index = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(

@@ -20,6 +20,7 @@ from ..kernels import Kernel
 from ..kernels.expression import as_kernel
 from ..solvers.likelihood import maximise_likelihood
 from ..solvers.spectral import Spectral
+from ._base import annihilated
 from ._ridge import RidgeClassifier, RidgeMethod, RidgeRegressor, chosen
 
 CRITERIA = ("gcv", "marginal_likelihood")
@@ -141,7 +142,7 @@ class RidgeSearch(RidgeMethod):
         self._keep(gram, b, strength, path.design.weight, basis, solution, a, c)
 
     def _decompose(self, X: Any, target: Any, weight: Any, basis: Any) -> tuple[Gram, Spectral, Any]:
-        self._require_definite(X, basis)
+        self._require_definite(X, annihilated(basis))
         gram = self._build(X)
         sample = gram.like
         b = like(target if target.ndim == 2 else target[:, None], sample)

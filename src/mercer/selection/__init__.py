@@ -1,22 +1,32 @@
 """Choosing parameters and judging the choice: shared-work cross-validation, paths, expected losses, comparisons."""
 
+from .clusters import ClusterChoice, choose_clusters, silhouette
 from .comparison import Comparison, Difference, compare, subspace_agreement
+from .components import ComponentChoice, choose_components
 from .expected_loss import ExpectedLoss, expected_loss
 from .one_class_path import OneClassMachine, OneClassPath, one_class_path
 from .path import SVMPath, svm_path
+from .retrieval import mean_average_precision, mean_reciprocal_rank
 from .search import KernelSearchCV
 
 __all__ = [
+    "ClusterChoice",
     "Comparison",
+    "ComponentChoice",
     "Difference",
     "ExpectedLoss",
     "KernelSearchCV",
     "OneClassMachine",
     "OneClassPath",
     "SVMPath",
+    "choose_clusters",
+    "choose_components",
     "compare",
     "expected_loss",
+    "mean_average_precision",
+    "mean_reciprocal_rank",
     "one_class_path",
+    "silhouette",
     "subspace_agreement",
     "svm_path",
 ]

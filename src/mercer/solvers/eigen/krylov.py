@@ -11,11 +11,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
-from ..._array import like, namespace
+from ..._array import eye, like, namespace
 from ..._errors import check_number
+from ...domains import take
 from ...gram import Gram
 from ._base import EigenSolver, Spectrum
+
+SUBSET = 300  # samples whose eigenvectors start the iteration
+LEAST = 4  # random vectors beside them, and products before an answer is believed
 
 
 class BlockKrylov(EigenSolver):
@@ -41,7 +46,7 @@ class BlockKrylov(EigenSolver):
     array([25.])
     """
 
-    def __init__(self, tol: float = 1e-8, oversample: int = 8, max_iter: int = 100, width: int = 8):
+    def __init__(self, tol: float = 1e-8, oversample: int = 16, max_iter: int = 100, width: int = 8):
         self.tol, self.oversample, self.max_iter, self.width = tol, oversample, max_iter, width
 
     def _solve(self, gram: Gram, n_components: int, rng: np.random.Generator) -> Spectrum:
@@ -49,32 +54,42 @@ class BlockKrylov(EigenSolver):
         check_number(self, "oversample", self.oversample, at_least=0, integer=True)
         check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
         check_number(self, "width", self.width, at_least=2, integer=True)
+        # operators that are not held have threads of their own, beside which those of BLAS only wait
+        with threadpool_limits(None if "dense" in gram.provides else 1, user_api="blas"):
+            return self._iterate(gram, n_components, rng)
+
+    def _iterate(self, gram: Gram, n_components: int, rng: np.random.Generator) -> Spectrum:
         n, k = gram.n, n_components
         block = min(n, k + self.oversample)
         sample = gram.like
         xp = namespace(sample)
         tol = max(self.tol, 20 * float(xp.finfo(sample.dtype).eps))
-        Q = xp.linalg.qr(like(rng.normal(size=(n, block)), sample))[0]
-        basis, image = Q, gram @ Q
-        iteration, error = 1, float("inf")
+        basis = xp.linalg.qr(_start(gram, block, self.oversample // 2, rng))[0]
+        image = gram @ basis
+        T = xp.matrix_transpose(basis) @ image
+        iteration = 1
         while True:
-            T = xp.matrix_transpose(basis) @ image
             values, Y = xp.linalg.eigh((T + xp.matrix_transpose(T)) / 2)
             values, Y = xp.flip(values), xp.flip(Y, axis=1)
             R = image @ Y[:, :k] - (basis @ Y[:, :k]) * values[None, :k]
             error = float(xp.max(xp.sqrt(xp.sum(R * R, axis=0)))) / (float(xp.max(xp.abs(values))) or 1.0)
-            exhausted = basis.shape[1] >= n
-            if error <= tol or exhausted or iteration >= self.max_iter:
+            # eigenvectors of the start alone may pass before the random part has shown what is larger
+            if (error <= tol and iteration >= LEAST) or basis.shape[1] >= n or iteration >= self.max_iter:
                 break
+            following = image[:, -block:]
             if basis.shape[1] + block > min(n, self.width * block):
                 keep = min(block, basis.shape[1])
-                basis, image = basis @ Y[:, :keep], image @ Y[:, :keep]
-                Q = _orthogonal(R if keep < n else image, basis, xp)
-            else:
-                Q = _orthogonal(image[:, -block:], basis, xp)
+                basis, image, T = basis @ Y[:, :keep], image @ Y[:, :keep], _diagonal(values[:keep])
+                following = R if keep < n else image
+            Q = _orthogonal(following, basis, xp)
             if Q.shape[1] == 0:
                 break
-            basis, image = xp.concat([basis, Q], axis=1), xp.concat([image, gram @ Q], axis=1)
+            AQ = gram @ Q
+            side, corner = xp.matrix_transpose(basis) @ AQ, xp.matrix_transpose(Q) @ AQ
+            T = xp.concat(
+                [xp.concat([T, side], axis=1), xp.concat([xp.matrix_transpose(side), corner], axis=1)], axis=0
+            )
+            basis, image = xp.concat([basis, Q], axis=1), xp.concat([image, AQ], axis=1)
             iteration += 1
         converged = error <= max(tol, 1e3 * float(xp.finfo(sample.dtype).eps))
         if not converged:
@@ -83,18 +98,48 @@ class BlockKrylov(EigenSolver):
                 f"(tol = {self.tol:g}). The eigenvalues are close together: raise oversample or max_iter, or ask for "
                 "fewer components.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return Spectrum(values[:k], basis @ Y[:, :k], error, iteration, converged, "krylov")
 
 
+def _start(gram: Gram, block: int, free: int, rng: np.random.Generator) -> Any:
+    """A block to start with: eigenvectors of a subset of the samples, extended to all, and random vectors.
+
+    The subset saves products; `free` random vectors find what it knows nothing of, such as samples far from all of it.
+    """
+    sample, m = gram.like, max(SUBSET, 4 * block)
+    xp = namespace(sample)
+    if free < LEAST or gram.n < 4 * m:
+        return like(rng.normal(size=(gram.n, block)), sample)
+    index = rng.choice(gram.n, m, replace=False)
+    columns = gram.block(slice(None), index)
+    K = take(columns, index)
+    _, U = xp.linalg.eigh((K + xp.matrix_transpose(K)) / 2)
+    known = columns @ U[:, free - block :]
+    size = xp.sqrt(xp.sum(known * known, axis=0))
+    known = known / xp.where(size > 0, size, xp.ones_like(size))
+    return xp.concat([known, like(rng.normal(size=(gram.n, free)) / gram.n**0.5, sample)], axis=1)
+
+
+def _diagonal(values: Any) -> Any:
+    return eye(values.shape[0], values) * values[None, :]
+
+
 def _orthogonal(V: Any, basis: Any, xp: Any) -> Any:
-    """An orthonormal basis of V off the span of `basis`, in two passes; directions lost to rounding are dropped."""
+    """An orthonormal basis of V off the span of `basis`; directions lost to rounding are dropped.
+
+    Each pass takes V off the basis and multiplies it by the inverse root of the small matrix VᵀV, which leaves it
+    orthonormal up to the square of its condition; the directions that one pass leaves are nearly orthonormal already.
+    """
     size = xp.sqrt(xp.sum(V * V, axis=0))
     V = V / xp.where(size > 0, size, xp.ones_like(size))
-    for _ in range(2):
+    unit = float(xp.finfo(V.dtype).eps)
+    for floor in (1e2 * unit, 1e2 * unit, 0.5):
         V = V - basis @ (xp.matrix_transpose(basis) @ V)
-        U, s, _ = xp.linalg.svd(V, full_matrices=False)
-        rank = int(xp.sum(xp.astype(s > 1e2 * float(xp.finfo(V.dtype).eps), xp.int64)))
-        V = U[:, : min(rank, V.shape[0] - basis.shape[1])]
+        squares, U = xp.linalg.eigh(xp.matrix_transpose(V) @ V)
+        first = max(int(xp.sum(xp.astype(squares <= floor, xp.int64))), V.shape[1] + basis.shape[1] - V.shape[0])
+        V = V @ (U[:, first:] / xp.sqrt(squares[first:])[None, :])
+        if V.shape[1] == 0:
+            break
     return V

@@ -1,0 +1,119 @@
+"""Null distributions: from group actions, from moments, from spectra; and one p-value from many kernels.
+
+Statistics of two samples and of pairs are T = Σᵢⱼ AᵢⱼBᵢⱼ, with symmetric matrices whose rows sum to zero; under the
+null hypothesis T is distributed as T(π) = Σᵢⱼ Aᵢⱼ B_π(i)π(j). For two samples B codes which of them a member is of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from scipy.stats import gamma as gamma_distribution
+
+from .._array import eps
+
+CELLS = 1 << 24  # numbers in one batch of draws: 128 MiB
+
+
+def batches(count: int, each: int) -> list[int]:
+    """`count` draws of `each` numbers, in batches that fit into memory."""
+    size = max(1, min(count, CELLS // max(1, each)))
+    return [min(size, count - start) for start in range(0, count, size)]
+
+
+def digits_of(like: Any) -> int:
+    """Statistics that agree in so many digits of the largest are the same number, but for rounding."""
+    return 12 if eps(like) < 1e-10 else 5
+
+
+def even(T: np.ndarray, sizes: Any = 0.0, digits: int = 12) -> np.ndarray:
+    """T in units of its largest entry, or of `sizes` where these are larger, without what rounding may have done.
+
+    `sizes` are, for each kernel, the size of the sums of which a statistic is the difference.
+    """
+    scale = np.maximum(np.abs(T).max(axis=1), sizes)[:, None]
+    return np.round(T / np.where(scale > 0, scale, 1.0), digits)
+
+
+def p_values(T: np.ndarray) -> np.ndarray:
+    """For each column of (kernels, 1 + draws): the share of columns, itself included, with a statistic as large."""
+    below = np.stack([np.searchsorted(np.sort(row), row) for row in T])
+    return (T.shape[1] - below) / T.shape[1]
+
+
+def aggregate(T: np.ndarray, sizes: Any = 0.0, digits: int = 12) -> tuple[float, np.ndarray, int]:
+    """The corrected p-value, the p-values of the kernels, and which kernel says most; column 0 is observed.
+
+    The smallest p-value over the kernels is itself a statistic, whose distribution under the same draws is known. Draws
+    with the same smallest p-value are ordered by how many standard deviations lie between the statistic and its mean:
+    else the largest draw of every kernel would count against an observation that exceeds it by far.
+    """
+    T = even(T, sizes, digits)
+    p = p_values(T)
+    least = p.min(axis=0)
+    spread = T.std(axis=1, keepdims=True)  # over all columns alike, so that none is distinguished
+    score = np.round((T - T.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0), digits - 3)
+    furthest = np.where(p == least, score, -np.inf).max(axis=0)
+    as_extreme = (least < least[0]) | ((least == least[0]) & (furthest >= furthest[0]))
+    best = int(np.argmax(np.where(p[:, 0] == least[0], score[:, 0], -np.inf)))
+    return float(np.mean(as_extreme)), p[:, 0], best
+
+
+# ---- moments
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Σᵢ Aᵢᵢ, Σᵢ Aᵢᵢ² and Σᵢⱼ Aᵢⱼ² of a symmetric matrix whose rows sum to zero."""
+
+    trace: float
+    diagonal: float
+    square: float
+
+
+def permutation_moments(A: Moments, B: Moments, n: int) -> tuple[float, float]:
+    """The exact mean and variance of T(π) over all n! permutations.
+
+    E T² sums AᵢⱼAₖₗ against BᵢⱼBₖₗ over the fifteen ways in which i, j, k, l can coincide; ways that are alike are
+    taken together, with their number.
+    """
+
+    def ways(M: Moments) -> tuple[float, ...]:
+        t, d, f = M.trace**2, M.diagonal, M.square
+        return d, t - d, f - d, -d, 2 * d - t, 2 * d - f, t + 2 * f - 6 * d
+
+    numbers, distinct = (1, 1, 2, 4, 2, 4, 1), (1, 2, 2, 2, 3, 3, 4)
+    pairs = zip(numbers, distinct, ways(A), ways(B), strict=True)
+    square = sum(c * a * b / prod(range(n - k + 1, n + 1)) for c, k, a, b in pairs)
+    mean = A.trace * B.trace / (n - 1)
+    return mean, square - mean**2
+
+
+def gamma(statistic: float, mean: float, variance: float, shift: float, draws: int) -> tuple[float, np.ndarray]:
+    """The p-value, and quantiles, of a gamma distribution with these moments, moved to the left by `shift`."""
+    if variance <= 1e-13 * mean**2:  # rounding: all draws have the same statistic, that which was observed
+        return 1.0, np.full(draws, mean - shift)
+    null = gamma_distribution(mean**2 / variance, loc=-shift, scale=variance / mean)
+    return float(null.sf(statistic)), null.ppf((np.arange(draws) + 0.5) / draws)
+
+
+# ---- spectra
+
+
+def spectrum(weights: np.ndarray, centred: bool, draws: int, rng: np.random.Generator) -> np.ndarray:
+    """Draws of Σ wₖzₖ², or of Σ wₖ(zₖ² − 1), with independent standard normal z.
+
+    Weights may be negative. The smallest, which hold 10⁻⁸ of the variance together, count by their mean.
+    """
+    w = weights[np.argsort(-np.abs(weights))]
+    kept = max(1, int(np.searchsorted(np.cumsum(w**2), (1 - 1e-8) * np.sum(w**2))) + 1)
+    constant = -w[:kept].sum() if centred else w[kept:].sum()
+    return np.concatenate([rng.chisquare(1, (b, kept)) @ w[:kept] for b in batches(draws, kept)]) + constant
+
+
+def tail(statistic: float, null: Any) -> float:
+    """(1 + #{draws as large})/(1 + draws)."""
+    return float(p_values(even(np.concatenate([[statistic], null])[None, :]))[0, 0])

@@ -1,0 +1,91 @@
+"""Radial kernels of finite integral, whose sections are probability densities up to a factor.
+
+With k(x, y) = φ(‖Λ⁻¹(x − y)‖²) ≥ 0 the integral over y is |det Λ| ∫ φ(‖u‖²) du, the same for every x. A kernel writes
+the second factor (`unit_log_mass`), how to draw u (`unit_sample`), and log φ where φ itself would underflow; the
+lengthscale is dealt with here, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import inf, lgamma, log, pi
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from .._array import host, namespace
+from .._errors import where
+from ._radial import Radial
+
+
+class Integrable(Radial):
+    """Base of the radial kernels with `log_normalizer`, which also have `density_sample`, `dilated`, `log_dilated`."""
+
+    def unit_log_mass(self, dimension: int) -> float:
+        """log ∫ φ(‖u‖²) du over ℝᵈ; infinite where φ falls too slowly."""
+        raise NotImplementedError
+
+    def unit_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
+        """n draws from the density proportional to φ(‖u‖²)."""
+        raise NotImplementedError
+
+    def log_profile(self, s: Any, xp: Any) -> Any:
+        """log φ, also where φ underflows; −∞ outside the support."""
+        with np.errstate(divide="ignore"):
+            return xp.log(self.profile(s, xp))
+
+    def log_normalizer(self, dimension: int) -> float:
+        """log ∫ k(x, y) dy over ℝᵈ; infinite where the kernel is not integrable in that dimension."""
+        scale = host(self.lengthscale)
+        self._require_dimension(scale, dimension)
+        if scale.ndim == 2:
+            volume = float(np.linalg.slogdet(scale)[1])
+        else:
+            volume = float(np.sum(np.log(scale * np.ones(dimension))))
+        return volume + self.unit_log_mass(dimension)
+
+    def density_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
+        """n draws of x − y from the density k(x, y) / ∫ k."""
+        if self.unit_log_mass(dimension) == inf:
+            raise ValueError(f"{where(self)}: ∫ k(x, y) dy is infinite in dimension {dimension}; there is no density.")
+        scale = host(self.lengthscale)
+        self._require_dimension(scale, dimension)
+        U = self.unit_sample(n, dimension, rng)
+        return U @ scale.T if scale.ndim == 2 else U * scale
+
+    def _require_dimension(self, scale: np.ndarray, dimension: int) -> None:
+        if scale.ndim and scale.shape[0] != dimension:
+            raise ValueError(
+                f"{where(self)}: lengthscale has {scale.shape[0]} entries, but there are {dimension} columns."
+            )
+
+    def dilated(self, factor: float) -> Self:
+        """The kernel k(x/h, y/h), whose lengthscale is h times as large."""
+        kernel = clone(self)
+        scale = host(self.lengthscale)
+        kernel.lengthscale = float(scale) * factor if scale.ndim == 0 else scale * factor
+        return kernel
+
+    def log_dilated(self, X: Any, Y: Any, factors: Iterable[float]) -> Iterator[Any]:
+        """The matrices log k(xᵢ/h, yⱼ/h) for each factor h, one after the other, from one matrix of distances."""
+        s = self.scaled_distances(X, Y)
+        xp = namespace(s)
+        for h in factors:
+            yield self.log_profile(s / h**2, xp)
+
+
+def log_sphere(dimension: int) -> float:
+    """The logarithm of the area of the unit sphere in ℝᵈ, 2π^{d/2} / Γ(d/2)."""
+    return log(2) + dimension / 2 * log(pi) - lgamma(dimension / 2)
+
+
+def log_beta(a: float, b: float) -> float:
+    """log B(a, b) = log ∫₀¹ tᵃ⁻¹ (1 − t)ᵇ⁻¹ dt."""
+    return lgamma(a) + lgamma(b) - lgamma(a + b)
+
+
+def at_radii(radii: np.ndarray, dimension: int, rng: np.random.Generator) -> np.ndarray:
+    """Points in uniformly drawn directions at the given distances from the origin."""
+    U = rng.normal(size=(len(radii), dimension))
+    return U * (radii / np.linalg.norm(U, axis=1))[:, None]

@@ -1,0 +1,233 @@
+"""What density estimates share: the kernel and its bandwidth, stable logarithms, cross-validation in closed form."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import _tiles
+from .._array import host, is_sparse, like, namespace
+from .._errors import check_choice, check_number, where
+from .._random import generator
+from ..kernels import CosineBump, Gaussian, Kernel, Laplace, Triangular
+from ..kernels.expression import as_kernel
+from ..space import Function
+from ._base import KernelEstimator
+
+SKLEARN: dict[str, type[Kernel]] = {
+    "gaussian": Gaussian,
+    "exponential": Laplace,
+    "linear": Triangular,
+    "cosine": CosineBump,
+}
+BLOCK = 1 << 20  # entries of the blocks of log k(x, xᵢ) that each thread holds a few of
+RULES = ("scott", "silverman", "cv")
+CRITERIA = ("likelihood", "least_squares")
+
+
+class DensityEstimator(KernelEstimator):
+    """Base of the estimates Σ wᵢ k(·, xᵢ) / ∫ k with Σ wᵢ = 1, of which a subclass finds the weights."""
+
+    bandwidth: Any
+    bandwidths: Any
+    criterion: str
+    function_: Function
+    bandwidth_: float
+
+    # ---- the kernel and its bandwidth
+
+    def _kernel(self, n_features: int) -> Kernel:
+        if isinstance(self.kernel, str) and self.kernel in SKLEARN:
+            return SKLEARN[self.kernel]()
+        return as_kernel(self.kernel)
+
+    def _fit_kernel(self, X: Any, sample_weight: Any) -> tuple[Any, np.ndarray]:
+        """X and weights of sum one, checked; `kernel_` of the right bandwidth, and `log_normalizer_`."""
+        if isinstance(self.bandwidth, str):
+            check_choice(self, "bandwidth", self.bandwidth, RULES)
+        else:
+            check_number(self, "bandwidth", self.bandwidth, above=0)
+        check_choice(self, "criterion", self.criterion, CRITERIA)
+        self._forget("cv_bandwidths_", "cv_scores_")
+        X = self._check_sample(X)
+        n = self.kernel_.domain.size(X)
+        weight = self._check_weight(sample_weight, X)
+        weight = np.ones(n) if weight is None else weight.astype(np.float64)
+        weight = weight / weight.sum()
+        self._require_density(self.kernel_.domain.dimension(X))
+        self.bandwidth_ = self._bandwidth(X, weight)
+        self.kernel_ = self.kernel_.dilated(self.bandwidth_)
+        self.log_normalizer_ = self.kernel_.log_normalizer(X.shape[1])
+        return X, weight
+
+    def _require_density(self, dimension: int | None) -> None:
+        if "log_normalizer" not in self.kernel_.provides or dimension is None:
+            raise ValueError(
+                f"{where(self)}: the kernel {self.kernel_} declares no normaliser, so that no density can be made of "
+                'it; use one with log_normalizer, such as "gaussian", "laplace", "matern" or "wendland".'
+            )
+        if self.kernel_.log_normalizer(dimension) == np.inf:
+            raise ValueError(
+                f"{where(self)}: the integral of the kernel {self.kernel_} is infinite in dimension {dimension}, so "
+                "that no density can be made of it; use one whose tails are lighter."
+            )
+
+    def _bandwidth(self, X: Any, weight: np.ndarray) -> float:
+        n, d = X.shape
+        if self.bandwidth == "scott":
+            return float(n ** (-1 / (d + 4)))
+        if self.bandwidth == "silverman":
+            return float((n * (d + 2) / 4) ** (-1 / (d + 4)))
+        if self.bandwidth != "cv":
+            return float(self.bandwidth)
+        if np.sum(weight > 0) < 2:
+            raise ValueError(f"{where(self)}: bandwidth = 'cv' needs more than 1 sample; give a number.")
+        self.cv_bandwidths_ = self._grid(X, weight)
+        self.cv_scores_ = self._scores(X, weight, self.cv_bandwidths_)
+        best = int(np.argmax(self.cv_scores_))
+        if self.cv_scores_[best] == -np.inf:
+            raise ValueError(
+                f"{where(self)}: with every bandwidth up to {self.cv_bandwidths_.max():g} some sample has density zero "
+                "when it is left out; give larger bandwidths, a kernel without bounded support, or drop the outlier."
+            )
+        order = np.argsort(self.cv_bandwidths_)
+        if len(order) > 2 and best in (order[0], order[-1]):
+            warnings.warn(
+                f"{where(self)}: the best bandwidth {self.cv_bandwidths_[best]:g} is at the end of the grid; give "
+                "other bandwidths. (Samples that repeat the same values favour ever smaller ones.)",
+                UserWarning,
+                stacklevel=4,
+            )
+        return float(self.cv_bandwidths_[best])
+
+    def _grid(self, X: Any, weight: np.ndarray) -> np.ndarray:
+        """The bandwidths to try: those given, or a range about Scott's rule for the spread of the data.
+
+        The width of the kernel is that of the Gaussian kernel of equal integral.
+        """
+        if self.bandwidths is not None:
+            grid = np.atleast_1d(np.asarray(self.bandwidths))
+            numbers = grid.dtype.kind in "fiu" and grid.ndim == 1 and len(grid)
+            if not numbers or not np.all(np.isfinite(grid) & (grid > 0)):
+                raise ValueError(f"{where(self)}: bandwidths = {self.bandwidths!r} must be numbers > 0.")
+            return grid.astype(np.float64)
+        n, d = int(np.sum(weight > 0)), X.shape[1]
+        A = X.toarray() if is_sparse(X) else host(X)
+        spread = float(np.sqrt(np.mean(weight @ (A - weight @ A) ** 2)))
+        width = np.exp(self.kernel_.log_normalizer(d) / d) / np.sqrt(2 * np.pi)
+        return (spread or 1.0) / width * n ** (-1 / (d + 4)) * np.geomspace(0.05, 3.0, 25)
+
+    def _scores(self, X: Any, weight: np.ndarray, grid: np.ndarray) -> np.ndarray:
+        """What each bandwidth is worth, larger is better, from the density at each sample without that sample."""
+        X = X if is_sparse(X) else host(X)
+        d = X.shape[1]
+        normalizers = [self.kernel_.dilated(h).log_normalizer(d) for h in grid]
+        squared = self.criterion == "least_squares"
+        if squared:
+            if "self_convolution" not in self.kernel_.provides:
+                raise ValueError(
+                    f"{where(self)}: criterion = 'least_squares' needs a kernel with a self_convolution (gaussian, "
+                    f"matern, laplace), not {self.kernel_}; use criterion='likelihood'."
+                )
+            twice = self.kernel_.self_convolution(d)
+            squares = [twice.dilated(h).log_normalizer(d) for h in grid]
+        log_weight = _log(weight)
+        rest = np.log1p(-weight)
+        totals = np.zeros(len(grid))
+
+        def work(rows: slice) -> np.ndarray:
+            part = self.kernel_.domain.take(X, rows)
+            own = np.arange(rows.start, rows.stop)
+            found = np.zeros(len(grid))
+            for j, L in enumerate(_with(log_weight, self.kernel_.log_dilated(part, X, grid))):
+                L[np.arange(len(own)), own] = -np.inf
+                left_out = _log_sums(L, np) - rest[own] - normalizers[j]
+                with np.errstate(invalid="ignore"):  # 0 · −∞ is nothing
+                    terms = weight[own] * (2 * np.exp(left_out) if squared else left_out)
+                found[j] = np.sum(terms[weight[own] > 0])
+            if squared:
+                for j, L in enumerate(_with(log_weight, twice.log_dilated(part, X, grid))):
+                    found[j] -= weight[own] @ np.exp(_log_sums(L, np) - squares[j])
+            return found
+
+        for found in _strips(work, X.shape[0], X.shape[0]):
+            totals += found
+        return totals
+
+    # ---- the density
+
+    def _keep(self, X: Any, weight: np.ndarray) -> None:
+        """Set `function_` from the weights."""
+        self.weights_ = weight
+        self.X_fit_ = X
+        coefficients = weight * np.exp(-self.log_normalizer_)
+        self.function_ = Function(self.kernel_, X, like(coefficients, X))
+
+    def score_samples(self, X: Any) -> Any:
+        """The logarithm of the density at each sample."""
+        X = self._check_new(X)
+        xp, points = namespace(X), self.X_fit_
+        log_weight = like(_log(self.weights_), X)
+
+        def work(rows: slice) -> Any:
+            part = self.kernel_.domain.take(X, rows)
+            (L,) = _with(log_weight, self.kernel_.log_dilated(part, points, [1.0]))
+            return _log_sums(L, xp) - self.log_normalizer_
+
+        n, m = X.shape[0], points.shape[0]
+        return xp.concat(list(_strips(work, n, m) if _tiles.on_host(X) else map(work, _rows(n, m))))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The sum of the logarithms of the density at the samples."""
+        return float(host(self.score_samples(X)).sum())
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
+        """Draw samples from the density, of shape (n_samples, n_features)."""
+        check_number(self, "n_samples", n_samples, at_least=1, integer=True)
+        rng = generator(random_state)
+        index = rng.choice(len(self.weights_), size=n_samples, p=self.weights_)
+        centres = self.kernel_.domain.take(self.X_fit_, index)
+        centres = centres.toarray() if is_sparse(centres) else centres
+        steps = self.kernel_.density_sample(n_samples, self.X_fit_.shape[1], rng)
+        return centres + like(steps, centres)
+
+
+def _log(weight: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return np.log(weight)
+
+
+def _with(log_weight: Any, matrices: Iterable[Any]) -> Iterator[Any]:
+    for L in matrices:
+        L += log_weight
+        yield L
+
+
+def _log_sums(L: Any, xp: Any) -> Any:
+    """log Σⱼ exp(Lᵢⱼ) for each row, overwriting L."""
+    top = xp.max(L, axis=1)
+    top = xp.where(xp.isfinite(top), top, 0.0)
+    L -= top[:, None]
+    with np.errstate(divide="ignore"):
+        return top + xp.log(xp.sum(xp.exp(L), axis=1))
+
+
+def _rows(n: int, m: int) -> list[slice]:
+    return _tiles.slices(n, max(1, BLOCK // m))
+
+
+def _strips(work: Callable[[slice], Any], n: int, m: int) -> Iterator[Any]:
+    """The results of work on blocks of rows of an n × m matrix, on threads."""
+    rows = _rows(n, m)
+    if len(rows) == 1:
+        return iter([work(rows[0])])
+    found: dict[int, Any] = {}
+
+    def job(i: int) -> None:
+        found[i] = work(rows[i])
+
+    _tiles.run(range(len(rows)), job)
+    return (found[i] for i in range(len(rows)))

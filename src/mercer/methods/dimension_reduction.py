@@ -1,0 +1,309 @@
+"""Kernel dimension reduction for regression and classification."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.multiclass import type_of_target
+
+from .. import _tiles
+from .._array import is_array, is_sparse
+from .._errors import check_choice, check_number, where
+from .._progress import Deadline
+from .._random import generator
+from ..domains import Vectors
+from ..gram import IncompleteCholesky
+from ..gram.centered import CenteredGram
+from ..kernels import Kernel
+from ..kernels.expression import as_kernel
+from ..solvers.linear import linear_solver
+from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame
+from ..space import Function
+from ._base import KernelEstimator
+
+__all__ = ["KernelDimensionReduction"]
+
+METHODS = ("kdr", "gkdr")
+TRIAL = 500  # samples on which starts are tried
+COARSE = 1e-2  # of the gradient's norm, at which a start is left
+PRECISION = 1e-3  # of the factors, relative to epsilon: below it the penalty hides what they leave out
+SLAB = 1 << 22  # numbers in a block of derivatives
+
+
+class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+    r"""Kernel dimension reduction: the directions B of x that tell all about y that x tells.
+
+    .. math:: \min_{B^\top B = I}\; \operatorname{tr}\big[\tilde K_y (\tilde K_{XB} + n\varepsilon I)^{-1}\big]
+              \;\;\text{("kdr")}, \qquad
+              M = \frac1n \sum_{i,l} \nabla f_l(x_i) \nabla f_l(x_i)^\top \;\;\text{("gkdr")}
+
+    The first is, up to a factor, what kernel ridge regressions of the features of y on the projections leave
+    unexplained. In the second, f are such regressions on x itself, and B the leading eigenvectors of M: no search,
+    but a kernel in all dimensions.
+
+    Parameters
+    ----------
+    n_components : int >= 1, or a sequence of them
+        How many directions; of several numbers the best is chosen by cross-validation.
+    method : {"kdr", "gkdr"}
+        The objective, started from the gradients' answer and from random directions; or the gradients' answer itself.
+    kernel : Kernel, name or expression
+        On the projections ("kdr"), where data-driven parameters are resolved once, on those of the gradients'
+        answer; and on x ("gkdr"). Positive definite, with derivatives.
+    kernel_y : "auto", Kernel, name or expression
+        On the targets, positive definite. "auto" is `Delta` for classes, and the Gaussian kernel with the median
+        distance for numbers (as scikit-learn's `type_of_target` tells them apart).
+    epsilon : float > 0
+        ε, the ridge of the regressions, per sample; raising it makes them smoother.
+    n_init : int >= 1
+        Starts of "kdr", on 500 samples at most, the best of which is polished on all.
+    estimator : estimator, optional
+        Judge of n_components on the projections; None: five nearest neighbours.
+    cv : int, splitter or None
+        Of the choice of n_components, as in scikit-learn.
+    tol : float > 0
+        End where the norm of the gradient of the unexplained fraction is at most so large.
+    max_iter : int >= 1
+        Steps of one descent at most.
+    time_budget : float > 0, optional
+        Seconds after which the best found so far is taken, with a warning. A choice of n_components has as many for
+        each fit.
+    gram : str or Representation
+        Of the kernel matrix of x, for the gradients.
+    random_state : int, RandomState, Generator or None
+        For random starts, and for representations that draw.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        Orthonormal rows, Bᵀ; the features of X are ``X @ components_.T``. "kdr" determines their span.
+    n_components_ : int
+    scores_ : dict of int to float
+        Mean score of each number of components, where one was chosen.
+    unexplained_ : float
+        The objective in units of its largest possible value tr(K̃_y)/nε: 0 if the projections determine y, 1 if they say
+        nothing ("kdr").
+    starts_ : array of shape (n_init,)
+        The same, after the starts ("kdr").
+    eigenvalues_ : array of shape (n_features,)
+        Of M, in descending order ("gkdr").
+    frame_ : Frame
+        Of the polish: steps, history, reason of the end ("kdr").
+    n_iter_ : int
+        Evaluations of the gradient in the polish, as far as they brought a step; 1 for "gkdr".
+    kernel_, kernel_y_, gram_choice_
+        Kernels with data-driven parameters filled in.
+
+    Notes
+    -----
+    Features should have comparable scales, e.g. by a `StandardScaler` before. Matrices of projections and of y are
+    held as incomplete Cholesky factors of ranks r and q: O(nr(r + q)) for the objective and its exact gradient. The
+    gradients cost a solve and O(n²pq), or less with a low-rank `gram`. All feature vectors are centred, that is, the
+    regressions have a free constant.
+
+    References
+    ----------
+    Fukumizu, Bach, Jordan, *Kernel dimension reduction in regression* (2009). Fukumizu, Leng, *Gradient-based kernel
+    dimension reduction for regression* (2014).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 5))
+    >>> y = np.sin(X[:, 0] + X[:, 1]) + 0.1 * rng.normal(size=200)
+    >>> B = KernelDimensionReduction(1, random_state=0).fit(X, y).components_
+    >>> bool(abs(B[0] @ [0.5**0.5, 0.5**0.5, 0, 0, 0]) > 0.99)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: Any = 2,
+        *,
+        method: str = "kdr",
+        kernel: Any = "gaussian(lengthscale='median')",
+        kernel_y: Any = "auto",
+        epsilon: float = 1e-3,
+        n_init: int = 3,
+        estimator: Any = None,
+        cv: Any = None,
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        time_budget: float | None = None,
+        gram: Any = "auto",
+        random_state: Any = None,
+    ):
+        self.n_components = n_components
+        self.method = method
+        self.kernel = kernel
+        self.kernel_y = kernel_y
+        self.epsilon = epsilon
+        self.n_init = n_init
+        self.estimator = estimator
+        self.cv = cv
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_budget = time_budget
+        self.gram = gram
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Find the directions of X, of shape (n, n_features), for targets y: numbers, rows of numbers, or labels."""
+        self._check_parameters()
+        self._require_vectors(X)
+        X, y = self._check_fit(X, y, multi_output=True)
+        X = np.asarray(X, dtype=np.float64)
+        for d in self._candidates():
+            if d > X.shape[1]:
+                raise ValueError(f"{where(self)}: n_components = {d} must be <= n_features = {X.shape[1]}.")
+        self.kernel_.require("gradient_x")
+        targets = self._targets(y)
+        self.n_components_ = self._choose(X, y)
+        B = self._by_gradients(X, targets)
+        if self.method == "kdr":
+            B = self._by_objective(X, targets, B)
+        self.components_ = B.T
+        self._n_features_out = self.n_components_
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The projections X Bᵀ, of shape (n, n_components)."""
+        return np.asarray(self._check_new(X) @ self.components_.T)
+
+    # ---- checks
+
+    def _check_parameters(self) -> None:
+        check_choice(self, "method", self.method, METHODS)
+        for name in ("n_init", "max_iter"):
+            check_number(self, name, getattr(self, name), at_least=1, integer=True)
+        for name in ("epsilon", "tol"):
+            check_number(self, name, getattr(self, name), above=0)
+        if self.time_budget is not None:
+            check_number(self, "time_budget", self.time_budget, above=0)
+        if not self._candidates():
+            raise ValueError(f"{where(self)}: n_components = {self.n_components!r} is empty; give a number or several.")
+        for d in self._candidates():
+            check_number(self, "n_components", d, at_least=1, integer=True)
+
+    def _candidates(self) -> list[Any]:
+        return [self.n_components] if isinstance(self.n_components, Integral) else list(self.n_components)
+
+    def _require_vectors(self, X: Any) -> None:
+        if is_sparse(X):
+            raise TypeError(f"{where(self)}: X is sparse, but projections are dense; call X.toarray() first.")
+        if is_array(X) and not isinstance(X, np.ndarray):
+            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; directions are computed in NumPy only.")
+
+    def _targets(self, y: Any) -> np.ndarray:
+        """Ψ with K̃_y = ΨΨᵀ, and `kernel_y_`."""
+        if isinstance(self.kernel_y, str) and self.kernel_y == "auto":
+            continuous = type_of_target(y, input_name="y").startswith("continuous")
+            kernel = as_kernel("gaussian(lengthscale='median')" if continuous else "delta")
+        else:
+            kernel = as_kernel(self.kernel_y)
+        if isinstance(kernel.domain, Vectors):
+            y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        y = kernel.domain.check(y, self, "y")
+        self.kernel_y_ = kernel.resolve(y)
+        gram = IncompleteCholesky(tol=PRECISION**2).build(self.kernel_y_, y)
+        targets = np.asarray(CenteredGram(gram).factor())
+        if np.sum(targets**2) <= 1e-12 * np.sum(gram.diagonal()):
+            raise ValueError(f"{where(self)}: y is constant (one class only); there is nothing to predict from X.")
+        return targets
+
+    # ---- the work
+
+    def _choose(self, X: np.ndarray, y: Any) -> int:
+        candidates = self._candidates()
+        if isinstance(self.n_components, Integral):
+            return int(self.n_components)
+        judge = self.estimator
+        if judge is None:
+            continuous = type_of_target(y, input_name="y").startswith("continuous")
+            judge = KNeighborsRegressor() if continuous else KNeighborsClassifier()
+        self.scores_ = {
+            int(d): float(
+                cross_val_score(
+                    make_pipeline(clone(self).set_params(n_components=int(d)), judge), X, y, cv=self.cv
+                ).mean()
+            )
+            for d in candidates
+        }
+        return max(self.scores_, key=lambda d: self.scores_[d])
+
+    def _by_gradients(self, X: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """The leading eigenvectors of the mean outer product of the regressions' gradients."""
+        gram = CenteredGram(self._build(X))
+        a = linear_solver("auto", gram).solve(gram, targets, len(X) * self.epsilon).coefficients
+        f = Function(*gram.expansion(a))
+        M = np.zeros((X.shape[1], X.shape[1]))
+        for rows in _tiles.slices(len(X), max(1, SLAB // (X.shape[1] * targets.shape[1]))):
+            D = f.derivative(X[rows])
+            M += np.tensordot(D, D, axes=([0, 2], [0, 2])) / len(X)
+        values, vectors = linalg.eigh(M)
+        self.eigenvalues_, self.n_iter_ = values[::-1], 1
+        return np.asarray(vectors[:, ::-1][:, : self.n_components_])
+
+    def _by_objective(self, X: np.ndarray, targets: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """The minimum of the objective from the best of the starts."""
+        self.kernel_ = self._kernel(self.n_components_).resolve(X @ B)
+        rng, deadline = generator(self.random_state), Deadline(self.time_budget)
+        some = slice(None) if len(X) <= TRIAL else rng.choice(len(X), TRIAL, replace=False)
+        part = Unexplained(X[some], targets[some] - targets[some].mean(axis=0), self.kernel_, self.epsilon)
+        frames = [self._descend(part, B, COARSE, deadline)]
+        for _ in range(self.n_init - 1):
+            frames.append(self._descend(part, random_frame(len(B), self.n_components_, rng), COARSE, deadline))
+        self.starts_ = np.array([frame.value for frame in frames])
+        best = frames[int(np.argmin(self.starts_))].B
+        self.frame_ = self._descend(Unexplained(X, targets, self.kernel_, self.epsilon), best, self.tol, deadline)
+        if not self.frame_.converged:
+            warnings.warn(
+                f"{where(self)}: the descent ended early: {self.frame_.message}. Raise tol, max_iter or time_budget.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.unexplained_, self.n_iter_ = self.frame_.value, len(self.frame_.history)
+        return self.frame_.B
+
+    def _descend(self, objective: Unexplained, start: np.ndarray, tol: float, deadline: Deadline) -> Frame:
+        return minimise(objective, start, tol=tol, max_iter=self.max_iter, stop=deadline)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = False
+        return tags
+
+
+class Unexplained:
+    r"""nε tr[K̃_y(K̃_XB + nεI)⁻¹] / tr K̃_y with its derivatives with regard to B.
+
+    With K̃_y = ΨΨᵀ and K̃_XB = ZZᵀ it is the minimum over W of ‖Ψ − ZW‖² + nε‖W‖² by ‖Ψ‖², so that its derivative by Z is
+    −2(Ψ − ZW)Wᵀ/‖Ψ‖² at the best W.
+    """
+
+    def __init__(self, X: np.ndarray, targets: np.ndarray, kernel: Kernel, epsilon: float):
+        self.X, self.kernel, self.tol = X, kernel, PRECISION * epsilon
+        self.targets = targets / np.linalg.norm(targets)
+        self.c = len(X) * epsilon
+        self.pivots: np.ndarray | None = None
+
+    def __call__(self, B: np.ndarray) -> tuple[float, np.ndarray]:
+        factor = ProjectedFactor(self.kernel, self.X @ B, self.tol, self.pivots)
+        self.pivots = factor.pivots
+        Z, Psi = factor.Z, self.targets
+        moments = Z.T @ Z
+        moments.flat[:: len(moments) + 1] += self.c
+        W = linalg.solve(moments, Z.T @ Psi, assume_a="pos", check_finite=False)
+        rest = Psi - Z @ W
+        value = np.sum(rest**2) + self.c * np.sum(W**2)
+        return float(value), self.X.T @ factor.gradient(-2 * rest @ W.T)

@@ -1,0 +1,337 @@
+"""Kernel Fisher discriminant analysis."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.linalg import null_space
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._array import eps, host, is_numpy, like, namespace
+from .._errors import check_choice, check_number, where
+from ..gram import Gram
+from ..gram.centered import CenteredGram
+from ..solvers.linear import linear_solver, solve
+from ..solvers.spectral import Spectral
+from ._classifier import encode
+from ._ridge import chosen
+from ._transformer import KernelTransformer
+
+GRID = np.logspace(-7, 0, 15)  # of alpha, in parts of the trace of the centred matrix
+
+
+class KernelFisher(ClassifierMixin, KernelTransformer):
+    r"""Kernel Fisher discriminant analysis: functions that vary much between classes and little within them.
+
+    .. math:: \max_{f \in H}\; \frac{\sum_c n_c (\bar f_c - \bar f)^2}
+              {\sum_i w_i (f(x_i) - \bar f_{y_i})^2 + \alpha \|f\|_H^2}
+
+    with :math:`\bar f_c` the mean of f over class c of weight :math:`n_c`. With k classes there are up to k − 1 such
+    functions. A point belongs to the class whose mean is nearest in their values, with a bonus for likely classes:
+    Bayes' rule for classes that are Gaussian in the kernel's space with the covariance
+    :math:`(S_W + \alpha I)/\sum_i w_i`, :math:`S_W` their common scatter.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable
+        Positive definite, or conditionally so of order 1.
+    alpha : float > 0 or "loo"
+        Weight of the penalty; larger is smoother, and towards infinity the classes are told apart by the difference of
+        their means alone. Towards 0 it is the classical analysis, if the features are fewer than the samples. "loo"
+        takes, of `alphas`, the one under which the labels are most likely from the values of fits without them, all
+        in closed form from one decomposition; the likelihood is that of ``calibration="loo"``.
+    alphas : array of numbers > 0, optional
+        What "loo" chooses from; by default 15 values between 10⁻⁷ and 1 times the trace of the centred kernel matrix.
+    n_components : int >= 1, optional
+        How many discriminants `transform` gives, at most k − 1; None gives all. `predict` uses all.
+    priors : array of shape (k,), optional
+        How likely each class is, in any unit; by default its share of the weights.
+    calibration : {None, "loo"}
+        None takes the Gaussian classes at their word, which is too sure of itself where alpha is so small that the
+        sample is fitted better than other points. "loo" divides the logarithms of the probabilities by the number
+        `temperature_` >= 1 under which the labels are most likely from the values of fits without them; what is
+        predicted stays the same.
+    gram : str or Representation
+        How the kernel matrix is held or approximated.
+    solver : str or LinearSolver
+        As in `KernelRidge`.
+    random_state : int, RandomState, Generator or None
+        For representations that draw.
+
+    Attributes
+    ----------
+    classes_ : array of shape (k,)
+    priors_ : array of shape (k,)
+        They sum to 1.
+    alpha_ : float
+        The weight of the penalty that was used.
+    alphas_, loo_losses_ : arrays of shape (n_alphas,)
+        With "loo": what was tried, and the mean of minus the logarithm of the probability of the right class.
+    eigenvalues_ : array
+        The ratio that is maximised, for each discriminant, in descending order.
+    explained_variance_ratio_ : array
+        The same over their sum.
+    function_ : Function
+        The discriminants, one per column, positive towards the last class. The denominator of their ratio is
+        :math:`\sum_i w_i`: values within classes have variance 1, the penalty included.
+    offset_ : array
+        Their means, which `transform` subtracts.
+    means_ : array of shape (k, n_discriminants)
+        The means of the classes after `transform`.
+    temperature_ : float
+        What decision values are divided by before they become probabilities; 1 without calibration.
+    X_fit_, kernel_, solution_, gram_choice_
+        As in `KernelRidge`.
+
+    Notes
+    -----
+    The discriminants come from one penalised regression. Let Y give each class a score in k − 1 dimensions, with
+    :math:`\sum w_i Y_i = 0` and :math:`Y^\top W Y = I`, and let :math:`(\tilde K + \alpha W^{-1})A = Y` on the centred
+    matrix. For the function with coefficients Au the total scatter plus the penalty is :math:`u^\top(I - C)u`, and the
+    scatter between classes :math:`u^\top (I - C)^2 u`, where :math:`C = \alpha Y^\top A`. So the eigenvectors of C, of
+    size k − 1, are the discriminants, and with 1 − ρ its eigenvalues the ratio is ρ/(1 − ρ). Functions outside of the
+    span of A do not distinguish classes.
+
+    Classes may have any number of samples, one included, and may lie in a subspace; discriminants in which all means
+    agree are left out.
+
+    `leave_one_out` follows from that of the regression: without sample i the matrix C loses
+    :math:`w_i r_i r_i^\top / (1 - h_{ii})`, r being the residuals and h the leverages, so that scatter, means, centring
+    and priors of every fit with one sample less are known, exactly.
+
+    Costs are those of `KernelRidge` with k − 1 targets; "loo" takes one decomposition more, O(n³), or O(nr²) for low
+    rank, whatever the number of alphas.
+
+    References
+    ----------
+    Mika, Rätsch, Weston, Schölkopf, Müller, *Fisher discriminant analysis with kernels* (1999). Baudat, Anouar,
+    *Generalized discriminant analysis using a kernel approach* (2000). Hastie, Buja, Tibshirani, *Penalized
+    discriminant analysis* (1995), for the regression. Cawley, Talbot, *Efficient leave-one-out cross-validation of
+    kernel Fisher discriminant classifiers* (2003). Guo, Pleiss, Sun, Weinberger, *On calibration of modern neural
+    networks* (2017), for the temperature.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KernelFisher("gaussian(lengthscale=2.0)", alpha=0.1).fit(X, y)
+    >>> model.transform(X).shape
+    (150, 2)
+    >>> float(np.mean(model.leave_one_out().argmax(axis=1) == y).round(2))
+    0.97
+    """
+
+    _prefers_factor = True
+    class_weight = None  # weights of classes would be weights of their samples, and of their priors: give these
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian(lengthscale='median')",
+        *,
+        alpha: Any = 1.0,
+        alphas: Any = None,
+        n_components: int | None = None,
+        priors: Any = None,
+        calibration: str | None = None,
+        gram: Any = "auto",
+        solver: Any = "auto",
+        random_state: Any = None,
+    ):
+        self.kernel = kernel
+        self.alpha = alpha
+        self.alphas = alphas
+        self.n_components = n_components
+        self.priors = priors
+        self.calibration = calibration
+        self.gram = gram
+        self.solver = solver
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to samples X with labels y."""
+        if isinstance(self.alpha, str):
+            check_choice(self, "alpha", self.alpha, ("loo",))
+        else:
+            check_number(self, "alpha", self.alpha, above=0)
+        check_choice(self, "calibration", self.calibration, (None, "loo"))
+        self._forget("alphas_", "loo_losses_")
+        X, y = self._check_fit(X, y)
+        given = self._check_weight(sample_weight, X)
+        self._index, self._weight = encode(self, y, given)
+        self._totals = np.bincount(self._index, self._weight)
+        self.priors_ = self._check_priors()
+        if self.n_components is not None:
+            most = len(self.classes_) - 1
+            check_number(self, "n_components", self.n_components, at_least=1, at_most=most, integer=True)
+        self._require_definite(X, 1)
+        # scores of the classes, a row each: orthonormal and centred in the weights
+        self._code = null_space(np.sqrt(self._totals)[None, :]) / np.sqrt(self._totals)[:, None]
+        base = self._build(X)
+        gram = CenteredGram(base, self._weight)
+        self.X_fit_ = X
+        self._factored = base if "factor" in gram.provides else None  # it may have been drawn, and is small
+        self.alpha_ = self._chosen_alpha(gram) if isinstance(self.alpha, str) else float(self.alpha)
+        Y = like(self._code[self._index], gram.like)
+        weight = None if given is None else like(self._weight, gram.like)
+        self.solution_ = solve(gram, Y, self.alpha_, linear_solver(self.solver, gram), weight=weight)
+        self._keep_discriminants(gram, self.solution_.coefficients)
+        self.temperature_ = 1.0 if self.calibration is None else self._temperature(self.leave_one_out())[0]
+        return self
+
+    def _check_priors(self) -> np.ndarray:
+        k = len(self.classes_)
+        priors = self._totals if self.priors is None else np.asarray(self.priors)
+        if priors.dtype.kind not in "fiu" or priors.shape != (k,) or not np.all(np.isfinite(priors) & (priors > 0)):
+            raise ValueError(f"{where(self)}: priors = {self.priors!r} must be {k} numbers > 0, one for each class.")
+        return priors / priors.sum()
+
+    def _keep_discriminants(self, gram: CenteredGram, response: Any) -> None:
+        C = self.alpha_ * self._code[self._index].T @ host(response)
+        within, U = np.linalg.eigh((C + C.T) / 2)
+        between = 1 - within
+        rounding = gram.n * eps(response) + self.solution_.residual  # the latter bounds the error of C
+        if between[0] <= rounding:
+            raise ValueError(
+                f"{where(self)}: all classes have the same mean under the kernel {self.kernel_}, and no function tells "
+                "them apart; are all samples equal? Else choose another kernel, or a smaller alpha."
+            )
+        if within[0] <= 0:
+            raise ValueError(
+                f"{where(self)}: alpha = {self.alpha_:g} is so small that what varies within classes is rounding "
+                "alone; raise it."
+            )
+        used = between > rounding
+        within, between, U, total = within[used], between[used], U[:, used], self._totals.sum()
+        means = self._code @ U * np.sqrt(total * between / within)
+        sign = np.where(means[-1] < 0, -1.0, 1.0)
+        self._keep(gram, response @ like(sign * U * np.sqrt(total / (between * within)), response))
+        self.means_ = sign * means
+        self.eigenvalues_ = between / within
+        self.explained_variance_ratio_ = self.eigenvalues_ / self.eigenvalues_.sum()
+        if self.n_components is not None:
+            self._n_features_out = min(self.n_components, len(within))
+
+    # ---- new points
+
+    def transform(self, X: Any) -> Any:
+        """The values of the discriminants less their means on the sample, of shape (n, n_components)."""
+        return super().transform(X)[:, : self._n_features_out]
+
+    def decision_function(self, X: Any) -> Any:
+        """Logarithms of the probabilities of the classes up to a common term; of two classes their difference."""
+        Z = super().transform(X)
+        centre = np.log(self.priors_) - np.sum(self.means_**2, axis=1) / 2
+        values = Z @ like(self.means_.T, Z) + like(centre, Z)
+        return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
+
+    def predict(self, X: Any) -> Any:
+        """The labels."""
+        values = self.decision_function(X)
+        labels, xp = chosen(self.classes_, host(values)), namespace(values)
+        return labels if is_numpy(xp) else like(labels, values, dtype=getattr(xp, labels.dtype.name))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of `predict_proba`."""
+        return log_softmax(_columns(host(self.decision_function(X))) / self.temperature_, axis=1)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes, one column each."""
+        return np.exp(self.predict_log_proba(X))
+
+    # ---- samples left out
+
+    def leave_one_out(self) -> np.ndarray:
+        r"""For each training sample the decision value at it of the fit without it, in closed form.
+
+        Scatter, means of classes, centring and priors (where these are not given) are those of the other samples; the
+        kernel's parameters and landmarks stay as they are. A sample of weight 0 takes no part, and gets the value of
+        the fit itself; one that is alone in its class gets NaN, since the fit without it does not know the class.
+
+        Notes
+        -----
+        With :math:`\nu` the total weight, T the scatter of the scores, :math:`g_c` the score of class c less their mean
+        and φ the centred values of the regression, decisions are
+        :math:`\nu\,(\varphi - \tfrac12 g_c) C^{-1} g_c + \tfrac{\nu}{2} g_c T^{-1} g_c + \log \pi_c`.
+        """
+        check_is_fitted(self)
+        base = self._build(self.X_fit_) if self._factored is None else self._factored
+        return self._left_out(base, np.array([self.alpha_]))[0]
+
+    def _left_out(self, base: Gram, alphas: np.ndarray) -> list[np.ndarray]:
+        """`leave_one_out` for each of several alphas."""
+        sample, k = base.like, len(self.classes_)
+        Y, w = self._code[self._index], self._weight
+        path = Spectral(base, like(np.ones((base.n, 1)), sample), like(w, sample))
+        predicted = host(path.leave_one_out(like(Y, sample), alphas))
+        room = 1 - host(path.leverage(alphas))
+        left = w.sum() - w
+        totals = self._totals - w[:, None] * (self._index[:, None] == np.arange(k))
+        alone = np.any(totals <= 1e-12 * self._totals, axis=1)
+        totals[alone] = self._totals
+        priors = totals / totals.sum(axis=1, keepdims=True) if self.priors is None else self.priors_
+        mean = -(w / left)[:, None] * Y
+        T = np.eye(k - 1) - _outer(Y, Y) * np.where(alone, 0.0, w * w.sum() / left)[:, None, None]
+        g = np.swapaxes(self._code[None, :, :] - mean[:, None, :], 1, 2)
+        whole = np.linalg.solve(T, g)
+        decisions = []
+        for j in range(len(alphas)):
+            errors = Y - predicted[:, :, j]
+            residuals = (w * room[:, j])[:, None] * errors  # weighted, of the fit itself
+            C = residuals.T @ Y - np.where(alone[:, None, None], 0.0, _outer(residuals, errors))
+            within = np.linalg.solve(C, g)
+            values = np.einsum("iq,iqc->ic", predicted[:, :, j] - mean, within)
+            values = left[:, None] * (values - np.sum(g * (within - whole), axis=1) / 2) + np.log(priors)
+            values[alone] = np.nan
+            decisions.append(values[:, 1] - values[:, 0] if k == 2 else values)
+        return decisions
+
+    def _temperature(self, values: np.ndarray) -> tuple[float, float]:
+        """The divisor of left-out values under which the labels are most likely, 1 or more, and their loss.
+
+        Samples that are told apart without error would be most likely under 0: no reason to be surer than the model.
+        """
+        values = _columns(values)
+        known = np.flatnonzero(~np.isnan(values).any(axis=1) & (self._weight > 0))
+        if not len(known):
+            raise ValueError(
+                f"{where(self)}: 'loo' leaves samples out, but every class has one only; give more, or a number for "
+                "alpha and None for calibration."
+            )
+
+        def loss(log_temperature: float) -> float:
+            logarithms = log_softmax(values[known] * np.exp(-log_temperature), axis=1)
+            return -float(
+                np.average(logarithms[np.arange(len(known)), self._index[known]], weights=self._weight[known])
+            )
+
+        found = minimize_scalar(loss, bounds=(0.0, 20.0), method="bounded")
+        return float(np.exp(found.x)), float(found.fun)
+
+    def _chosen_alpha(self, gram: CenteredGram) -> float:
+        whole, trace = (float(self._weight @ np.abs(host(g.diagonal()))) for g in (gram.base, gram))
+        unit = trace if trace > 1e-12 * whole else 1.0  # equal samples are refused later, whatever alpha is
+        grid = GRID * unit if self.alphas is None else np.asarray(self.alphas)
+        if (
+            grid.ndim != 1
+            or grid.dtype.kind not in "fiu"
+            or not len(grid)
+            or not np.all(np.isfinite(grid) & (grid > 0))
+        ):
+            raise ValueError(f"{where(self)}: alphas = {self.alphas!r} must be numbers > 0.")
+        self.alphas_ = grid.astype(np.float64)
+        self.loo_losses_ = np.array([self._temperature(v)[1] for v in self._left_out(gram.base, self.alphas_)])
+        return float(self.alphas_[self.loo_losses_.argmin()])
+
+
+def _columns(values: np.ndarray) -> np.ndarray:
+    """A column for each class, of the difference of two too."""
+    return values if values.ndim == 2 else np.stack([-values / 2, values / 2], axis=1)
+
+
+def _outer(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """The outer products of the rows."""
+    return A[:, :, None] * B[:, None, :]

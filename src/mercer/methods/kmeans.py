@@ -1,0 +1,280 @@
+"""k-means in the space of a kernel."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+
+from .. import _tiles
+from .._array import host, is_numpy, like, namespace
+from .._errors import IndefiniteKernelWarning, check_choice, check_number, where
+from .._progress import Deadline
+from .._random import generator
+from ..domains import Rows
+from ..gram import Gram
+from ..solvers.clustering import Clusters, Partition, clusters_of, partitions, random_seeds, spread_seeds
+from ..space import Function
+from ._base import KernelEstimator
+
+SEEDS = {"k-means++": spread_seeds, "random": random_seeds}
+
+
+class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelEstimator):
+    r"""k-means in the space of a kernel: the partition whose means are nearest to their points.
+
+    .. math:: \min_{c}\; J = \sum_i w_i\, \|\varphi(x_i) - m_{c(i)}\|^2, \qquad
+              m_c = \frac{\sum_{c(i) = c} w_i\, \varphi(x_i)}{\sum_{c(i) = c} w_i}
+
+    Parameters
+    ----------
+    n_clusters : int >= 1
+        k; at most the number of distinct points.
+    kernel : str, Kernel or callable
+        Positive definite, or conditionally so of order 1 (distances to means need no more).
+    init : {"k-means++", "random"}, array of n integers, or collection of k points
+        How to start: from points of the sample drawn one after the other in proportion to their squared distance, in
+        the space, to the nearest one before; from points drawn alike; from labels; from points as first means.
+    n_init : int >= 1
+        Starts, of which the best result is kept; one where `init` is given. More find lower minima.
+    max_iter : int >= 1
+        Rounds of a start at most.
+    tol : float >= 0
+        A start ends when a round lowers J by less than this part of it; 0 goes on until no point moves.
+    local_search : bool
+        Whether to go on, where no point is nearer to another mean, with single moves that lower J because they move
+        the means as well; until none is left. Slower, and never worse.
+    random_state : int, RandomState, Generator or None
+        For the starts and for representations that draw.
+    gram : str or Representation
+        How the kernel matrix is held or approximated.
+    time_budget : float, optional
+        Seconds after which no round and no start begins; what was found is kept, with a warning.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n_samples,)
+    inertia_ : float
+        J, for the kernel matrix as represented.
+    function_ : Function
+        The means m, one per column: ``function_[c]`` is the centre of cluster c, a function in the space.
+    squared_norms_ : array of shape (n_clusters,)
+        ‖m_c‖².
+    history_ : array
+        J of the best start, at first and after each round that lowered it; never rising.
+    n_iter_ : int
+        Its rounds, the last included, in which nothing moved.
+    inertias_ : array
+        J of all starts, the best first.
+    kernel_, gram_choice_
+        As in `KernelRidge`.
+
+    Notes
+    -----
+    A start costs one product with the kernel matrix, O(n²k), and then n kernel values for each point that moves,
+    whether the matrix is held or not (``gram="lazy"``). With a low-rank representation of rank r all is done on the
+    n × r factor, O(nrk) a round and less as points settle: exact k-means for the approximate kernel. Distances of
+    `transform` are those to the means in the space of ``function_.kernel``. A cluster that loses all its points is
+    given the one that costs most elsewhere.
+
+    **Cuts of graphs** are the weighted case: with degrees d of an affinity matrix A as weights and the kernel
+    ``"precomputed"`` with K = σD⁻¹ + D⁻¹AD⁻¹, J is the normalised cut plus the constant σ(n − k) + Σ Aᵢᵢ/dᵢ − k. A
+    large enough σ makes K definite, and the larger it is, the fewer points move in a round; single moves
+    (`local_search`) do not depend on it. `SpectralClustering` gives a start.
+
+    References
+    ----------
+    Dhillon, Guan, Kulis, *Kernel k-means, spectral clustering and normalized cuts* (2004). Arthur, Vassilvitskii,
+    *k-means++: the advantages of careful seeding* (2007). Hamerly, *Making k-means even faster* (2010).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> X, y = make_circles(200, factor=0.3, noise=0.05, random_state=0)
+    >>> model = KernelKMeans(2, kernel="gaussian(lengthscale=0.5)", random_state=0).fit(X)
+    >>> inside = model.predict([[0.0, 0.0]])[0]
+    >>> bool(np.array_equal(model.labels_ == inside, y == 1))
+    True
+    >>> centre = model.function_[inside]
+    >>> bool(centre([[0.0, 0.0]])[0] > centre([[1.0, 0.0]])[0])
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernel: Any = "gaussian(lengthscale='median')",
+        init: Any = "k-means++",
+        n_init: int = 10,
+        max_iter: int = 300,
+        tol: float = 1e-6,
+        local_search: bool = False,
+        random_state: Any = None,
+        gram: Any = "auto",
+        time_budget: float | None = None,
+    ):
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.local_search = local_search
+        self.random_state = random_state
+        self.gram = gram
+        self.time_budget = time_budget
+
+    # ---- fitting
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find clusters of the sample X; y is ignored. Samples of weight 0 are labelled and have no say."""
+        self._check_parameters()
+        deadline = Deadline(self.time_budget)
+        X = self._check_sample(X)
+        n = self.kernel_.domain.size(X)
+        if n < self.n_clusters:
+            raise ValueError(f"{where(self)}: n_samples={n} should be >= n_clusters={self.n_clusters}; ask for fewer.")
+        claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
+        if claim.kind == "INDEFINITE" or (claim.is_cpd and claim.order > 1):
+            raise ValueError(
+                f"{where(self)}: the kernel {self.kernel_} is {claim}; means and distances need PD or CPD(1). "
+                "Try gaussian or power."
+            )
+        weight = self._check_weight(sample_weight, X)
+        weight = np.ones(n) if weight is None else weight.astype(np.float64)
+        gram = self._build(X)
+        best = self._best(clusters_of(gram, weight), X, deadline)
+        self._report(best)
+        self.labels_, self.inertia_ = best.labels.astype(np.int32), best.objective
+        self.history_, self.n_iter_ = best.history, best.n_iter
+        self._keep(gram, weight)
+        return self
+
+    def _check_parameters(self) -> None:
+        for name in ("n_clusters", "n_init", "max_iter"):
+            check_number(self, name, getattr(self, name), at_least=1, integer=True)
+        check_number(self, "tol", self.tol, at_least=0)
+        check_choice(self, "local_search", self.local_search, (True, False))
+        if self.time_budget is not None:
+            check_number(self, "time_budget", self.time_budget, above=0)
+        if isinstance(self.init, str):
+            check_choice(self, "init", self.init, tuple(SEEDS))
+
+    def _best(self, points: Clusters, X: Any, deadline: Deadline) -> Partition:
+        seeds = SEEDS[self.init] if isinstance(self.init, str) else self._given_seeds(points, X)
+        results = partitions(
+            points,
+            self.n_clusters,
+            seeds,
+            self.n_init if isinstance(self.init, str) else 1,
+            generator(self.random_state),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            local_search=self.local_search,
+            stop=deadline,
+        )
+        self.inertias_ = np.array([r.objective for r in results])
+        return results[0]
+
+    def _given_seeds(self, points: Clusters, X: Any) -> Callable[..., np.ndarray]:
+        labels = self._given_labels(points, X)
+        return lambda *_: labels
+
+    def _given_labels(self, points: Clusters, X: Any) -> np.ndarray:
+        """The labels that `init` is, or those by the nearest of its points."""
+        k, n = self.n_clusters, points.n
+        if _is_vector_of_integers(self.init) and len(self.init) == n:
+            labels = host(self.init)
+            if labels.min() < 0 or labels.max() >= k:
+                raise ValueError(
+                    f"{where(self)}: init holds labels {labels.min()} to {labels.max()}; they must be in 0 … {k - 1}."
+                )
+            return labels
+        if isinstance(self.kernel_.domain, Rows):
+            raise ValueError(f"{where(self)}: init must be {n} integer labels where the kernel is precomputed.")
+        centres = self._check_new_start(X)
+        if self.kernel_.domain.size(centres) != k:
+            raise ValueError(
+                f"{where(self)}: init holds {self.kernel_.domain.size(centres)} points; give n_clusters = {k} points, "
+                f"or {n} integer labels."
+            )
+        K = host(_tiles.matrix(self.kernel_, X, centres))
+        return (host(self.kernel_.evaluate_diag(centres)) - 2 * K).argmin(axis=1)
+
+    def _check_new_start(self, X: Any) -> Any:
+        """The points of `init`, in the floating type of X."""
+        centres = self.init
+        if isinstance(X, np.ndarray) and X.dtype.kind == "f":
+            centres = np.asarray(centres, dtype=X.dtype)
+        return self.kernel_.check_arguments(X, self.kernel_.domain.check(centres, self, "init"))[1]
+
+    def _report(self, best: Partition) -> None:
+        if best.rose:
+            warnings.warn(
+                f"{where(self)}: a round raised the objective, so that {self.kernel_} is not (conditionally) positive "
+                "definite on these samples; the partition before it is kept. Add White to the kernel, or a multiple of "
+                "the inverse weights to the diagonal of a precomputed one.",
+                IndefiniteKernelWarning,
+                stacklevel=3,
+            )
+        if not best.converged:
+            warnings.warn(
+                f"{where(self)} stopped before its end: {best.message}. Points still move between clusters; raise "
+                "max_iter or time_budget, or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _keep(self, gram: Gram, weight: np.ndarray) -> None:
+        n, k = gram.n, self.n_clusters
+        member = np.zeros((n, k))
+        member[np.arange(n), self.labels_] = weight
+        A = like(member / member.sum(axis=0), gram.like)
+        self.function_: Function = self._function(gram, A)
+        self.squared_norms_ = namespace(A).sum(A * (gram @ A), axis=0)
+        self._n_features_out = k
+
+    # ---- new points
+
+    def _relative(self, X: Any) -> Any:
+        """‖φ(x) − m‖² less ‖φ(x)‖², which all means share."""
+        return self.squared_norms_ - 2 * self.function_(X)
+
+    def predict(self, X: Any) -> Any:
+        """The cluster whose mean is nearest."""
+        values = self._relative(self._check_new(X))
+        labels, xp = host(values).argmin(axis=1).astype(np.int32), namespace(values)
+        return labels if is_numpy(xp) else like(labels, values, dtype=xp.int32)
+
+    def transform(self, X: Any) -> Any:
+        """The distances ‖φ(x) − m‖ to all means, of shape (n, n_clusters).
+
+        They need k(x, x), which a precomputed matrix holds for the sample itself alone.
+        """
+        D = self._squared(self._check_new(X))
+        xp = namespace(D)
+        return xp.sqrt(xp.where(D > 0, D, xp.zeros_like(D)))
+
+    def _squared(self, X: Any) -> Any:
+        return self._relative(X) + self.function_.kernel.evaluate_diag(X)[:, None]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the sum of squared distances to the nearest means: −J for the sample itself."""
+        X = self._check_new(X)
+        weight = self._check_weight(sample_weight, X)
+        nearest = host(self._squared(X)).min(axis=1)
+        return -float(nearest.sum() if weight is None else nearest @ weight)
+
+
+def _is_vector_of_integers(values: Any) -> bool:
+    if hasattr(values, "dtype"):
+        return len(values.shape) == 1 and host(values).dtype.kind in "iu"
+    return isinstance(values, (list, tuple)) and all(
+        isinstance(v, Integral) and not isinstance(v, bool) for v in values
+    )

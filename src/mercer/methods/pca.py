@@ -1,0 +1,441 @@
+"""Kernel principal component analysis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._array import host, is_array, is_sparse, like, namespace
+from .._errors import check_choice, check_number, where
+from .._random import generator
+from ..domains import Rows
+from ..gram import Gram, IncompleteCholesky, Nystrom, as_representation
+from ..gram.centered import CenteredGram
+from ..gram.packed import Packed, suits
+from ..kernels import Kernel
+from ..kernels.expression import from_sklearn
+from ..preimage import as_preimage
+from ..solvers.eigen import BlockKrylov, DenseEigen, EigenSolver, Spectrum, eigen_solver
+from ..solvers.linear import linear_solver
+from ..space import Function
+from ._transformer import KernelTransformer
+
+SOLVERS = ("auto", "dense", "arpack", "randomized", "krylov", "factor")
+BY_PRODUCTS = ("auto", "arpack", "randomized", "krylov")
+
+
+def _streams(estimator: KernelPCA) -> bool:
+    """Whether landmarks fix the features of a representation, so that a stream can be summed up in them."""
+    if isinstance(as_representation(estimator.gram), (Nystrom, IncompleteCholesky)):
+        return True
+    raise AttributeError(
+        f"{where(estimator)}: partial_fit needs features that the first batch fixes; gram = {estimator.gram!r} has "
+        "none. Use Nystrom or IncompleteCholesky."
+    )
+
+
+class KernelPCA(KernelTransformer):
+    r"""Kernel PCA: the directions in the kernel's space along which the sample varies most.
+
+    .. math:: \max_{\|f_j\| = 1,\; f_j \perp f_1, \dots, f_{j-1}}\; \sum_i \langle f_j, \varphi(x_i) - \mu \rangle^2,
+              \qquad \tilde K v_j = \lambda_j v_j, \quad
+              f_j = \lambda_j^{-1/2} \sum_i v_{ij} \big(k(\cdot, x_i) - \mu\big)
+
+    Parameters
+    ----------
+    n_components : int >= 1, optional
+        None keeps all directions of positive variance.
+    kernel : str, Kernel or callable
+        scikit-learn's names, any registered name or expression, a Kernel, or a function of two samples.
+    gamma, degree, coef0, kernel_params
+        As in scikit-learn, for its names and callables; with a Kernel they are an error.
+    alpha : float >= 0
+        Ridge of the learned map back to the data (`fit_inverse_transform`); larger is smoother.
+    fit_inverse_transform : bool
+        Whether to learn `inverse_transform`, as in scikit-learn. `denoise` needs no such map.
+    eigen_solver : {"auto", "dense", "arpack", "randomized", "krylov", "factor"} or EigenSolver
+        "arpack" and "randomized", scikit-learn's names, stand for "krylov", which is exact to `tol`.
+    tol : float >= 0
+        Of the Krylov solver, relative to the largest eigenvalue; 0 is near the rounding of the data.
+    max_iter : int, optional
+        Its block products at most.
+    iterated_power, copy_X, n_jobs
+        Accepted for scikit-learn's sake, and without effect here.
+    remove_zero_eig : bool
+        Whether to leave out directions without variance also where n_components is given.
+    random_state : int, RandomState, Generator or None
+        For the Krylov solver's start and for representations that draw.
+    gram : str or Representation
+        How the kernel matrix is held or approximated. "auto" holds its upper half as far as 768 MiB go where few
+        components are wanted of more than 500 samples, and otherwise chooses as everywhere.
+
+    Attributes
+    ----------
+    eigenvalues_ : array of shape (n_components,)
+        λ, of the centred kernel matrix, in descending order.
+    eigenvectors_ : array of shape (n_samples, n_components)
+        v, orthonormal; not after `partial_fit`.
+    explained_variance_, explained_variance_ratio_ : arrays
+        λ/(n − 1), and λ over the trace of the centred matrix.
+    total_variance_ : float
+        That trace over n − 1.
+    function_ : Function
+        The components f, of norm one, one per column.
+    mean_ : Function
+        μ, the mean of the sample in the space.
+    offset_ : array
+        ⟨f, μ⟩.
+    dual_coef_, X_transformed_fit_ : arrays
+        The learned map back, with `fit_inverse_transform`.
+    n_samples_seen_ : int
+        Of `fit`, or of all calls of `partial_fit`.
+    gamma_ : float
+        The value that scikit-learn's names take for gamma.
+    X_fit_, kernel_, gram_choice_, spectrum_
+
+    Notes
+    -----
+    Features of new points are ⟨f, φ(x) − μ⟩: centred by the training sample. Distances alone suffice, as k(x, x) does
+    not enter: ``kernel="precomputed"`` with −d²/2 is classical scaling, and places new points by their distances to the
+    old ones. The conversion to other software is in the guide: kernlab's eigenvalues are λ/n.
+
+    A kernel needs to be conditionally positive definite of order one only, as constants do not survive centring.
+    Directions of negative variance are refused where they are found; a kernel that is known to be indefinite warns.
+
+    Dense O(n³); Krylov O(n²) a product, with the matrix held or not (`gram="lazy"`); low rank r O(nr²).
+
+    References
+    ----------
+    Schölkopf, Smola, Müller, *Nonlinear component analysis as a kernel eigenvalue problem* (1998). Gower, *Adding a
+    point to vector diagrams in multivariate analysis* (1968): new points from distances. Chan, Golub, LeVeque,
+    *Updating formulae and a pairwise algorithm for computing sample variances* (1979): merging batches.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> X, y = make_circles(200, factor=0.3, noise=0.05, random_state=0)
+    >>> pca = KernelPCA(2, kernel="gaussian(lengthscale=0.5)").fit(X)
+    >>> inner, outer = pca.transform(X)[y == 1, 0], pca.transform(X)[y == 0, 0]
+    >>> bool(inner.min() > outer.max() or inner.max() < outer.min())
+    True
+    >>> bool(np.allclose(pca.function_.norm(), 1))
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        kernel: Any = "linear",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        alpha: float = 1.0,
+        fit_inverse_transform: bool = False,
+        eigen_solver: Any = "auto",
+        tol: float = 0,
+        max_iter: int | None = None,
+        iterated_power: Any = "auto",
+        remove_zero_eig: bool = False,
+        random_state: Any = None,
+        copy_X: bool = True,
+        n_jobs: int | None = None,
+        gram: Any = "auto",
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.alpha = alpha
+        self.fit_inverse_transform = fit_inverse_transform
+        self.eigen_solver = eigen_solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.iterated_power = iterated_power
+        self.remove_zero_eig = remove_zero_eig
+        self.random_state = random_state
+        self.copy_X = copy_X
+        self.n_jobs = n_jobs
+        self.gram = gram
+
+    def _kernel(self, n_features: int) -> Kernel:
+        return from_sklearn(
+            self.kernel,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+            n_features=n_features,
+        )
+
+    # ---- fitting
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the components of the sample X; y is ignored."""
+        self._check_parameters()
+        X = self._start(X)
+        if self.fit_inverse_transform:
+            self._require_vectors(X)
+        gram = CenteredGram(self._build(X))
+        self.spectrum_ = self._spectrum(gram)
+        self._keep_spectrum(gram, self.spectrum_)
+        self.X_fit_, self.n_samples_seen_ = X, gram.n
+        self.mean_, self._mean_square = Function(*gram.base.expansion(gram.weights)), float(gram.total)
+        self._features: Any = getattr(gram.base, "features", None)
+        if self.fit_inverse_transform:
+            self._learn_inverse(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """The features of the sample itself, √λ v."""
+        return self.fit(X)._own_features()
+
+    def _own_features(self) -> Any:
+        return self.eigenvectors_ * namespace(self.eigenvectors_).sqrt(self.eigenvalues_)[None, :]
+
+    def _start(self, X: Any) -> Any:
+        """X checked, the kernel resolved on it, and what an earlier fit left behind forgotten."""
+        self._forget("eigenvectors_", "spectrum_", "X_fit_", "X_transformed_fit_", "dual_coef_", "_moments")
+        X = self._check_sample(X)
+        dimension = self.kernel_.domain.dimension(X)
+        self.gamma_ = 1.0 / (dimension or 1) if self.gamma is None else self.gamma
+        claim = self.kernel_.definiteness_in(dimension)
+        if claim.kind != "UNKNOWN" and not (claim.is_cpd and claim.order <= 1):
+            self._warn_indefinite(f"{claim}: its leading components are computed, but lie in no space")
+        return X
+
+    def _forget(self, *names: str) -> None:
+        for name in names:
+            if hasattr(self, name):
+                delattr(self, name)
+
+    def _build(self, X: Any) -> Gram:
+        n, kernel = self.kernel_.domain.size(X), self.kernel_
+        few = n > 500 and self.n_components is not None and 10 * self.n_components <= n
+        thin = "feature_map" in kernel.provides and 4 * kernel.feature_count(X) <= n
+        by_products = few and not thin and isinstance(self.eigen_solver, str) and self.eigen_solver in BY_PRODUCTS
+        if not (isinstance(self.gram, str) and self.gram == "auto" and by_products and suits(kernel, X)):
+            return super()._build(X)
+        self.gram_choice_ = f"Packed: {self.n_components} components of {n} samples need products only"
+        return Packed().build(kernel, X)
+
+    def _check_parameters(self) -> None:
+        if self.n_components is not None:
+            check_number(self, "n_components", self.n_components, at_least=1, integer=True)
+        check_number(self, "alpha", self.alpha, at_least=0)
+        check_number(self, "tol", self.tol, at_least=0)
+        if self.max_iter is not None:
+            check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
+        if not isinstance(self.eigen_solver, EigenSolver):
+            check_choice(self, "eigen_solver", self.eigen_solver, SOLVERS)
+
+    def _spectrum(self, gram: CenteredGram) -> Spectrum:
+        """The leading eigenpairs, with signs by the largest entry of each vector, as scikit-learn has them."""
+        limit = gram.factor().shape[1] if "factor" in gram.provides else gram.n
+        count = limit if self.n_components is None else min(self.n_components, limit)
+        name = {"arpack": "krylov", "randomized": "krylov"}.get(self.eigen_solver, self.eigen_solver)
+        solver = DenseEigen() if name == "auto" and count == gram.n else eigen_solver(name, gram, count)
+        if isinstance(solver, BlockKrylov) and solver is not self.eigen_solver:
+            solver = BlockKrylov(tol=self.tol or 1e-10, max_iter=self.max_iter or 200)
+        return solver.solve(gram, count, generator(self.random_state))
+
+    def _keep_spectrum(self, gram: CenteredGram, spectrum: Spectrum) -> None:
+        diagonal = gram.diagonal()
+        trace = float(namespace(diagonal).sum(diagonal, dtype=namespace(diagonal).float64))
+        values, V = self._positive(spectrum.values, spectrum.vectors, trace)
+        V = V * _signs(V)
+        self.eigenvalues_, self.eigenvectors_ = values, V
+        self._keep(gram, V * _inverse_root(values)[None, :])
+        self._keep_variance(gram.n, trace)
+
+    def _positive(self, values: Any, V: Any, trace: float) -> tuple[Any, Any]:
+        """Eigenvalues with those of rounding cut to 0, by the rules of scikit-learn, and left out where asked for."""
+        xp = namespace(values)
+        double = values.dtype == xp.float64
+        self._refuse_negative(host(values), trace, 1e-5 if double else 5e-3)
+        values = xp.where(values > (1e-12 if double else 2e-7) * xp.max(values), values, xp.zeros_like(values))
+        if self.n_components is None or self.remove_zero_eig:
+            count = max(int(np.sum(host(values) > 0)), 1)
+            values, V = values[:count], V[:, :count]
+        return values, V
+
+    def _keep_variance(self, n: int, trace: float) -> None:
+        freedom = max(n - 1, 1)
+        self.explained_variance_ = self.eigenvalues_ / freedom
+        self.explained_variance_ratio_ = self.eigenvalues_ / (trace or 1.0)
+        self.total_variance_ = trace / freedom
+
+    def _refuse_negative(self, values: np.ndarray, trace: float, tol: float) -> None:
+        """Directions of negative variance exist in no space; those of rounding are cut to 0."""
+        if values.min() < -tol * np.abs(values).max() or trace < -tol * np.abs(values).sum():
+            raise ValueError(
+                f"{where(self)}: the centred kernel matrix of {self.kernel_} has an eigenvalue {values.min():.3g} "
+                f"beside {values.max():.3g}, and trace {trace:.3g}: it is indefinite. Use a kernel that is "
+                "(conditionally) positive definite."
+            )
+
+    # ---- streams
+
+    @available_if(_streams)
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        r"""Go on with another batch; y is ignored.
+
+        The first batch (or `fit`) chooses the landmarks, whose features φ then stand for every sample; count, mean and
+        scatter of the features are merged without loss, so that any batches of a sample give what `fit` gives on all of
+        it with these landmarks. Memory is O(r²) for r landmarks, however long the stream. Signs are such that the
+        largest coefficient of each component is positive.
+        """
+        self._check_parameters()
+        if self.fit_inverse_transform:
+            raise ValueError(
+                f"{where(self)}: fit_inverse_transform = True needs all samples at once; use denoise after partial_fit."
+            )
+        if getattr(self, "_features", None) is None:
+            X = self._start(X)
+            gram = self._build(X)
+            self._features, Z = gram.features, gram.factor()  # type: ignore[attr-defined]
+        else:
+            Z = self._features(self._check_new(X))
+            if not hasattr(self, "_moments"):
+                self._moments = _Moments.of(self._features(self.X_fit_))
+                self._forget("eigenvectors_", "spectrum_", "X_fit_")
+        batch = _Moments.of(Z)
+        self._moments = self._moments + batch if hasattr(self, "_moments") else batch
+        self._keep_moments(self._features, self._moments)
+        return self
+
+    def _keep_moments(self, features: Any, moments: _Moments) -> None:
+        trace = float(np.trace(moments.scatter))
+        values, U = np.linalg.eigh(moments.scatter)
+        count = len(values) if self.n_components is None else min(self.n_components, len(values))
+        values, U = self._positive(values[::-1][:count], U[:, ::-1][:, :count], trace)
+        T = np.asarray(host(features.T), dtype=np.float64)
+        U = U * _signs(T @ U) * (values > 0)
+        self.function_ = Function(features.kernel, features.centres, like(T @ U, features.T))
+        self.mean_ = Function(features.kernel, features.centres, like(T @ moments.mean, features.T))
+        self._mean_square = float(moments.mean @ moments.mean)
+        self.offset_ = like(moments.mean @ U, features.T)
+        self.eigenvalues_ = like(values, features.T)
+        self._n_features_out, self.n_samples_seen_ = len(values), moments.n
+        self._keep_variance(moments.n, trace)
+
+    # ---- the way back
+
+    def _require_vectors(self, X: Any) -> None:
+        if isinstance(self.kernel_.domain, Rows) or not (is_array(X) or is_sparse(X)):
+            raise ValueError(
+                f"{where(self)}: fit_inverse_transform = True needs samples that are vectors; {self.kernel_} has none."
+            )
+        if is_sparse(X):
+            raise NotImplementedError(
+                f"{where(self)}: fit_inverse_transform = True is not available for sparse X; call X.toarray() first."
+            )
+
+    def _learn_inverse(self, X: Any) -> None:
+        """Ridge regression of the samples on their features, with the kernel itself on the features."""
+        Z = self._own_features()
+        gram = as_representation("auto").build(self.kernel_, Z)
+        definite = self.kernel_.definiteness_in(int(Z.shape[1])).is_pd
+        self.X_transformed_fit_ = Z
+        self.dual_coef_ = linear_solver("auto", gram, definite).solve(gram, X, float(self.alpha)).coefficients
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Points of the input space for features X of shape (n, n_components), by the learned map."""
+        check_is_fitted(self)
+        if not hasattr(self, "dual_coef_"):
+            raise NotFittedError(
+                f"{where(self)}: inverse_transform was not learned; set fit_inverse_transform=True and fit, or use "
+                "denoise, which needs no such map."
+            )
+        return Function(self.kernel_, self.X_transformed_fit_, self.dual_coef_)(like(X, self.X_transformed_fit_))
+
+    def project(self, X: Any) -> Function:
+        r"""The projections :math:`\mu + \sum_j \langle f_j, \varphi(x) - \mu \rangle f_j`, one per column."""
+        X = self._check_new(X)
+        return self._projection(self.function_(X) - self.offset_)
+
+    def _projection(self, Z: Any) -> Function:
+        f, xp = self.function_, namespace(Z)
+        coefficients = self.mean_.coefficients[:, None] + f.coefficients @ xp.matrix_transpose(Z)
+        return Function(f.kernel, f.points, coefficients)
+
+    def denoise(self, X: Any, preimage: Any = "auto") -> Any:
+        """Points whose images come near to the projections of those of X onto the components.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features)
+        preimage : str or PreImage
+            A method of `mercer.preimage`: "auto", "fixed_point", "distance_based", "learned", "gradient", or an object;
+            its `find` on ``pca.project(X)`` also tells the distances in the space, and where it fell back.
+        """
+        X = self._check_new(X)
+        Z = self.function_(X) - self.offset_
+        square = self._mean_square + np.sum(host(Z) * (2 * host(self.offset_) + host(Z)), axis=1)
+        target = self._projection(Z)
+        return as_preimage(preimage).find(target, X, norm=np.sqrt(np.maximum(square, 0.0))).points
+
+    # ---- what is left out
+
+    def reconstruction_error(self, X: Any, diagonal: Any = None) -> Any:
+        r"""‖φ(x) − μ‖² minus the squares of the features: what the components leave out of each point, in the space.
+
+        `diagonal` are the values k(x, x), needed for precomputed kernels, where the rows of new points lack them.
+        """
+        X = self._check_new(X)
+        if diagonal is None and isinstance(self.kernel_.domain, Rows):
+            raise ValueError(
+                f"{where(self)}: diagonal = None, but a precomputed kernel needs it: give k(x, x) of each x."
+            )
+        mean = self.mean_(X)
+        xp = namespace(mean)
+        own = self.kernel_.evaluate_diag(X) if diagonal is None else like(diagonal, mean)
+        left = own - 2 * mean + self._mean_square - xp.sum((self.function_(X) - self.offset_) ** 2, axis=1)
+        return xp.where(left > 0, left, xp.zeros_like(left))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """Count, mean and scatter Σ (z − z̄)(z − z̄)ᵀ of vectors in double precision; sums are those of joined samples."""
+
+    n: int
+    mean: np.ndarray
+    scatter: np.ndarray
+
+    @classmethod
+    def of(cls, Z: Any) -> _Moments:
+        Z = np.asarray(host(Z), dtype=np.float64)
+        mean = Z.mean(axis=0)
+        return cls(len(Z), mean, (Z - mean).T @ (Z - mean))
+
+    def __add__(self, other: _Moments) -> _Moments:
+        n, step = self.n + other.n, other.mean - self.mean
+        between = self.n * other.n / n * np.outer(step, step)
+        return _Moments(n, self.mean + other.n / n * step, self.scatter + other.scatter + between)
+
+
+def _signs(V: Any) -> Any:
+    """For each column the sign of its largest entry, which is how scikit-learn makes eigenvectors unique."""
+    values = host(V)
+    largest = values[np.abs(values).argmax(axis=0), np.arange(values.shape[1])]
+    return like(np.where(largest < 0, -1.0, 1.0), V)[None, :]
+
+
+def _inverse_root(values: Any) -> Any:
+    """λ^(−1/2), and 0 for 0."""
+    xp = namespace(values)
+    positive = values > 0
+    return xp.where(positive, 1.0 / xp.sqrt(xp.where(positive, values, xp.ones_like(values))), xp.zeros_like(values))

@@ -1,0 +1,372 @@
+"""Spectral clustering: the normalised affinities as an operator, their leading eigenvectors, and clusters of these."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from scipy.linalg import qr
+from scipy.sparse import csr_array
+from sklearn.base import ClusterMixin
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._array import eps, host, is_sparse, like, namespace
+from .._errors import check_choice, check_number, where
+from .._random import generator
+from ..gram import Gram
+from ..gram.normalized import GraphGram, NormalizedGram
+from ..kernels import Kernel
+from ..kernels.expression import SKLEARN, from_sklearn
+from ..solvers.clustering import FactorClusters, partitions, spread_seeds
+from ..solvers.eigen import BlockKrylov, EigenSolver, Spectrum, eigen_solver
+from ..solvers.eigen.shift_invert import ResolventGram
+from ..space import Function
+from ._base import KernelEstimator
+
+GRAPHS = ("nearest_neighbors", "precomputed_nearest_neighbors")
+SOLVERS = (None, "auto", "arpack", "lobpcg", "amg", "dense", "krylov")
+NORMALIZATIONS = ("shi-malik", "ng-jordan-weiss")
+ISOLATED = -1
+
+
+class SpectralClustering(ClusterMixin, KernelEstimator):
+    r"""Clusters of the leading eigenvectors of the normalised affinity matrix, which relax the normalised cut.
+
+    .. math:: \min_{c}\; \sum_c \frac{\operatorname{links}(c, \bar c)}{\operatorname{degree}(c)} \;\to\;
+              D^{-1/2} A D^{-1/2} u_j = \lambda_j u_j, \qquad
+              x_i \mapsto e_i = \frac{(u_{i1}, \dots, u_{ik})}{\sqrt{d_i}}
+              \quad\text{or}\quad \frac{(u_{i1}, \dots, u_{ik})}{\|(u_{i1}, \dots, u_{ik})\|}
+
+    with A the affinities of different points, :math:`A_{ii} = 0`, and D = diag(d) their row sums.
+
+    Parameters
+    ----------
+    n_clusters : int >= 1
+        k.
+    eigen_solver : {None, "arpack", "lobpcg", "amg", "dense", "krylov"} or EigenSolver
+        scikit-learn's names stand for ours: dense up to 500 samples, else block Krylov iteration, by products or, for
+        sparse graphs, by an LU decomposition; "krylov" is by products always.
+    n_components : int >= 1, optional
+        Eigenvectors; None takes n_clusters.
+    random_state : int, RandomState, Generator or None
+        For the eigensolver's start, the clusters' starts, and representations that draw.
+    n_init : int >= 1
+        Starts of k-means, of which the best is kept.
+    gamma, degree, coef0, kernel_params
+        As in scikit-learn, for its names and callables; with a Kernel they are an error.
+    affinity : str, Kernel or callable
+        A kernel with values >= 0: scikit-learn's names, any registered name or expression, a Kernel, a function of two
+        samples; "precomputed" for a matrix (dense or sparse); "nearest_neighbors" for the graph of neighbours, 1 where
+        two are neighbours of each other and 1/2 where one is; "precomputed_nearest_neighbors" for that of a sparse
+        graph of distances.
+    n_neighbors : int >= 1
+        Of that graph, each sample itself included; more connect more.
+    eigen_tol : float > 0 or "auto"
+        Residual of the Krylov solver, relative to the largest eigenvalue; "auto" is 1e-7.
+    assign_labels : {"kmeans", "discretize", "cluster_qr"}
+        How clusters are read off: k-means; the rotation nearest to a partition (Yu, Shi); a pivoted QR decomposition,
+        without any start (Damle, Minden, Ying).
+    n_jobs : int, optional
+        Of the search for neighbours.
+    verbose : bool
+        Accepted for scikit-learn's sake, and without effect here.
+    normalization : {"shi-malik", "ng-jordan-weiss"}
+        u/√d, the eigenvectors of the random walk, as in scikit-learn; or rows of u of unit length, as in kernlab.
+    gram : str or Representation
+        How a kernel's matrix is held or approximated.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n_samples,)
+        −1 for samples without affinity to any other.
+    eigenvalues_ : array of shape (n_components,)
+        λ, descending from 1; k eigenvalues of 1 are k components without any link.
+    embedding_ : array of shape (n_samples, n_components)
+        e; 0 for samples without affinity.
+    function_ : Function
+        For kernels: the degree d(·) = Σ k(·, xⱼ) and the sums Σ eⱼ k(·, xⱼ) / λ of u/√d, which extend e to new points.
+    affinity_matrix_ : array or sparse array
+        Where it is held.
+    spectrum_, kernel_, gram_choice_
+
+    Notes
+    -----
+    New points are placed by the Nyström extension, e(x) = Σⱼ k(x, xⱼ) eⱼ / (λ d(x)), the mean of the samples' rows
+    weighted by affinity, and given to the cluster that this belongs to. There a sample at the same place counts too, so
+    that `predict` on the sample may differ from `labels_` near a border.
+
+    Products with the matrix are all that is needed: O(n²) each with the matrix held or not (``gram="lazy"``), O(nr)
+    with a low-rank representation. Negative entries are refused where the matrix is held, negative row sums elsewhere;
+    those that an approximation makes are let pass.
+
+    References
+    ----------
+    Shi, Malik, *Normalized cuts and image segmentation* (2000). Ng, Jordan, Weiss, *On spectral clustering: analysis
+    and an algorithm* (2001). Yu, Shi, *Multiclass spectral clustering* (2003). Bengio et al., *Out-of-sample extensions
+    for LLE, Isomap, MDS, eigenmaps, and spectral clustering* (2003). Damle, Minden, Ying, *Simple, direct, and
+    efficient multi-way spectral clustering* (2019).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(200, noise=0.05, random_state=0)
+    >>> model = SpectralClustering(2, gamma=20.0, random_state=0).fit(X)
+    >>> same = model.labels_ == y
+    >>> bool(same.all() or not same.any())
+    True
+    >>> bool(model.predict([[0.0, 1.0]]) == model.labels_[y == 0][0])
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        eigen_solver: Any = None,
+        n_components: int | None = None,
+        random_state: Any = None,
+        n_init: int = 10,
+        gamma: float = 1.0,
+        affinity: Any = "rbf",
+        n_neighbors: int = 10,
+        eigen_tol: Any = "auto",
+        assign_labels: str = "kmeans",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        normalization: str = "shi-malik",
+        gram: Any = "auto",
+    ):
+        self.n_clusters = n_clusters
+        self.eigen_solver = eigen_solver
+        self.n_components = n_components
+        self.random_state = random_state
+        self.n_init = n_init
+        self.gamma = gamma
+        self.affinity = affinity
+        self.n_neighbors = n_neighbors
+        self.eigen_tol = eigen_tol
+        self.assign_labels = assign_labels
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.normalization = normalization
+        self.gram = gram
+
+    def _kernel(self, n_features: int) -> Kernel:
+        names = {"nearest_neighbors": "linear", "precomputed_nearest_neighbors": "precomputed"}
+        affinity = names.get(self.affinity, self.affinity) if isinstance(self.affinity, str) else self.affinity
+        carries_its_own = not (isinstance(affinity, str) and affinity in SKLEARN)
+        return from_sklearn(
+            affinity,
+            gamma=None if carries_its_own and self.gamma == 1.0 else self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+            n_features=n_features,
+        )
+
+    # ---- fitting
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find clusters of the sample X, or of a graph by its matrix; y is ignored."""
+        self._check_parameters()
+        rng = generator(self.random_state)
+        base = self._affinities(X)
+        n, k = base.n, self.n_clusters
+        if n < k:
+            raise ValueError(f"{where(self)}: n_samples={n} should be >= n_clusters={k}; ask for fewer clusters.")
+        operator = NormalizedGram(base, self)
+        connected = ~operator.isolated
+        if k > 1 and connected.sum() < k:
+            raise ValueError(
+                f"{where(self)}: only {connected.sum()} of {n} samples have affinity to any other, fewer than "
+                f"n_clusters = {k}; widen the kernel or raise n_neighbors."
+            )
+        self.spectrum_ = self._leading(operator, k if self.n_components is None else self.n_components, rng)
+        self.eigenvalues_ = self.spectrum_.values
+        vectors = self.spectrum_.vectors * like(connected, self.spectrum_.vectors)[:, None]
+        walk = vectors / operator.roots[:, None]
+        self.embedding_ = self._normalised(walk)
+        self.labels_ = np.full(n, ISOLATED, dtype=np.int32)
+        if connected.any():
+            self.labels_[connected] = self._read_off(host(self.embedding_)[connected].astype(np.float64), rng)
+        if operator.isolated.any():
+            warnings.warn(
+                f"{where(self)}: {operator.isolated.sum()} samples have no affinity to any other; they are labelled "
+                f"{ISOLATED}. Widen the kernel or raise n_neighbors to place them.",
+                UserWarning,
+                stacklevel=2,
+            )
+        self._keep(base, operator, walk)
+        return self
+
+    def _check_parameters(self) -> None:
+        for name in ("n_clusters", "n_init", "n_neighbors"):
+            check_number(self, name, getattr(self, name), at_least=1, integer=True)
+        if self.n_components is not None:
+            check_number(self, "n_components", self.n_components, at_least=1, integer=True)
+        check_choice(self, "assign_labels", self.assign_labels, ("kmeans", "discretize", "cluster_qr"))
+        if self.assign_labels != "kmeans" and self.n_components not in (None, self.n_clusters):
+            raise ValueError(
+                f"{where(self)}: n_components = {self.n_components} must be n_clusters = {self.n_clusters} with "
+                f"assign_labels = {self.assign_labels!r}, which gives one cluster for each."
+            )
+        check_choice(self, "normalization", self.normalization, NORMALIZATIONS)
+        if not isinstance(self.eigen_solver, EigenSolver):
+            check_choice(self, "eigen_solver", self.eigen_solver, SOLVERS)
+        if self.eigen_tol != "auto":
+            check_number(self, "eigen_tol", self.eigen_tol, at_least=0)
+
+    def _affinities(self, X: Any) -> Gram:
+        """The affinities of the sample as an operator."""
+        graph = isinstance(self.affinity, str) and self.affinity in GRAPHS
+        if not graph and not (self.affinity == "precomputed" and is_sparse(X)):
+            return self._build(self._check_sample(X))
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        if graph:
+            metric = "precomputed" if self.affinity == "precomputed_nearest_neighbors" else "minkowski"
+            if self.n_neighbors > X.shape[0]:
+                raise ValueError(
+                    f"{where(self)}: n_neighbors = {self.n_neighbors} exceeds the {X.shape[0]} samples; give fewer."
+                )
+            self._neighbours = NearestNeighbors(n_neighbors=self.n_neighbors, metric=metric, n_jobs=self.n_jobs).fit(X)
+            directed = self._neighbours.kneighbors_graph(X)
+            matrix = csr_array(0.5 * (directed + directed.T))
+        else:
+            matrix = csr_array(X)
+            gap = abs(matrix - matrix.T)
+            if matrix.shape[0] != matrix.shape[1] or (gap.nnz and gap.max() > 1e-12 * abs(matrix).max()):
+                raise ValueError(
+                    f"{where(self)}: the affinity matrix of shape {matrix.shape} must be square and symmetric."
+                )
+        self.gram_choice_ = f"a sparse graph with {matrix.nnz} entries"
+        return GraphGram(matrix)
+
+    def _leading(self, operator: NormalizedGram, count: int, rng: np.random.Generator) -> Spectrum:
+        """The largest eigenvalues of the normalised affinities, by the chosen solver."""
+        if isinstance(self.eigen_solver, EigenSolver):
+            return self.eigen_solver.solve(operator, count, rng)
+        solver = eigen_solver(
+            self.eigen_solver if self.eigen_solver in ("dense", "krylov") else "auto", operator, count
+        )
+        if isinstance(solver, BlockKrylov):
+            tol = 1e-7 if self.eigen_tol in ("auto", 0) else self.eigen_tol
+            if isinstance(operator.base, GraphGram) and self.eigen_solver != "krylov":
+                return ResolventGram(operator, operator.base.matrix).leading(count, tol, rng)
+            solver = BlockKrylov(tol=tol, oversample=max(8, count), max_iter=1000, width=12)
+        return solver.solve(operator, count, rng)
+
+    def _normalised(self, walk: Any) -> Any:
+        """u/√d as it is, or its rows at unit length, which are those of u."""
+        if self.normalization == "shi-malik":
+            return walk
+        xp = namespace(walk)
+        length = xp.sqrt(xp.sum(walk * walk, axis=1))
+        return walk / xp.where(length > 0, length, xp.ones_like(length))[:, None]
+
+    def _read_off(self, E: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Labels of the rows of the embedding, and the rule for new rows."""
+        k = self.n_clusters
+        if self.assign_labels == "kmeans":
+            points = FactorClusters(E, np.ones(len(E)))
+            best = partitions(points, k, spread_seeds, self.n_init, rng, max_iter=300, tol=0.0)[0]
+            self._rule: tuple[str, np.ndarray] = ("nearest", _means(E, best.labels, k))
+            return best.labels
+        if self.assign_labels == "discretize":
+            self._rule = ("largest", _discretize(E, rng))
+        else:
+            self._rule = ("largest size", _cluster_qr(E))
+        return self._apply_rule(E)
+
+    def _apply_rule(self, E: np.ndarray) -> np.ndarray:
+        kind, M = self._rule
+        if kind == "nearest":
+            return (np.sum(M * M, axis=1) - 2 * E @ M.T).argmin(axis=1)
+        return (E @ M if kind == "largest" else np.abs(E @ M)).argmax(axis=1)
+
+    def _keep(self, base: Gram, operator: NormalizedGram, walk: Any) -> None:
+        xp = namespace(walk)
+        values = self.eigenvalues_
+        usable = values > 1e-8  # other directions have no extension
+        walk = walk * xp.where(usable, 1 / xp.where(usable, values, xp.ones_like(values)), 0 * values)
+        self._floor = 8 * eps(walk) * float(xp.max(xp.abs(operator.self_affinity)))
+        self._sums = xp.concat([xp.ones_like(walk[:, :1]), walk], axis=1)
+        if isinstance(base, GraphGram):
+            self.affinity_matrix_: Any = base.matrix
+            return
+        if "dense" in base.provides:
+            self.affinity_matrix_ = base.dense()
+        self.function_: Function = self._function(base, self._sums)
+
+    # ---- new points
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The cluster of new points; −1 without affinity to any sample. For a precomputed matrix give their rows."""
+        check_is_fitted(self)
+        sums = host(self._extend(X)).astype(np.float64)
+        degree = sums[:, 0]
+        labels = np.full(len(sums), ISOLATED, dtype=np.int32)
+        seen = degree > self._floor
+        if seen.any():
+            labels[seen] = self._apply_rule(self._normalised(sums[seen, 1:] / degree[seen, None]))
+        return labels
+
+    def _extend(self, X: Any) -> Any:
+        """Degree and weighted sums of the samples' rows at new points."""
+        if hasattr(self, "function_"):
+            return self.function_(self._check_new(X))
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return (X if self.affinity == "precomputed" else self._neighbours.kneighbors_graph(X)) @ self._sums
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.sparse or tags.input_tags.pairwise
+        return tags
+
+
+def _means(E: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
+    member = np.eye(k)[labels]
+    return (member.T @ E) / member.sum(axis=0)[:, None]
+
+
+def _discretize(E: np.ndarray, rng: np.random.Generator, max_iter: int = 100) -> np.ndarray:
+    """M with clusters argmax(E M): E's columns at equal length, and the rotation that takes its rows nearest to axes.
+
+    By turns the nearest partition for a rotation, and the nearest rotation for a partition (Procrustes), from rows as
+    orthogonal to each other as can be found.
+    """
+    n, k = E.shape
+    length = np.linalg.norm(E, axis=0)
+    scale = n**0.5 / np.where(length > 0, length, 1.0)
+    rows = E * scale
+    rows /= np.linalg.norm(rows, axis=1)[:, None]
+    R = np.zeros((k, k))
+    R[:, 0] = rows[rng.integers(n)]
+    overlap = np.zeros(n)
+    for j in range(1, k):
+        overlap += np.abs(rows @ R[:, j - 1])
+        R[:, j] = rows[overlap.argmin()]
+    last = np.inf
+    for _ in range(max_iter):
+        U, s, Vh = np.linalg.svd(np.eye(k)[(rows @ R).argmax(axis=1)].T @ rows)
+        R = (U @ Vh).T
+        distance = 2 * (n - s.sum())
+        if last - distance <= 1e-12 * n:
+            break
+        last = distance
+    return scale[:, None] * R
+
+
+def _cluster_qr(E: np.ndarray) -> np.ndarray:
+    """M with clusters argmax |E M|: the rotation nearest to the k rows that a pivoted QR decomposition finds."""
+    k = E.shape[1]
+    pivots = qr(E.T, mode="r", pivoting=True)[-1][:k]
+    U, _, Vh = np.linalg.svd(E[pivots].T)
+    return U @ Vh

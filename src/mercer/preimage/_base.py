@@ -1,0 +1,215 @@
+"""The targets, the answer, and what every way back from the space has in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .. import _tiles
+from .._array import row_products
+from .._errors import where
+from ..domains import Rows
+from ..kernels import Kernel
+from ..space import Function
+
+BLOCK = 1 << 21  # entries of one block of kernel values: 16 MiB
+
+
+@dataclass(frozen=True)
+class PreImages:
+    """Points of the input space whose images come near to given targets.
+
+    Attributes
+    ----------
+    points : array of shape (m, d)
+    distance : array of shape (m,)
+        ‖φ(y) − t‖ in the space; what rounding leaves of a distance 0 is of the order of 1e-8 √k(y, y).
+    fallback : boolean array of shape (m,)
+        Where the method could not do what it is named for; `message` says what was done instead.
+    message : str
+        What was out of the ordinary; empty where nothing was.
+    method : str
+        The class that found them.
+    choice : str or None
+        Why "auto" took that class.
+    """
+
+    points: np.ndarray
+    distance: np.ndarray
+    fallback: np.ndarray
+    message: str
+    method: str
+    choice: str | None = None
+
+
+class PreImage(BaseEstimator):
+    """Base of the methods that find y with φ(y) ≈ t; a method writes `_find`."""
+
+    def find(self, function: Function, start: Any = None, *, norm: Any = None) -> PreImages:
+        """A pre-image of each target.
+
+        Parameters
+        ----------
+        function : Function
+            The targets t = Σ aᵢ k(·, xᵢ): one per column of its coefficients. Its kernel must be positive definite, its
+            points rows of a NumPy array, and it must have no unpenalised part.
+        start : array of shape (m, d), optional
+            Where to begin, for the methods that iterate: in denoising, the noisy points. None begins at the member of
+            `function.points` that is nearest to the target in the space.
+        norm : array of shape (m,), optional
+            ‖t‖ where it is known already; it costs O(n²) kernel values otherwise.
+
+        Returns
+        -------
+        PreImages
+        """
+        targets = Targets(self, function, start, norm)
+        points, fallback, message = self._find(targets)
+        points = targets.inside(points)
+        square = targets.square - targets.height(points)
+        distance = np.sqrt(np.maximum(square, 0.0))
+        dtype = function.points.dtype
+        return PreImages(points.astype(dtype), distance.astype(dtype), fallback, message, type(self).__name__)
+
+    def _find(self, targets: Targets) -> tuple[np.ndarray, np.ndarray, str]:
+        """The points, where the method fell back, and what is to be said of it."""
+        raise NotImplementedError
+
+
+class Targets:
+    """Targets t_j = Σᵢ Gᵢⱼ k(·, xᵢ) in double precision, checked on behalf of `owner`."""
+
+    def __init__(self, owner: PreImage, function: Function, start: Any = None, norm: Any = None):
+        self.owner, self.kernel = owner, function.kernel
+        self._check(function)
+        self.X = function.points.astype(np.float64, copy=False)
+        G = function.coefficients.astype(np.float64, copy=False)
+        self.G = G if G.ndim == 2 else G[:, None]
+        self.m, self.d = self.G.shape[1], self.X.shape[1]
+        if hasattr(self.kernel, "_in_dimension_of"):  # Wendland's profile is one for each dimension
+            self.kernel = self.kernel._in_dimension_of(self.X)
+        self.form = form(self.kernel, self.d)
+        self.start = None if start is None else self._checked("start", start, (self.m, self.d))
+        if norm is not None:
+            self.square = self._checked("norm", norm, (self.m,)) ** 2
+
+    def _check(self, function: Function) -> None:
+        who = where(self.owner)
+        if function.basis is not None:
+            raise ValueError(f"{who}: the target has an unpenalised part, which lies outside the space; leave it out.")
+        points = function.points
+        dense = isinstance(points, np.ndarray) and points.ndim == 2 and points.dtype.kind == "f"
+        if not dense or isinstance(self.kernel.domain, Rows):
+            raise TypeError(
+                f"{who}: pre-images are sought among real vectors, but the points of the target are no dense NumPy "
+                f"array of them ({type(points).__name__} of {self.kernel}); convert them where they are vectors."
+            )
+        claim = self.kernel.definiteness_in(points.shape[1])
+        if not claim.is_pd and claim.kind != "UNKNOWN":
+            raise ValueError(
+                f"{who}: {self.kernel} is {claim}, so that there is no distance to a target; use a positive definite "
+                "kernel, for example kernel.centered(X)."
+            )
+
+    def _checked(self, name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+        array = np.asarray(value, dtype=np.float64)
+        if array.shape != shape or not np.all(np.isfinite(array)):
+            raise ValueError(
+                f"{where(self.owner)}: {name} of shape {array.shape} must hold finite numbers in shape {shape}: "
+                f"{'a row' if len(shape) == 2 else 'one'} for each target."
+            )
+        return array
+
+    # ---- in the space
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """t_j(xᵢ), of shape (n, m)."""
+        return Function(self.kernel, self.X, self.G)(self.X)
+
+    @cached_property
+    def square(self) -> np.ndarray:
+        """‖t_j‖²."""
+        return np.maximum(np.sum(self.G * self.values, axis=0), 0.0)
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        """k(xᵢ, xᵢ)."""
+        return self.kernel.evaluate_diag(self.X)
+
+    def height(self, Y: np.ndarray) -> np.ndarray:
+        """2 t_j(y_j) − k(y_j, y_j) = ‖t_j‖² − ‖φ(y_j) − t_j‖²: what a pre-image makes as large as it can."""
+        out = -self.kernel.evaluate_diag(Y)
+        for rows in self.blocks(self.m):
+            out[rows] += 2 * np.einsum("ji,ij->j", self.kernel.evaluate(Y[rows], self.X), self.G[:, rows])
+        return out
+
+    def ascent(self, Y: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """t_j(y_j) and its gradient, for targets with the coefficients G, of shape (len(Y), n)."""
+        kernel, X = self.kernel, self.X
+        if self.form is None:
+            value = np.einsum("ji,ji->j", kernel.evaluate(Y, X), G)
+            return value, np.einsum("jid,ji->jd", kernel.gradient_x(Y, X), G)
+        u = kernel.scaled_distances(Y, X) if self.form == "distance" else Y @ X.T
+        weights = kernel.slope(u, np) * G
+        pull = weights @ X
+        if self.form == "distance":
+            pull = 2 * (np.sum(weights, axis=1)[:, None] * Y - pull) @ self.metric
+        return np.einsum("ji,ji->j", kernel.profile(u, np), G), pull
+
+    def own_ascent(self, Y: np.ndarray) -> np.ndarray:
+        """Half of the gradient of k(y, y)."""
+        if self.form == "distance":
+            return np.zeros_like(Y)
+        if self.form == "product":
+            return self.kernel.slope(row_products(Y, Y), np)[:, None] * Y
+        out = np.empty_like(Y)
+        for rows in _tiles.slices(len(Y), 16):  # of so many squared only the diagonal is used
+            out[rows] = np.einsum("jjd->jd", self.kernel.gradient_x(Y[rows], Y[rows]))
+        return out
+
+    @cached_property
+    def metric(self) -> np.ndarray:
+        """Λ⁻ᵀΛ⁻¹ of a kernel of the distance."""
+        A = self.kernel.scaled(np.eye(self.d))
+        return A @ A.T
+
+    def blocks(self, rows: int, width: int = 1) -> list[slice]:
+        """So many rows in slices whose arrays of shape (rows, n, width) stay small."""
+        return _tiles.slices(rows, max(1, BLOCK // (self.X.shape[0] * width))) if rows else []
+
+    def nearest(self, rows: Any, count: int) -> np.ndarray:
+        """For each of these targets the `count` points nearest to it in the space, nearest first: (rows, count)."""
+        height = (2 * self.values[:, rows] - self.diagonal[:, None]).T
+        count = min(count, height.shape[1])
+        found = np.argpartition(-height, count - 1, axis=1)[:, :count]
+        order = np.argsort(-np.take_along_axis(height, found, axis=1), axis=1, kind="stable")
+        return np.take_along_axis(found, order, axis=1)
+
+    def inside(self, Y: np.ndarray) -> np.ndarray:
+        """Y with every coordinate within the kernel's domain."""
+        lower, upper = (getattr(self.kernel.domain, name, None) for name in ("lower", "upper"))
+        return Y if lower is None and upper is None else np.clip(Y, lower, upper)
+
+
+def form(kernel: Kernel, d: int) -> str | None:
+    """Of what a kernel is a function: "distance" for k = φ(‖Λ⁻¹(x − y)‖²), "product" for k = φ(xᵀy), None otherwise.
+
+    A kernel with a profile is compared with it at three points, as a profile alone does not say of what it is one.
+    """
+    if not hasattr(kernel, "profile"):
+        return None
+    P = np.zeros((3, d))
+    P[1, 0], P[2] = 1.0, d**-0.5
+    if not hasattr(kernel, "scaled"):
+        return "product" if np.allclose(kernel.evaluate(P), kernel.profile(P @ P.T, np)) else None
+    P /= max(float(np.linalg.norm(kernel.scaled(P[1:2]) - kernel.scaled(P[:1]))), 1e-300)
+    A = kernel.scaled(P)
+    if A.shape != P.shape:
+        return None
+    s = np.sum((A[:, None] - A[None, :]) ** 2, axis=-1)
+    return "distance" if np.allclose(kernel.evaluate(P), kernel.profile(s, np)) else None

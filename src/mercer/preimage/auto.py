@@ -1,0 +1,80 @@
+"""``preimage="auto"``, and names for the methods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ..space import Function
+from ._base import PreImage, PreImages, Targets
+from .distance_based import DistanceBased
+from .fixed_point import FixedPoint
+from .gradient import Gradient
+from .learned import Learned
+
+
+class Auto(PreImage):
+    """Choose a method by what the kernel can do; the choice and its reason are stored in `PreImages.choice`.
+
+    ==========================================================================  ===============
+    the kernel, the first that holds                                            choice
+    ==========================================================================  ===============
+    differentiable, a function of the distance                                  `FixedPoint`
+    differentiable                                                              `Gradient`
+    a function of the distance alone (Laplace, rough Matérn and Wendland)       `DistanceBased`
+    other                                                                       `Learned`
+    ==========================================================================  ===============
+
+    Notes
+    -----
+    The first two minimise the distance that is reported. Where the target is a noisy projection, the point that is
+    nearest to it need not be the best restored one: on digits `DistanceBased`, which answers from a few neighbours,
+    comes closer to the clean ones (see the example of denoised digits).
+
+    Examples
+    --------
+    >>> from mercer import RKHS
+    >>> Auto().find(RKHS("laplace").function([[0.0], [1.0]], [0.5, 0.5])).choice
+    'DistanceBased: the kernel is a function of the distance, without a gradient'
+    """
+
+    def find(self, function: Function, start: Any = None, *, norm: Any = None) -> PreImages:
+        """A pre-image of each target by the method that is chosen; see `PreImage.find`."""
+        targets = Targets(self, function)
+        smooth = "gradient_x" in function.kernel.provides
+        method: PreImage
+        if smooth and targets.form == "distance":
+            method, reason = FixedPoint(), "the kernel is a differentiable function of the distance"
+        elif smooth:
+            method, reason = Gradient(), "the kernel is differentiable"
+        elif targets.form == "distance":
+            method, reason = DistanceBased(), "the kernel is a function of the distance, without a gradient"
+        else:
+            method, reason = Learned(), "the kernel has no gradient and is no function of the distance"
+        return replace(method.find(function, start, norm=norm), choice=f"{type(method).__name__}: {reason}")
+
+
+NAMES: dict[str, type[PreImage]] = {
+    "auto": Auto,
+    "fixed_point": FixedPoint,
+    "distance_based": DistanceBased,
+    "learned": Learned,
+    "gradient": Gradient,
+}
+
+
+def as_preimage(preimage: Any) -> PreImage:
+    """A method object or its name → the object.
+
+    Examples
+    --------
+    >>> as_preimage("fixed_point")
+    FixedPoint()
+    """
+    if isinstance(preimage, PreImage):
+        return preimage
+    if isinstance(preimage, str) and preimage in NAMES:
+        return NAMES[preimage]()
+    raise ValueError(
+        f"preimage = {preimage!r} is unknown; give a pre-image method or one of {', '.join(map(repr, NAMES))}."
+    )

@@ -1,0 +1,136 @@
+"""The fixed-point iteration for radial kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._errors import check_number, where
+from ._base import PreImage, Targets
+
+HALVINGS = 30  # of a step, after which only rounding is left of it
+
+
+class FixedPoint(PreImage):
+    r"""Pre-images under a radial kernel, by the iteration of Mika and others.
+
+    Where :math:`k(x, y) = \varphi(s)` with :math:`s = \|\Lambda^{-1}(x - y)\|^2`, the distance
+    :math:`\|\phi(y) - \sum_i \gamma_i \phi(x_i)\|` is stationary exactly if
+
+    .. math:: y = \frac{\sum_i \gamma_i\, \varphi'(s_i)\, x_i}{\sum_i \gamma_i\, \varphi'(s_i)},
+              \qquad s_i = \|\Lambda^{-1}(y - x_i)\|^2
+
+    and y is replaced by the right-hand side until it stays. For the Gaussian kernel the weights are
+    :math:`\gamma_i k(y, x_i)`.
+
+    Parameters
+    ----------
+    max_iter : int >= 1
+        Steps at most.
+    tol : float > 0
+        A point stays if the next step would be shorter than this, in lengthscales. Lowering it costs steps, whose
+        number grows with the digits asked for.
+    restarts : int >= 0
+        How many of the nearest sample points are tried as new starts for an iteration that leaves the data.
+
+    Notes
+    -----
+    Where the sum below is negative (φ′ is) the step is along the negative gradient, and it is halved until it does not
+    raise the distance: the distance never rises. Far from the data the sum may have the other sign, or t(y) ≤ 0, so
+    that infinity is as near as y; the iteration has then left the data and begins again at the sample point nearest to
+    the target in the space, then at the next. Where none of them holds it the nearest sample point is returned and
+    `fallback` set.
+
+    All targets are iterated at once: O(mnd) a step, in blocks of bounded size.
+
+    References
+    ----------
+    Mika, Schölkopf, Smola, Müller, Scholz, Rätsch, *Kernel PCA and de-noising in feature spaces* (1999).
+
+    Examples
+    --------
+    >>> from mercer import RKHS
+    >>> H = RKHS("gaussian(lengthscale=2)")
+    >>> target = H.function([[0.0, 0.0], [1.0, 0.0]], [0.5, 0.5])  # the mean of two images
+    >>> found = FixedPoint().find(target)
+    >>> found.points.round(4), found.distance.round(3), bool(found.fallback.any())
+    (array([[0.5, 0. ]]), array([0.053]), False)
+    """
+
+    def __init__(self, max_iter: int = 500, tol: float = 1e-6, restarts: int = 3):
+        self.max_iter, self.tol, self.restarts = max_iter, tol, restarts
+
+    def _find(self, targets: Targets) -> tuple[np.ndarray, np.ndarray, str]:
+        check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
+        check_number(self, "tol", self.tol, above=0)
+        check_number(self, "restarts", self.restarts, at_least=0, integer=True)
+        if targets.form != "distance" or "gradient_x" not in targets.kernel.provides:
+            raise TypeError(
+                f"{where(self)} needs a differentiable kernel of the Euclidean distance; {targets.kernel} is none. "
+                "Try Gradient, DistanceBased or Learned."
+            )
+        rows = np.arange(targets.m)
+        Y = targets.X[targets.nearest(rows, 1)[:, 0]] if targets.start is None else targets.start.copy()
+        Y, lost, settled = self._iterate(targets, rows, Y)
+        left, again = rows[lost], rows[lost]
+        for attempt in range(self.restarts):
+            if not again.size:
+                break
+            starts = targets.nearest(again, attempt + 1)
+            place = starts[:, min(attempt, starts.shape[1] - 1)]
+            Y[again], lost[again], settled[again] = self._iterate(targets, again, targets.X[place])
+            again = again[lost[again]]
+        if again.size:
+            Y[again] = targets.X[targets.nearest(again, 1)[:, 0]]
+        return Y, lost, self._message(targets.m, left.size, again.size, int(np.sum(~settled & ~lost)))
+
+    def _message(self, m: int, left: int, fell: int, open_: int) -> str:
+        parts = []
+        if left:
+            parts.append(f"{left} of {m} iterations left the data and were begun again at the nearest sample points")
+        if fell:
+            parts.append(f"for {fell} that failed too, and the nearest sample point is returned")
+        if open_:
+            parts.append(f"{open_} of {m} had not settled after {self.max_iter} steps; raise max_iter")
+        return "; ".join(parts)
+
+    def _iterate(self, targets: Targets, index: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The points, which of them left the data, and which settled, for the targets at `index`."""
+        parts = [self._block(targets, index[rows], Y[rows]) for rows in targets.blocks(len(index))]
+        if not parts:
+            return Y, np.zeros(0, dtype=bool), np.zeros(0, dtype=bool)
+        return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+
+    def _block(self, targets: Targets, index: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, ...]:
+        kernel = targets.kernel
+        G = np.ascontiguousarray(targets.G[:, index].T)
+        # sums of so many terms are equal but for rounding
+        slack = 4 * np.finfo(float).eps * targets.diagonal[0] * np.sum(np.abs(G), axis=1)
+        Y = Y.copy()
+        value, goal, held = _look(targets, G, Y)
+        lost, settled = ~held, np.zeros(len(Y), dtype=bool)
+        step = np.ones(len(Y))
+        for _ in range(self.max_iter):
+            length = np.linalg.norm(kernel.scaled(goal - Y) - kernel.scaled(0 * Y), axis=1)
+            settled |= ~lost & ((length <= self.tol) | (step < 0.5**HALVINGS))
+            rows = np.flatnonzero(~lost & ~settled)
+            if not rows.size:
+                break
+            trial = Y[rows] + step[rows, None] * (goal[rows] - Y[rows])
+            new, next_goal, held = _look(targets, G[rows], trial)
+            good = held & (new >= value[rows] - slack[rows])
+            step[rows] = np.where(good, 1.0, step[rows] / 2)
+            taken = rows[good]
+            Y[taken], value[taken], goal[taken] = trial[good], new[good], next_goal[good]
+        return Y, lost, settled
+
+
+def _look(targets: Targets, G: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """t(y), the right-hand side of the fixed-point equation, and whether y is among the data."""
+    s = targets.kernel.scaled_distances(Y, targets.X)
+    value = np.einsum("ji,ji->j", targets.kernel.profile(s, np), G)
+    weights = targets.kernel.slope(s, np) * G
+    total = np.sum(weights, axis=1)
+    held = (total < 0) & (value > 0)
+    goal = (weights @ targets.X) / np.where(held, total, 1.0)[:, None]
+    held &= np.all(np.isfinite(goal), axis=1)
+    return value, np.where(held[:, None], goal, Y), held

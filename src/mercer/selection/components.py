@@ -1,0 +1,297 @@
+"""How many kernel principal components, and of which kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import KFold, ShuffleSplit, check_cv
+from sklearn.utils import check_random_state
+
+from .._array import host
+from .._errors import check_choice, check_number
+from ..domains import Rows, Vectors
+from ..kernels import Kernel
+
+__all__ = ["ComponentChoice", "choose_components"]
+
+WHO = "choose_components"
+CRITERIA = ("reconstruction", "stability", "downstream")
+FLOOR = 1e-6  # the share of variance that is no structure, whatever its shape
+
+
+@dataclass(frozen=True)
+class ComponentChoice:
+    """What `choose_components` found: print it, or give `to_dict` to pandas.
+
+    Attributes
+    ----------
+    criterion : str
+    kernels : list of Kernel
+        With data-driven values filled in.
+    n_components : list of int
+    scores : array of shape (n_kernels, n_counts, n_splits)
+        `values` less `null` where there is a null; larger is better.
+    values, null : arrays of the same shape
+        The criterion on the data, and on columns shuffled independently of each other (None for "downstream").
+    """
+
+    criterion: str
+    kernels: list[Kernel]
+    n_components: list[int]
+    scores: np.ndarray
+    values: np.ndarray
+    null: np.ndarray | None
+
+    @property
+    def best_kernel(self) -> Kernel:
+        """The kernel of the largest mean score, each at its own number of components."""
+        return self.kernels[self._best]
+
+    @property
+    def best_n_components(self) -> int:
+        """The number of components for that kernel."""
+        return self.n_components[self._numbers[self._best]]
+
+    @property
+    def _numbers(self) -> np.ndarray:
+        """For each kernel the position of its number of components; of equals, the smallest."""
+        if self.criterion != "reconstruction":
+            return self.scores.mean(axis=2).argmax(axis=1)
+        return self.left.argmin(axis=1)
+
+    @property
+    def left(self) -> np.ndarray:
+        """For "reconstruction", the error held out over that of the null, of shape (n_kernels, n_counts)."""
+        if self.criterion != "reconstruction" or self.null is None:
+            raise AttributeError(f"left is known for criterion = 'reconstruction' only, not for {self.criterion!r}.")
+        return (1 + FLOOR - self.values.mean(axis=2)) / (1 + FLOOR - self.null.mean(axis=2))
+
+    @property
+    def _best(self) -> int:
+        return int(np.argmax(self.scores.mean(axis=2)[np.arange(len(self.kernels)), self._numbers]))
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns of a table, a row for each kernel and number of components, as ``pandas.DataFrame`` takes them."""
+        count = len(self.n_components)
+        columns: dict[str, list[Any]] = {
+            "kernel": [str(k) for k in self.kernels for _ in range(count)],
+            "n_components": self.n_components * len(self.kernels),
+            "score": self.scores.mean(axis=2).ravel().tolist(),
+            "std": self.scores.std(axis=2, ddof=1).ravel().tolist(),
+            "value": self.values.mean(axis=2).ravel().tolist(),
+        }
+        return columns if self.null is None else {**columns, "null": self.null.mean(axis=2).ravel().tolist()}
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.criterion}, {self.scores.shape[2]} splits: mean score of each kernel at its number of components"
+        ]
+        for i, kernel in enumerate(self.kernels):
+            j = int(self._numbers[i])
+            mark = "  <- chosen" if i == self._best else ""
+            lines.append(f"  {self.scores[i, j].mean():7.4f}  {self.n_components[j]:3d} of {kernel}{mark}")
+        return "\n".join(lines)
+
+
+def choose_components(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    kernels: Any = None,
+    n_components: Any = 10,
+    criterion: str = "reconstruction",
+    downstream: Any = None,
+    scoring: Any = None,
+    cv: Any = 5,
+    random_state: Any = 0,
+) -> ComponentChoice:
+    r"""Choose the kernel (its bandwidth) and the number of components of a kernel PCA.
+
+    Parameters
+    ----------
+    estimator : KernelPCA
+        A template; its kernel and number of components are varied.
+    X, y : samples, and targets for "downstream"
+    kernels : list of kernels, names or expressions, optional
+        None: the kernel of the estimator alone.
+    n_components : int or list of int
+        An int stands for 1, …, n_components.
+    criterion : {"reconstruction", "stability", "downstream"}
+        - "reconstruction": the share of the variance in the space, of samples that were held out, that the components
+          explain, :math:`1 - \sum_x \|\varphi(x) - P\varphi(x)\|^2 / \sum_x \|\varphi(x) - \mu\|^2`, against that of
+          a null, each column of X shuffled on its own. A kernel's number of components is where the error is smallest
+          relative to that of the null; among kernels the difference of the shares decides;
+        - "stability": the mean squared cosine of the principal angles, in the space, between the components of two
+          disjoint halves, less the same of the null;
+        - "downstream": the score of another estimator on the features, cross-validated with the components inside.
+    downstream : estimator, optional
+        For "downstream": a classifier or regressor.
+    scoring : str, callable or None
+        Of `downstream`; None is its own.
+    cv : int or splitter
+        Folds; for "stability" an int is the number of random halvings.
+    random_state : int, RandomState or None
+        For splits and shuffles.
+
+    Returns
+    -------
+    ComponentChoice
+
+    Notes
+    -----
+    The error of held-out samples in the space cannot choose by itself: subspaces are nested, so that it falls with each
+    component, and a wide kernel has a small error because all its images are near each other. Shares of variance repair
+    the second. Against the first stands the null: as in parallel analysis, a component is worth having while it
+    explains more, here of what is still left, than it would if columns were independent. Criteria with a null therefore
+    see dependence between columns only: they need at least two; standardise columns first where units differ.
+
+    One decomposition for each kernel and split, and as many for the null: all numbers of components are read off it.
+
+    References
+    ----------
+    Horn, *A rationale and test for the number of factors in factor analysis* (1965). Björck, Golub, *Numerical methods
+    for computing angles between linear subspaces* (1973).
+
+    Examples
+    --------
+    >>> from mercer.methods.pca import KernelPCA
+    >>> t = np.random.default_rng(0).uniform(0, 6.28, 120)
+    >>> X = np.stack([np.cos(t), np.sin(t)], axis=1) + 0.05 * np.random.default_rng(1).normal(size=(120, 2))
+    >>> widths = [f"gaussian(lengthscale={s})" for s in (0.02, 0.5, 50.0)]
+    >>> choose_components(KernelPCA(), X, kernels=widths).best_kernel
+    Gaussian(lengthscale=0.5)
+    """
+    check_choice(WHO, "criterion", criterion, CRITERIA)
+    counts = _counts(n_components)
+    rng = check_random_state(random_state)
+    models = _models(estimator, X, kernels, max(counts), rng)
+    X = models[0].kernel.domain.check(X, WHO)
+    n = models[0].kernel.domain.size(X)
+    if criterion == "downstream":
+        if downstream is None or y is None:
+            raise ValueError(f"{WHO}: criterion = 'downstream' needs y and downstream, an estimator of it.")
+        splits = list(check_cv(cv, y, classifier=is_classifier(downstream)).split(np.zeros(n), y))
+        score = check_scoring(downstream, scoring=scoring)
+        values = _table(models, counts, splits, lambda m, s: _downstream(m, X, y, splits[s], counts, downstream, score))
+        return ComponentChoice(criterion, [m.kernel for m in models], counts, values, values, None)
+    _require_columns(models, X, criterion)
+    halves = criterion == "stability"
+    seed = int(rng.randint(2**31 - 1))
+    if isinstance(cv, Integral):
+        check_number(WHO, "cv", cv, at_least=2, integer=True)
+        cv = (
+            ShuffleSplit(cv, test_size=0.5, random_state=seed) if halves else KFold(cv, shuffle=True, random_state=seed)
+        )
+    splits = list(cv.split(np.zeros(n)))
+    measure = _stability if halves else _explained
+    shuffled = [_shuffled(X, rng) for _ in splits]
+    values = _table(models, counts, splits, lambda m, s: measure(m, X, *splits[s])[np.array(counts) - 1])
+    null = _table(models, counts, splits, lambda m, s: measure(m, shuffled[s], *splits[s])[np.array(counts) - 1])
+    return ComponentChoice(criterion, [m.kernel for m in models], counts, values - null, values, null)
+
+
+def _counts(n_components: Any) -> list[int]:
+    counts = list(n_components) if isinstance(n_components, Iterable) else None
+    for value in [n_components] if counts is None else counts:
+        check_number(WHO, "n_components", value, at_least=1, integer=True)
+    if counts == []:
+        raise ValueError(f"{WHO}: n_components = [] is empty; give at least one number.")
+    return list(range(1, n_components + 1)) if counts is None else sorted({int(c) for c in counts})
+
+
+def _models(estimator: Any, X: Any, kernels: Any, count: int, rng: Any) -> list[Any]:
+    """A template for each kernel, its data-driven values found once, on all samples."""
+    if not hasattr(estimator, "reconstruction_error"):
+        raise TypeError(f"{WHO}: estimator = {estimator!r} must be a KernelPCA.")
+    models = []
+    for kernel in [estimator.kernel] if kernels is None else list(kernels):
+        model = clone(estimator)
+        if kernels is not None:
+            model.set_params(kernel=kernel)
+        domain = model._kernel(1).domain
+        if isinstance(domain, Rows):
+            raise ValueError(f"{WHO}: kernel = {kernel!r} knows no samples; give X and a kernel of samples.")
+        checked = domain.check(X, WHO)
+        resolved = model._kernel(domain.dimension(checked) or 1).resolve(checked)
+        plain = {"gamma": None, "degree": 3, "coef0": 1, "kernel_params": None}
+        model.set_params(kernel=resolved, n_components=count, random_state=int(rng.randint(2**31 - 1)), **plain)
+        models.append(model)
+    if not models:
+        raise ValueError(f"{WHO}: kernels = [] is empty; give at least one.")
+    return models
+
+
+def _require_columns(models: list[Any], X: Any, criterion: str) -> None:
+    vectors = all(isinstance(m.kernel.domain, Vectors) for m in models)
+    if not (vectors and isinstance(X, np.ndarray) and X.shape[1] > 1):
+        raise ValueError(
+            f"{WHO}: criterion = {criterion!r} compares with shuffled columns and needs a NumPy array of at least two; "
+            "use 'downstream'."
+        )
+
+
+def _shuffled(X: np.ndarray, rng: Any) -> np.ndarray:
+    return np.stack([column[rng.permutation(len(column))] for column in X.T], axis=1)
+
+
+def _table(models: list[Any], counts: list[int], splits: list[Any], measure: Any) -> np.ndarray:
+    """Values of shape (n_kernels, n_counts, n_splits)."""
+    out = np.empty((len(models), len(counts), len(splits)))
+    for i, model in enumerate(models):
+        for s in range(len(splits)):
+            out[i, :, s] = measure(model, s)
+    return out
+
+
+def _fitted(model: Any, X: Any, part: np.ndarray) -> tuple[Any, int]:
+    """A fit to a part of the samples, and how many components were wanted."""
+    return clone(model).fit(model.kernel.domain.take(X, part)), model.n_components
+
+
+def _padded(values: np.ndarray, count: int) -> np.ndarray:
+    """Cumulative values for more components than there are: nothing is added by them."""
+    return np.concatenate([values, np.full(count - len(values), values[-1])])
+
+
+def _explained(model: Any, X: Any, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """For 1, 2, … components, the share of the variance of held-out samples that they explain."""
+    pca, count = _fitted(model, X, train)
+    new = model.kernel.domain.take(X, test)
+    squares = np.sum(_features(pca, new) ** 2, axis=0)
+    whole = squares.sum() + np.sum(host(pca.reconstruction_error(new)), dtype=np.float64)
+    return _padded(np.cumsum(squares) / (whole or 1.0), count)
+
+
+def _stability(model: Any, X: Any, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """For 1, 2, … components, ‖M‖²/k with M = (⟨fᵢ, gⱼ⟩): the mean squared cosine of the principal angles."""
+    (one, count), (two, _) = (_fitted(model, X, part) for part in (train, test))
+    f, g = one.function_, two.function_
+    if f.kernel != g.kernel:
+        raise ValueError(
+            f"{WHO}: gram = {model.gram!r} draws another space for each half; use Nystrom or an exact one."
+        )
+    M = np.asarray(host(f(g.points)).T @ host(g.coefficients), dtype=np.float64)
+    size = min(M.shape)
+    inside = np.cumsum(np.cumsum(M[:size, :size] ** 2, axis=0), axis=1).diagonal() / np.arange(1, size + 1)
+    return _padded(inside, count)
+
+
+def _downstream(
+    model: Any, X: Any, y: Any, part: tuple[np.ndarray, np.ndarray], counts: list[int], downstream: Any, score: Any
+) -> list[float]:
+    """The score of another estimator on the first of the features, for each number of them."""
+    pca, _ = _fitted(model, X, part[0])
+    A, B = (_features(pca, model.kernel.domain.take(X, index)) for index in part)
+    y_train, y_test = (np.asarray(y)[index] for index in part)
+    return [score(clone(downstream).fit(A[:, :k], y_train), B[:, :k], y_test) for k in counts]
+
+
+def _features(pca: Any, X: Any) -> np.ndarray:
+    return np.asarray(host(pca.transform(X)), dtype=np.float64)

@@ -1,0 +1,231 @@
+r"""The eigenproblem of regularised kernel canonical correlation for two or more views, on the ranges of their matrices.
+
+A function f = Σ aᵢ(k(·, xᵢ) − μ) has the values K̃a on the sample and ‖f‖² = aᵀK̃a. With K̃ = UΛUᵀ on its range and
+a = U(Λ² + εΛ)^{−1/2} t the penalised sum of squares aᵀ(K̃² + εK̃)a is tᵀt and the values are UDt, D² = Λ/(Λ + ε). So the
+problem of two views is the singular value decomposition
+
+    max t_xᵀ D_x C D_y t_y over ‖t_x‖ = ‖t_y‖ = 1,   C = U_xᵀU_y,
+
+in which nothing is inverted that may be singular, and C and the decompositions serve every ε. For m views the sum of
+all products between views is maximised over Σ‖t_v‖² = m, an eigenproblem of the blocks D_i C_ij D_j; its eigenvalue
+over m − 1 is the correlation, and the singular value for m = 2.
+
+Bach, Jordan, *Kernel independent component analysis* (2002); Kettenring, *Canonical analysis of several sets of
+variables* (1971).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from scipy import linalg
+
+from .._array import eps, host
+from ..gram import Gram
+from ..gram.centered import CenteredGram
+from .eigen import DenseEigen, FactorEigen
+
+__all__ = ["Canonical", "Pairing", "Range", "mean_correlations", "p_values", "range_of"]
+
+ROUNDING = 10.0  # units of round-off, relative to the trace of the matrix before centring, that count as zero
+TIE = 1e-10  # correlations that differ by less are equal but for rounding
+SQUARED = 1e-6  # the smallest part of the largest eigenvalue of MMᵀ whose vector still has ten digits
+
+
+@dataclass(frozen=True)
+class Range:
+    """K̃ = UΛUᵀ with positive Λ, on the host: `vectors` of shape (n, r) and `values` in descending order."""
+
+    vectors: np.ndarray
+    values: np.ndarray
+
+    @property
+    def rank(self) -> int:
+        """r."""
+        return len(self.values)
+
+    def shrinkage(self, epsilon: float) -> np.ndarray:
+        """D, of diagonal √(λ/(λ + ε))."""
+        return np.sqrt(self.values / (self.values + epsilon))
+
+    def coefficients(self, t: np.ndarray, epsilon: float) -> np.ndarray:
+        """a = U(Λ² + εΛ)^{−1/2} t, for a column each."""
+        return self.vectors @ (t / np.sqrt(self.values * (self.values + epsilon))[:, None])
+
+    def split(self, train: np.ndarray, test: np.ndarray) -> tuple[Range, np.ndarray]:
+        """The range of the matrix of some samples, centred by them, and the values of its basis at others.
+
+        The basis is of the functions that have the values U on the samples.
+        """
+        Z = self.vectors * np.sqrt(self.values)
+        mean = Z[train].mean(axis=0)
+        Z, new = Z[train] - mean, Z[test] - mean
+        wide = Z.shape[1] >= len(Z)
+        values, vectors = linalg.eigh(Z @ Z.T if wide else Z.T @ Z, check_finite=False)
+        keep = values > ROUNDING * eps(values) * self.values.sum()
+        values, vectors = values[keep][::-1], vectors[:, keep][:, ::-1]
+        root = np.sqrt(values)
+        W = Z.T @ (vectors / values) if wide else vectors / root  # Z W are orthonormal values, of functions Z ↦ ZW
+        return Range(vectors if wide else Z @ W, values), new @ W
+
+
+def range_of(gram: Gram) -> Range:
+    """The decomposition of a Gram operator: through its factor, O(nr²), or as a dense matrix, O(n³).
+
+    Eigenvalues that are rounding of the matrix before centring are left out. Of an indefinite matrix more than that is
+    negative, which raises ValueError.
+    """
+    thin = "factor" in gram.provides
+    count = min(gram.n, gram.factor().shape[1]) if thin else gram.n
+    spectrum = (FactorEigen() if thin else DenseEigen()).solve(gram, count)
+    values, vectors = host(spectrum.values).astype(np.float64), host(spectrum.vectors).astype(np.float64)
+    whole = gram.base if isinstance(gram, CenteredGram) else gram
+    size = gram.n * float(np.abs(host(whole.diagonal())).max())
+    unit = ROUNDING * eps(spectrum.values)
+    if values.min() < -1e-3 * np.abs(values).max() and values.min() < -unit * size:
+        raise ValueError(
+            f"the matrix of {gram.kernel} has an eigenvalue {values.min():.3g} beside {values.max():.3g}: it is "
+            "indefinite. Use a kernel that is (conditionally) positive definite."
+        )
+    keep = values > size * (unit**2 if thin else unit)  # singular values of a factor are known to a unit of their own
+    return Range(vectors[:, keep], values[keep])
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """Correlations in descending order, and for each view the coordinates t, a column per component."""
+
+    values: np.ndarray
+    coordinates: list[np.ndarray]
+
+
+class Pairing:
+    """Two or more views whose samples are paired in one way: the products C_ij, and the eigenproblem for every D.
+
+    Parameters
+    ----------
+    bases : sequence of arrays of shape (n, r_v)
+        Values on the sample: U of each view, row i of all views being one sample.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> U, V = (np.linalg.qr(rng.normal(size=(9, 3)))[0] for _ in range(2))
+    >>> D = [np.ones(3), np.ones(3)]
+    >>> angles = np.linalg.svd(U.T @ V)[1]
+    >>> bool(np.allclose(Pairing([U, V]).solve(D, 2).values, angles[:2]))
+    True
+    """
+
+    def __init__(self, bases: Sequence[np.ndarray]):
+        self.bases = list(bases)
+
+    @cached_property
+    def products(self) -> dict[tuple[int, int], np.ndarray]:
+        """C_ij = U_iᵀU_j for i < j."""
+        return {(i, j): self.bases[i].T @ self.bases[j] for i, j in combinations(range(len(self.bases)), 2)}
+
+    @property
+    def most(self) -> int:
+        """The number of components that every view has."""
+        return min(U.shape[1] for U in self.bases)
+
+    def permuted(self, rng: np.random.Generator) -> Pairing:
+        """The same views, paired at random."""
+        first, *others = self.bases
+        return Pairing([first, *(rng.permutation(U) for U in others)])
+
+    def without(self, j: int) -> Pairing:
+        """The pairing of all but the first j functions of each basis."""
+        rest = Pairing([U[:, j:] for U in self.bases])
+        rest.products = {pair: C[j:, j:] for pair, C in self.products.items()}
+        return rest
+
+    def solve(self, shrinkage: Sequence[np.ndarray], n_components: int) -> Canonical:
+        """The leading components under the diagonals D of the views."""
+        if len(self.bases) == 2:
+            return Canonical(*_singular(self._matrix(shrinkage), n_components))
+        values, T = _largest(self._matrix(shrinkage), n_components)
+        blocks = np.split(T, np.cumsum([len(D) for D in shrinkage])[:-1])
+        return Canonical(values / (len(self.bases) - 1), blocks)
+
+    def values(self, shrinkage: Sequence[np.ndarray], n_components: int | None = None) -> np.ndarray:
+        """The leading correlations alone; by default all that every view has."""
+        M, k = self._matrix(shrinkage), n_components or self.most
+        if len(self.bases) == 2:
+            M = M @ M.T if M.shape[0] <= M.shape[1] else M.T @ M
+        values = linalg.eigvalsh(M, subset_by_index=[len(M) - k, len(M) - 1], check_finite=False)[::-1]
+        # squares lose digits of what is nearly 0 alone: σ is known to √eps there
+        return np.sqrt(np.clip(values, 0, None)) if len(self.bases) == 2 else values / (len(self.bases) - 1)
+
+    def _matrix(self, shrinkage: Sequence[np.ndarray]) -> np.ndarray:
+        """D_x C D_y of two views; of more the symmetric matrix of all blocks, with zeros on its diagonal."""
+        blocks = {(i, j): shrinkage[i][:, None] * C * shrinkage[j] for (i, j), C in self.products.items()}
+        if len(self.bases) == 2:
+            return blocks[0, 1]
+        ends = np.cumsum([0, *(len(D) for D in shrinkage)])
+        M = np.zeros((ends[-1], ends[-1]))
+        for (i, j), B in blocks.items():
+            M[ends[i] : ends[i + 1], ends[j] : ends[j + 1]] = B
+            M[ends[j] : ends[j + 1], ends[i] : ends[i + 1]] = B.T
+        return M
+
+
+def _largest(M: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The k largest eigenvalues of a symmetric matrix, descending, and their vectors."""
+    values, vectors = linalg.eigh(M, subset_by_index=[len(M) - k, len(M) - 1], check_finite=False)
+    return values[::-1], vectors[:, ::-1]
+
+
+def _singular(M: np.ndarray, k: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The k leading singular values, and vectors of both sides."""
+    few = 4 * k < min(M.shape)
+    if few and M.shape[0] > M.shape[1]:
+        values, (Q, P) = _singular(M.T, k)
+        return values, [P, Q]
+    if few:  # ten times as fast as all of them; it squares, so that what is small is left to the slower way
+        squares, P = _largest(M @ M.T, k)
+        if squares[-1] > SQUARED * squares[0]:
+            values = np.sqrt(squares)
+            return values, [P, M.T @ P / values]
+    P, values, Q = linalg.svd(M, full_matrices=False, check_finite=False)
+    return values[:k], [P[:, :k], Q[:k].T]
+
+
+def p_values(
+    pairing: Pairing, shrinkage: Sequence[np.ndarray], found: Canonical, n_permutations: int, rng: np.random.Generator
+) -> np.ndarray:
+    """For each component: how often what the components before it leave has as large a correlation in random pairings.
+
+    The j-th correlation of permuted data is no null distribution of the j-th of the data, because the components before
+    it take part in the permutation; so they are taken out of each view first. P-values do not fall with j: what is left
+    of a component that is not significant is not either.
+
+    Winkler, Renaud, Smith, Nichols, *Permutation inference for canonical correlation analysis* (2020).
+    """
+    # the first j columns of Q span those of t, so that a pairing in the basis Q serves every j
+    rotations = [linalg.qr(t)[0] for t in found.coordinates]
+    rotated = Pairing([(U * D) @ Q for U, D, Q in zip(pairing.bases, shrinkage, rotations, strict=True)])
+
+    def largest(pairs: Pairing) -> np.ndarray:
+        rests = [pairs.without(j) for j in range(len(found.values))]
+        return np.array([rest.values([np.ones(U.shape[1]) for U in rest.bases], 1)[0] for rest in rests])
+
+    level = largest(rotated) * (1 - TIE)
+    count = sum(largest(rotated.permuted(rng)) >= level for _ in range(n_permutations))
+    return np.maximum.accumulate((1.0 + count) / (1.0 + n_permutations))
+
+
+def mean_correlations(scores: Sequence[np.ndarray]) -> np.ndarray:
+    """The correlation of each column between two views, and its mean over pairs of them; 0 where a view is constant."""
+    standard = []
+    for Z in scores:
+        Z = Z - Z.mean(axis=0)
+        size = np.sqrt((Z**2).sum(axis=0))
+        standard.append(Z / np.where(size > 0, size, 1.0))
+    pairs = [(A * B).sum(axis=0) for A, B in combinations(standard, 2)]
+    return np.mean(pairs, axis=0)

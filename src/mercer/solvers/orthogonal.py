@@ -1,0 +1,252 @@
+r"""Minimisation over matrices with orthonormal columns, and the derivative of low-rank kernel matrices of projections.
+
+The tangent space at B (BᵀB = I) holds the D with BᵀD antisymmetric; G − B sym(BᵀG) is the projection of G onto it,
+and the polar factor of B + D goes back to the set. On it runs a limited-memory quasi-Newton method whose pairs are
+carried along by projection. Every step lowers the objective.
+
+Absil, Mahony, Sepulchre, *Optimization Algorithms on Matrix Manifolds* (2008); Nocedal, Wright, *Numerical
+Optimization* (2006) for the two-loop recursion.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from ..gram import IncompleteCholesky
+from ..kernels import Kernel
+
+__all__ = ["Frame", "ProjectedFactor", "minimise", "random_frame"]
+
+MEMORY = 10  # pairs of the quasi-Newton method
+ARMIJO = 1e-4  # the part of the decrease that the slope promises, which a step must bring
+HALVINGS = 25
+SPREAD = 128  # points of a line among which pivots are sought first
+ROUNDING = 1e-13  # of the objective, relative to it
+SLACK = 10.0  # by how much pivots of points nearby may be worse than those chosen anew
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What `minimise` found: B, the objective there and after each step, and why it ended.
+
+    `converged` if the slope is small, `stalled` where no step went down although it is not: at a kink, or a jump.
+    """
+
+    B: np.ndarray
+    value: float
+    converged: bool
+    message: str
+    history: list[float] = field(default_factory=list)
+    stalled: bool = False
+
+    @property
+    def n_iter(self) -> int:
+        """The number of steps."""
+        return len(self.history) - 1
+
+
+def minimise(
+    objective: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    start: np.ndarray,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 200,
+    progress: float = 0.0,
+    stop: Callable[[], str | None] | None = None,
+) -> Frame:
+    """The minimum of a function of matrices with orthonormal columns, near a first one.
+
+    Parameters
+    ----------
+    objective : callable
+        B of shape (p, d) → its value and the matrix of its partial derivatives.
+    start : array of shape (p, d), with orthonormal columns
+    tol : float >= 0
+        End where the norm of the tangent gradient is at most so large.
+    max_iter : int >= 1
+        Steps at most.
+    progress : float >= 0
+        End, as stalled, where ten steps lowered the objective by less than this part of it.
+    stop : callable, optional
+        Asked before every step; what it returns, unless None, is the reason to end.
+
+    Notes
+    -----
+    A step costs one evaluation as a rule, and O(pd(d + 40)) besides.
+
+    Examples
+    --------
+    The eigenvectors of the two smallest eigenvalues span the minimum of tr(BᵀAB):
+
+    >>> A = np.diag([3.0, 1.0, 2.0, 5.0])
+    >>> start = random_frame(4, 2, np.random.default_rng(0))
+    >>> found = minimise(lambda B: (np.trace(B.T @ A @ B), 2 * A @ B), start)
+    >>> round(found.value, 9), found.converged
+    (3.0, True)
+    """
+    B = _polar(start)
+    value, G = objective(B)
+    slope, history = _tangent(B, G), [float(value)]
+    pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=MEMORY)
+    while True:
+        size = float(np.linalg.norm(slope))
+        reason = stop() if stop else None
+        if size <= tol:
+            return Frame(B, history[-1], True, f"the gradient's norm {size:.1e} is at most {tol:g}", history)
+        if reason or len(history) > max_iter:
+            reason = reason or f"{max_iter} steps were made"
+            return Frame(B, history[-1], False, f"{reason}; the gradient's norm is {size:.1e}", history)
+        if len(history) > 10 and history[-11] - history[-1] < progress * abs(history[-1]):
+            text = f"ten steps lowered the objective by {history[-11] - history[-1]:.1e}, along gradients of {size:.1e}"
+            return Frame(B, history[-1], False, text, history, stalled=True)
+        step = _quasi_newton(slope, pairs)
+        if np.sum(step * slope) >= -1e-10 * size * float(np.linalg.norm(step)):
+            pairs.clear()
+            step = -slope
+        if not pairs:  # a turn by a tenth of a radian is neither lost in rounding nor out of the neighbourhood
+            step = step * min(1.0, 0.1 / size)
+        promise = float(np.sum(step * slope))
+        if pairs and -promise <= ROUNDING * abs(history[-1]):
+            return Frame(B, history[-1], True, f"a step would gain {-promise:.1e}, which is rounding", history)
+        found = _search(objective, B, history[-1], step, promise)
+        if found is None and pairs:
+            pairs.clear()
+            continue
+        if found is None:
+            text = f"no step along the gradient, of norm {size:.1e}, lowers the objective"
+            return Frame(B, history[-1], False, text, history, stalled=True)
+        new, t, value, G = found
+        moved = _tangent(new, t * step)
+        new_slope = _tangent(new, G)
+        pairs = deque(((_tangent(new, s), _tangent(new, y)) for s, y in pairs), maxlen=MEMORY)
+        change = new_slope - _tangent(new, slope)
+        if np.sum(moved * change) > 1e-10 * np.linalg.norm(moved) * np.linalg.norm(change):
+            pairs.append((moved, change))
+        B, slope = new, new_slope
+        history.append(value)
+
+
+def _tangent(B: np.ndarray, G: np.ndarray) -> np.ndarray:
+    """The projection of G onto the tangent space at B."""
+    M = B.T @ G
+    return G - B @ ((M + M.T) / 2)
+
+
+def _polar(A: np.ndarray) -> np.ndarray:
+    """The nearest matrix with orthonormal columns."""
+    U, _, V = linalg.svd(A, full_matrices=False)
+    return np.asarray(U @ V)
+
+
+def _quasi_newton(slope: np.ndarray, pairs: deque[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """−Hg by the two-loop recursion over the pairs (step, change of gradient)."""
+    q, weights = -slope, []
+    for s, y in reversed(pairs):
+        weights.append(np.sum(s * q) / np.sum(s * y))
+        q = q - weights[-1] * y
+    if pairs:
+        s, y = pairs[-1]
+        q = q * (np.sum(s * y) / np.sum(y * y))
+    for (s, y), a in zip(pairs, reversed(weights), strict=True):
+        q = q + s * (a - np.sum(y * q) / np.sum(s * y))
+    return q
+
+
+def _search(
+    objective: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    B: np.ndarray,
+    value: float,
+    step: np.ndarray,
+    slope: float,
+) -> tuple[np.ndarray, float, float, np.ndarray] | None:
+    """The first of ever shorter steps that lowers the objective enough, each at the minimum of a parabola."""
+    t = 1.0
+    for _ in range(HALVINGS):
+        new = _polar(B + t * step)
+        trial, G = objective(new)
+        if trial < value + ARMIJO * t * slope:
+            return new, t, float(trial), G
+        bend = trial - value - t * slope
+        t *= float(np.clip(-slope * t / (2 * bend), 0.1, 0.5)) if np.isfinite(bend) and bend > 0 else 0.1
+    return None
+
+
+def random_frame(p: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """A matrix of shape (p, d) with orthonormal columns, uniformly distributed."""
+    Q, R = np.linalg.qr(rng.normal(size=(p, d)))
+    return np.asarray(Q * np.sign(np.diag(R)))
+
+
+class ProjectedFactor:
+    r"""The centred incomplete Cholesky factor Z of a kernel matrix, and how what depends on it moves with the points.
+
+    With the pivots' rows C of Y, :math:`\hat K = k(Y, C) k(C, C)^{-1} k(C, Y) = GG^\top` and Z is G less its column
+    means. The derivative takes the pivots as given, and is exact for the approximation.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Positive definite on vectors, with `gradient_x`.
+    Y : array of shape (n, d)
+    tol : float >= 0
+        As of `IncompleteCholesky`: the largest residual of a diagonal entry, relative to the largest entry.
+    pivots : array of indices, optional
+        Those of points nearby. They are kept while they leave residuals up to ten times `tol` and are well apart, so
+        that along a search the approximation moves smoothly, and at the cost of one block of the matrix.
+
+    Attributes
+    ----------
+    Z : array of shape (n, r)
+    pivots : array of shape (r,)
+    """
+
+    def __init__(self, kernel: Kernel, Y: np.ndarray, tol: float, pivots: np.ndarray | None = None):
+        self.kernel, self.Y = kernel, Y
+        G = None if pivots is None else self._on(pivots, tol)
+        if G is None and Y.shape[1] == 1:
+            pivots = self._spread(tol)
+            G = self._on(pivots, tol)
+        if G is None:
+            gram: Any = IncompleteCholesky(tol=tol).build(kernel, Y)
+            G, pivots = gram.factor(), gram.pivots
+        self.G, self.pivots = G, pivots
+        self.Z = G - G.mean(axis=0)
+
+    def _spread(self, tol: float) -> np.ndarray:
+        """Pivots among points on the line that are spread evenly over it: as good as among all, and far cheaper."""
+        y = self.Y[:, 0]
+        order = np.argsort(y)
+        places = np.searchsorted(y[order], np.linspace(y[order[0]], y[order[-1]], SPREAD))
+        some = order[np.unique(places)]
+        K = self.kernel.evaluate(self.Y[some])
+        _, pivots, rank, _ = linalg.lapack.dpstrf(K, tol=tol * np.diag(K).max(), lower=True)
+        return np.asarray(some[pivots[:rank] - 1])
+
+    def _on(self, pivots: np.ndarray, tol: float) -> np.ndarray | None:
+        """G on given pivots, or None where they no longer serve."""
+        columns, diagonal = self.kernel.evaluate(self.Y, self.Y[pivots]), self.kernel.evaluate_diag(self.Y)
+        L, failed = linalg.lapack.dpotrf(columns[pivots], lower=True)
+        if failed or np.min(np.diag(L)) ** 2 <= tol / SLACK * diagonal.max():
+            return None
+        G = linalg.solve_triangular(L, columns.T, lower=True, check_finite=False).T
+        return G if np.max(diagonal - np.sum(G * G, axis=1)) <= SLACK * tol * diagonal.max() else None
+
+    def gradient(self, dZ: np.ndarray) -> np.ndarray:
+        r"""∂F/∂Y, of shape (n, d), from ∂F/∂Z of a function F that depends on Z through ZZᵀ alone.
+
+        With S = ∂F/∂K̂, A = k(Y, C) and M = k(C, C): dF = 2⟨SAM⁻¹, dA⟩ − ⟨M⁻¹AᵀSAM⁻¹, dM⟩, where AM⁻¹ = GL⁻¹ for the
+        pivots' rows L of G, and 2SZ = ∂F/∂Z.
+        """
+        C, slope = self.Y[self.pivots], self.kernel.gradient_x
+        L = np.tril(self.G[self.pivots])
+        T = linalg.solve_triangular(L, (dZ - dZ.mean(axis=0)).T, lower=True, trans="T").T  # 2SAM⁻¹
+        V = linalg.solve_triangular(L, self.G.T @ T, lower=True, trans="T")
+        result = np.einsum("ir,ird->id", T, slope(self.Y, C))
+        result[self.pivots] += np.einsum("ir,rid->rd", T, slope(C, self.Y)) - np.einsum("rs,rsd->rd", V, slope(C, C))
+        return result

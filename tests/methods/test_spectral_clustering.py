@@ -1,0 +1,294 @@
+"""Spectral clustering: the definition, scikit-learn's class, kernlab, and new points."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.cluster import SpectralClustering as Theirs
+from sklearn.datasets import make_blobs, make_moons
+from sklearn.manifold import spectral_embedding
+from sklearn.metrics import adjusted_rand_score
+from sklearn.neighbors import kneighbors_graph
+
+from mercer.gram import Dense, Lazy, Nystrom
+from mercer.gram.normalized import GraphGram, NormalizedGram
+from mercer.kernels import Gaussian
+from mercer.methods.spectral_clustering import SpectralClustering
+
+
+def moons(n=300, noise=0.06):
+    return make_moons(n, noise=noise, random_state=0)
+
+
+def normalised(K):
+    """The matrix from its definition."""
+    A = K - np.diag(np.diag(K))
+    root = np.sqrt(A.sum(axis=1))
+    return A / np.outer(root, root)
+
+
+# ---- the operator
+
+
+@pytest.mark.parametrize("representation", [Dense(), Lazy(), Nystrom(rank=30), "graph"], ids=str)
+def test_operator_is_the_definition(representation):
+    X, _ = moons(80)
+    if representation == "graph":
+        C = kneighbors_graph(X, 7, include_self=True)
+        base = GraphGram(csr_array(0.5 * (C + C.T)))
+    else:
+        base = representation.build(Gaussian(0.5), X, 0)
+    N, gram = normalised(np.asarray(base.dense())), NormalizedGram(base)
+    V = np.random.default_rng(0).normal(size=(80, 3))
+    np.testing.assert_allclose(gram @ V, N @ V, atol=1e-12)
+    np.testing.assert_allclose(gram @ V[:, 0], N @ V[:, 0], atol=1e-12)
+    np.testing.assert_allclose(gram.dense(), N, atol=1e-12)
+    np.testing.assert_allclose(gram.diagonal(), 0)
+    index = np.array([5, 3, 70])
+    np.testing.assert_allclose(gram.block(slice(2, 9), index), N[2:9, index], atol=1e-12)
+    assert not gram.isolated.any()
+
+
+@pytest.mark.parametrize("gram", ["dense", "lazy", Nystrom(rank=200)], ids=str)
+@pytest.mark.parametrize("n", [200, 700])  # dense and Krylov
+def test_eigenvectors_are_those_of_scikit_learn(n, gram):
+    X, _ = moons(n)
+    model = SpectralClustering(2, n_components=4, gamma=2.0, gram=gram, random_state=0).fit(X)
+    K = Gaussian.from_gamma(2.0)(X)
+    values = np.linalg.eigvalsh(normalised(K))[::-1]
+    np.testing.assert_allclose(model.eigenvalues_, values[:4], atol=1e-8)
+    theirs = spectral_embedding(K, n_components=4, drop_first=False, random_state=0)
+    signs = np.sign(np.sum(theirs * model.embedding_, axis=0))
+    scale = np.abs(theirs).max()
+    np.testing.assert_allclose(model.embedding_ * signs, theirs, atol=1e-5 * scale)
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_sparse_graphs_by_an_lu_decomposition(parts):
+    """Also where an eigenvalue of 1 is repeated, once for each part without links."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(600, 2)) + 10 * (np.arange(600) % parts)[:, None]
+    fitted = {
+        solver: SpectralClustering(
+            2, n_components=5, affinity="nearest_neighbors", eigen_solver=solver, random_state=0
+        ).fit(X)
+        for solver in (None, "krylov", "dense")
+    }
+    assert [model.spectrum_.method for model in fitted.values()] == ["shift-invert", "krylov", "dense"]
+    values = np.linalg.eigvalsh(normalised(fitted["dense"].affinity_matrix_.toarray()))[::-1]
+    for model in fitted.values():
+        np.testing.assert_allclose(model.eigenvalues_, values[:5], atol=1e-8)
+        assert model.spectrum_.residual < 2e-7
+
+
+# ---- partitions
+
+
+@pytest.mark.parametrize("assign_labels", ["kmeans", "discretize", "cluster_qr"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"gamma": 20.0},
+        {"affinity": "laplacian", "gamma": 8.0},
+        {"affinity": "nearest_neighbors", "n_neighbors": 8},
+    ],
+    ids=lambda o: o.get("affinity", "rbf"),
+)
+def test_partitions_of_scikit_learn(options, assign_labels):
+    X, _ = moons()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # theirs speaks of graphs that are not connected
+        theirs = Theirs(2, assign_labels=assign_labels, random_state=0, **options).fit_predict(X)
+    ours = SpectralClustering(2, assign_labels=assign_labels, random_state=0, **options).fit(X)
+    assert adjusted_rand_score(theirs, ours.labels_) > 0.98
+    assert adjusted_rand_score(ours.predict(X), ours.labels_) > 0.98
+
+
+def test_parameters_of_a_kernel():
+    X, _ = moons()
+    options = {"affinity": "polynomial", "degree": 4, "gamma": 0.3, "coef0": 2.0, "random_state": 0}
+    theirs, ours = Theirs(2, **options).fit(X), SpectralClustering(2, **options).fit(X)
+    np.testing.assert_allclose(ours.affinity_matrix_, theirs.affinity_matrix_)
+    assert adjusted_rand_score(theirs.labels_, ours.labels_) > 0.98
+
+
+@pytest.mark.parametrize("assign_labels", ["kmeans", "discretize", "cluster_qr"])
+def test_more_clusters(assign_labels):
+    X, _ = make_blobs(400, centers=6, cluster_std=0.7, random_state=5)
+    theirs = Theirs(6, assign_labels=assign_labels, random_state=0).fit_predict(X)
+    ours = SpectralClustering(6, assign_labels=assign_labels, random_state=0).fit(X)
+    assert adjusted_rand_score(theirs, ours.labels_) > 0.98
+    assert adjusted_rand_score(ours.labels_, ours.predict(X)) > 0.98
+
+
+@pytest.mark.parametrize("normalization", ["shi-malik", "ng-jordan-weiss"])
+@pytest.mark.parametrize("name", ["specc_blobs3", "specc_rings2"])
+def test_equals_kernlab(oracle, name, normalization):
+    data = oracle(name)
+    model = SpectralClustering(
+        data["parameters"]["centers"], gamma=data["parameters"]["sigma"], normalization=normalization, random_state=0
+    ).fit(data["inputs"]["X"])
+    assert adjusted_rand_score(model.labels_, data["outputs"]["partition"]) == 1
+
+
+def test_rows_of_unit_length():
+    X, _ = moons()
+    model = SpectralClustering(2, gamma=5.0, normalization="ng-jordan-weiss", random_state=0).fit(X)
+    np.testing.assert_allclose(np.linalg.norm(model.embedding_, axis=1), 1)
+    u = np.linalg.eigh(normalised(Gaussian.from_gamma(5.0)(X)))[1][:, :-3:-1]
+    rows = u / np.linalg.norm(u, axis=1)[:, None]
+    np.testing.assert_allclose(np.abs(model.embedding_), np.abs(rows), atol=1e-8)
+
+
+@pytest.mark.parametrize("gram", ["dense", "lazy", Nystrom(rank=300)], ids=str)
+def test_representations_agree(gram):
+    X, y = moons(800)
+    model = SpectralClustering(2, gamma=20.0, gram=gram, random_state=0).fit(X)
+    assert adjusted_rand_score(model.labels_, y) > 0.99
+    assert adjusted_rand_score(model.predict(X), y) > 0.99
+
+
+def test_parts_without_links_are_the_clusters():
+    A = np.kron(np.eye(3), np.ones((4, 4)))
+    for assign_labels in ("kmeans", "discretize", "cluster_qr"):
+        model = SpectralClustering(3, affinity="precomputed", assign_labels=assign_labels, random_state=0).fit(A)
+        assert adjusted_rand_score(model.labels_, np.repeat(range(3), 4)) == 1
+        np.testing.assert_allclose(model.eigenvalues_, 1)
+
+
+def test_precomputed_dense_sparse_and_neighbours():
+    X, _ = moons()
+    K = Gaussian.from_gamma(20.0)(X)
+    K[K < 1e-3] = 0
+    direct = SpectralClustering(2, affinity="precomputed", random_state=0).fit(K)
+    sparse = SpectralClustering(2, affinity="precomputed", random_state=0).fit(csr_array(K))
+    assert adjusted_rand_score(direct.labels_, sparse.labels_) == 1
+    rows = K[::7] + 0.0
+    np.testing.assert_array_equal(direct.predict(rows), direct.labels_[::7])
+    np.testing.assert_array_equal(sparse.predict(csr_array(rows)), sparse.labels_[::7])
+    graph = kneighbors_graph(X, 8, mode="distance", include_self=True)
+    given = SpectralClustering(2, affinity="precomputed_nearest_neighbors", n_neighbors=8, random_state=0).fit(graph)
+    found = SpectralClustering(2, affinity="nearest_neighbors", n_neighbors=8, random_state=0).fit(X)
+    assert adjusted_rand_score(given.labels_, found.labels_) == 1
+
+
+def test_kernels_and_expressions():
+    X, _ = moons()
+    name = SpectralClustering(2, gamma=20.0, random_state=0).fit(X)
+    for affinity in (Gaussian.from_gamma(20.0), f"gaussian(lengthscale={40**-0.5})"):
+        model = SpectralClustering(2, affinity=affinity, random_state=0).fit(X)
+        np.testing.assert_array_equal(model.labels_, name.labels_)
+    with pytest.raises(ValueError, match="gamma = 3"):
+        SpectralClustering(2, affinity=Gaussian(), gamma=3.0).fit(X)
+
+
+# ---- new points
+
+
+@pytest.mark.parametrize("normalization", ["shi-malik", "ng-jordan-weiss"])
+def test_extension_is_nystroms(normalization):
+    X, _ = moons()
+    new = X[:20] + 0.05
+    kernel = Gaussian.from_gamma(10.0)
+    model = SpectralClustering(3, gamma=10.0, normalization=normalization, random_state=0).fit(X)
+    K, A = kernel(new, X), kernel(X) - np.eye(len(X))
+    d, values = A.sum(axis=1), np.array(model.eigenvalues_)
+    u = np.linalg.eigh(normalised(kernel(X)))[1][:, :-4:-1]
+    extended = (K / np.sqrt(np.outer(K.sum(axis=1), d))) @ u / values
+    rows = extended / np.sqrt(K.sum(axis=1))[:, None]
+    if normalization == "ng-jordan-weiss":
+        rows = extended / np.linalg.norm(extended, axis=1)[:, None]
+        embedding = u / np.linalg.norm(u, axis=1)[:, None]
+    else:
+        embedding = u / np.sqrt(d)[:, None]
+    centres = np.array([embedding[model.labels_ == c].mean(axis=0) for c in range(3)])
+    nearest = ((rows[:, None, :] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    np.testing.assert_array_equal(model.predict(new), nearest)
+
+
+def test_extension_without_the_point_itself_is_its_row():
+    """Σ_{j ≠ i} k(xᵢ, xⱼ)eⱼ / (λdᵢ) = eᵢ: the sums of `function_` less their own term."""
+    X, _ = moons(150)
+    model = SpectralClustering(3, gamma=5.0, random_state=0).fit(X)
+    sums = model.function_(X)
+    own = np.column_stack([np.ones(150), model.embedding_ / model.eigenvalues_])
+    rest = sums - own  # k(x, x) = 1
+    np.testing.assert_allclose(rest[:, 1:] / rest[:, :1], model.embedding_, atol=1e-10)
+
+
+# ---- points without affinity
+
+
+def test_isolated_points():
+    X, y = moons()
+    X = np.vstack([X, [[1e3, 1e3], [-1e3, 1e3]]])
+    with pytest.warns(UserWarning, match="2 samples have no affinity to any other"):
+        model = SpectralClustering(2, gamma=20.0, random_state=0).fit(X)
+    assert (model.labels_[-2:] == -1).all() and (model.embedding_[-2:] == 0).all()
+    assert adjusted_rand_score(model.labels_[:-2], y) > 0.98
+    np.testing.assert_array_equal(model.predict([[5e3, 0.0], X[0]]), [-1, model.labels_[0]])
+
+
+def test_isolated_vertices_of_a_sparse_graph():
+    A = np.zeros((9, 9))
+    A[:4, :4] = A[4:8, 4:8] = 1
+    with pytest.warns(UserWarning, match="1 samples"):
+        labels = SpectralClustering(2, affinity="precomputed", random_state=0).fit_predict(csr_array(A))
+    assert labels[8] == -1 and adjusted_rand_score(labels[:8], np.repeat([0, 1], 4)) == 1
+    with pytest.raises(ValueError, match="only 0 of 5 samples have affinity"):
+        SpectralClustering(2, affinity="precomputed").fit(np.eye(5))
+
+
+def test_one_cluster():
+    X, _ = moons(60)
+    model = SpectralClustering(1).fit(X)
+    assert (model.labels_ == 0).all() and (model.predict(X) == 0).all()
+
+
+# ---- bad input
+
+
+@pytest.mark.parametrize("gram", ["dense", "lazy", "low_rank"])
+def test_negative_affinities(gram):
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    with pytest.raises(ValueError, match="affinities must be >= 0"):
+        SpectralClustering(2, affinity="linear", gram=gram).fit(X)
+
+
+def test_negative_precomputed():
+    A = np.ones((6, 6))
+    A[0, 1] = A[1, 0] = -0.5
+    for matrix in (A, csr_array(A)):
+        with pytest.raises(ValueError, match=r"-0.5 is among them"):
+            SpectralClustering(2, affinity="precomputed").fit(matrix)
+    A[0, 1] = 0.5
+    with pytest.raises(ValueError, match="symmetric"):
+        SpectralClustering(2, affinity="precomputed").fit(csr_array(A))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_clusters": 0}, "n_clusters = 0 must be >= 1"),
+        ({"n_clusters": 31}, "n_samples=30 should be >= n_clusters=31"),
+        ({"n_init": 0}, "n_init = 0 must be >= 1"),
+        ({"n_components": 0}, "n_components = 0 must be >= 1"),
+        ({"n_components": 3, "assign_labels": "discretize"}, "n_components = 3 must be n_clusters = 2"),
+        ({"assign_labels": "guess"}, "assign_labels = 'guess' is unknown"),
+        ({"eigen_solver": "magic"}, "eigen_solver = 'magic' is unknown"),
+        ({"normalization": "none"}, "normalization = 'none' is unknown"),
+        ({"eigen_tol": -1.0}, "eigen_tol = -1.0 must be >= 0"),
+        ({"affinity": "nearest_neighbors", "n_neighbors": 40}, "n_neighbors = 40 exceeds the 30 samples"),
+    ],
+)
+def test_bad_parameters(options, message):
+    with pytest.raises(ValueError, match=message):
+        SpectralClustering(**{"n_clusters": 2, **options}).fit(np.random.default_rng(0).normal(size=(30, 2)))
+
+
+def test_parameters_and_defaults_are_scikit_learns():
+    theirs = Theirs().get_params()
+    ours = SpectralClustering().get_params()
+    assert {name: ours[name] for name in theirs} == theirs
+    assert set(ours) - set(theirs) == {"normalization", "gram"}
