@@ -39,12 +39,13 @@ def main():
     except ImportError:
         Hsic = None
     few = 10
+    Shuffles(np.arange(4, dtype=np.int32)[None, :])._dense(np.eye(4), np.eye(4))  # compiles
     for d in (1, 10):
         rng = np.random.default_rng(d)
         X = rng.normal(size=(n, d))
         Y = rng.normal(size=(n, d)) + 0.05 * X**2
         k, h = Gaussian(median(X)), Gaussian(median(Y))
-        hsic_test(X[:200], Y[:200], kernel=k, kernel_y=h, random_state=0)  # compiles
+        hsic_test(X[:200], Y[:200], kernel=k, kernel_y=h, random_state=0)
         start = perf_counter()
         ours = hsic_test(X, Y, kernel=k, kernel_y=h, statistic="biased", n_draws=DRAWS, random_state=0)
         seconds = {"mercer": perf_counter() - start}

@@ -7,7 +7,7 @@ from sklearn.linear_model import Ridge
 
 from mercer.inference.conditional import ALPHAS, RATIOS, TOLERANCE, _residuals, conditional_independence_test
 from mercer.inference.hsic import hsic_test
-from mercer.kernels import Delta, Gaussian, Linear, Sigmoid
+from mercer.kernels import Delta, Gaussian, Linear, Power, Sigmoid
 from mercer.kernels.bandwidth import median
 
 rng = np.random.default_rng(6)
@@ -48,6 +48,16 @@ def test_the_null_distribution_is_that_of_signs_and_new_regressions():
     expected = gamma_distribution(mean**2 / variance, scale=variance / mean)
     assert abs(by_gamma.p_value - expected.sf(test.statistic)) < 0.03
     assert abs(by_gamma.p_value - test.p_value) < 0.05
+
+
+def test_minus_the_squared_distance_is_twice_the_linear_kernel():
+    by_distance = conditional_independence_test(
+        X, Y, Z, kernel=Power(2.0), kernel_z=Gaussian(1.0), alpha=3.0, random_state=0
+    )
+    A, B = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    linear = conditional_independence_test(A, B, Z, kernel=Linear(), kernel_z=Gaussian(1.0), alpha=3.0, random_state=0)
+    assert np.isclose(by_distance.statistic, 4 * linear.statistic, rtol=1e-10)
+    assert by_distance.p_value == linear.p_value
 
 
 def test_nothing_known_leaves_plain_independence():

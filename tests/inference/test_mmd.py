@@ -204,6 +204,17 @@ def test_members_of_any_kind():
     assert np.isclose(by_number.statistic, definition(Gaussian(0.9), X, Y))
 
 
+def test_strings_by_a_function_of_two():
+    A, B = ["kernel", "colonel", "merger", "mercer"], ["hilbert", "gilbert", "space"]
+    letters = lambda a, b: len(set(a) & set(b))  # noqa: E731
+    test = mmd_test(A, B, kernel=letters, statistic="biased", random_state=0)
+    alphabet = sorted(set("".join(A + B)))
+    means = [np.mean([[c in word for c in alphabet] for word in words], axis=0) for words in (A, B)]
+    assert np.isclose(test.statistic, np.sum((means[0] - means[1]) ** 2))
+    features = means[0] - means[1]
+    assert np.allclose(test.witness(["merz"]), sum(features[alphabet.index(c)] for c in "mer"))
+
+
 def test_other_array_libraries(xp):
     A, B = xp.asarray(X), xp.asarray(Y)
     found, plain = (mmd_test(*pair, kernel=Gaussian(0.9), n_draws=60, random_state=0) for pair in ((A, B), (X, Y)))

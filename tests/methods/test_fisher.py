@@ -121,6 +121,14 @@ def test_the_linear_kernel_does_not_depend_on_the_origin() -> None:
     np.testing.assert_allclose(other.transform(X_new + 1e5), one.transform(X_new), atol=1e-4)
 
 
+@pytest.mark.parametrize("gram", ["dense", "low_rank"])
+@pytest.mark.parametrize("alpha", [1e-13, 1e-300])
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid", "ignore:The matrix K")
+def test_a_penalty_below_rounding_is_refused(alpha, gram) -> None:
+    with pytest.raises(ValueError, match=r"KernelFisher: alpha = 1e-.* is so small .* raise it"):
+        KernelFisher("linear", alpha=alpha, gram=gram).fit(X, y)
+
+
 def test_a_strong_penalty_leaves_the_nearest_mean() -> None:
     model = KernelFisher(KERNEL, alpha=1e7, priors=np.ones(3)).fit(X, y)
     np.testing.assert_array_equal(model.predict(X_new), KernelMeanClassifier(KERNEL).fit(X, y).predict(X_new))

@@ -47,7 +47,7 @@ def conditional_independence_test(
     X, Y, Z : collections
         n members each, in triples; of any kind.
     kernel : Kernel, name or expression
-        For X.
+        For X. Positive definite, or conditionally of order 1; the latter are centred.
     kernel_y : Kernel, name or expression, optional
         For Y; None is the same as for X.
     kernel_z : Kernel, name, expression, or "select"
@@ -73,7 +73,8 @@ def conditional_independence_test(
     -----
     No test of conditional independence has power against everything and a level that holds for every distribution. This
     one holds in the limit, as far as the regressions find what X and Y owe to Z: with a rough dependence on Z, or many
-    coordinates in it, raise n. Costs O(n³) time and O(n²) memory.
+    coordinates in it, raise n. (With five coordinates and n = 100 to 200, simulations at level 10 % gave 15 % of
+    rejections; with one, smooth or rough, 8 to 13 %.) Costs O(n³) time and O(n²) memory.
 
     The null distribution is that of a wild bootstrap, given Y and Z: the residuals of (X, Z) get random signs, and are
     regressed on Z again,
@@ -81,15 +82,18 @@ def conditional_independence_test(
     .. math:: T^* = \frac{1}{n} \sum_{ij} w_i w_j\, (R B R)_{ij} \frac{A_{ij}}{\sqrt{r_i r_j}}, \qquad
               r_i = \sum_j (R_{ij} - \tfrac1n)^2
 
-    where rᵢ is the share of noise that the regression leaves in its i-th residual. The paper has AᵢⱼBᵢⱼ instead: its T*
-    is too small by about 1 − p/n where the regressions have p degrees of freedom. For many members, the part with i ≠ j
-    tends to Σ λₖzₖ², with the eigenvalues λ of its matrix and independent standard normal z.
+    where R is that of (X, Z), and rᵢ is the share of noise that it leaves in the i-th residual. The paper has AᵢⱼBᵢⱼ
+    instead: its T* is too small, by a factor of about 1 − p/n where the regressions have p degrees of freedom. For many
+    members, the part with i ≠ j tends to Σ λₖzₖ², with the eigenvalues λ of its matrix and independent standard normal
+    z.
 
     References
     ----------
     Zhang, Peters, Janzing, Schölkopf, *Kernel-based conditional independence test and application in causal discovery*
-    (2011). Golub, Heath, Wahba, *Generalized cross-validation as a method for choosing a good ridge parameter* (1979).
-    Shah, Peters, *The hardness of conditional independence testing and the generalised covariance measure* (2020).
+    (2011). Wu, *Jackknife, bootstrap and other resampling methods in regression analysis* (1986). Pogodin, Schrab, Li,
+    Sutherland, Gretton, *Practical kernel tests of conditional independence* (2024): what biased regressions do. Golub,
+    Heath, Wahba, *Generalized cross-validation as a method for choosing a good ridge parameter* (1979). Shah, Peters,
+    *The hardness of conditional independence testing and the generalised covariance measure* (2020).
 
     Examples
     --------
@@ -145,7 +149,9 @@ def _matrix(kernel: Any, A: Any, name: str) -> tuple[Kernel, np.ndarray]:
     centred = _centre(M)
     if name != "Z" and np.trace(centred) <= 1e-12 * np.abs(M).max() * len(M):
         raise ValueError(f"{NAME}: {name} is constant to {k}; what is constant depends on nothing.")
-    return k, M
+    claim = k.definiteness_in(k.domain.dimension(members))
+    # centring makes a conditionally positive definite matrix positive definite, as a factor of a product must be
+    return k, centred if claim.is_cpd and not claim.is_pd else M
 
 
 def _centre(K: np.ndarray) -> np.ndarray:

@@ -126,8 +126,7 @@ def mmd_test(
                 each, sizes = _block_statistics(k, Z, blocks, n_draws, draw)
                 found.append((each.mean(axis=0), sizes.mean()))
             else:
-                matrix = centred(k, Z, gram, rng)
-                _check_not(_is_constant(matrix), k)
+                matrix = _matrix(k, Z, gram, rng)
                 found.append((_statistics(matrix, m, n, statistic, n_draws, draw), _biased_mean(matrix, m, n)))
         T, sizes = (np.stack(part) for part in zip(*found, strict=True))
         p, p_values, best = aggregate(T, sizes, digits_of(_first(*tests[0])))
@@ -137,8 +136,7 @@ def mmd_test(
         if null == "normal":
             value, p, sample = _mean_of_blocks(*_block_statistics(*tests[0], blocks, 0, rng), n_draws)
         else:
-            matrix = centred(*tests[0], gram, rng)
-            _check_not(_is_constant(matrix), tests[0][0])
+            matrix = _matrix(*tests[0], gram, rng)
             value = float(_statistics(matrix, m, n, statistic, 0, rng)[0])
             p, sample = _limit(matrix, m, n, value, statistic, null, n_draws, rng)
         p_values = np.array([p])
@@ -157,9 +155,16 @@ def _is_constant(matrix: CenteredGram) -> bool:
     return bool(host(matrix.diagonal()).sum() <= 1e-12 * np.abs(host(matrix.base.diagonal())).sum())
 
 
-def _check_not(constant: bool, kernel: Kernel) -> None:
-    if constant:
-        raise ValueError(f"{NAME}: all members of X and Y are the same point to {kernel}; nothing to compare.")
+def _nothing_to_compare(kernel: Kernel) -> ValueError:
+    return ValueError(f"{NAME}: all members of X and Y are the same point to {kernel}; nothing to compare.")
+
+
+def _matrix(kernel: Kernel, Z: Any, gram: Any, rng: np.random.Generator) -> CenteredGram:
+    """The centred matrix of both samples."""
+    matrix = centred(kernel, Z, gram, rng)
+    if _is_constant(matrix):
+        raise _nothing_to_compare(kernel)
+    return matrix
 
 
 def _biased_mean(matrix: CenteredGram, m: int, n: int) -> float:
@@ -220,7 +225,8 @@ def _block_statistics(
         constant &= _is_constant(matrix)
         T.append(_statistics(matrix, len(x), len(y), "unbiased", draws, rng))
         sizes.append(_biased_mean(matrix, len(x), len(y)))
-    _check_not(constant, kernel)
+    if constant:
+        raise _nothing_to_compare(kernel)
     return np.stack(T), np.array(sizes)
 
 

@@ -21,6 +21,7 @@ from ._classifier import encode
 from ._ridge import chosen
 from ._transformer import KernelTransformer
 
+SOLVED = 1e-2  # the largest relative residual of the regression with which the discriminants are known
 GRID = np.logspace(-7, 0, 15)  # of alpha, in parts of the trace of the centred matrix
 
 
@@ -192,17 +193,17 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
     def _keep_discriminants(self, gram: CenteredGram, response: Any) -> None:
         C = self.alpha_ * self._code[self._index].T @ host(response)
         within, U = np.linalg.eigh((C + C.T) / 2)
+        if within[0] <= 0 or not self.solution_.residual < SOLVED:
+            raise ValueError(
+                f"{where(self)}: alpha = {self.alpha_:g} is so small beside the kernel matrix that rounding outweighs "
+                "it; raise it."
+            )
         between = 1 - within
         rounding = gram.n * eps(response) + self.solution_.residual  # the latter bounds the error of C
         if between[0] <= rounding:
             raise ValueError(
                 f"{where(self)}: all classes have the same mean under the kernel {self.kernel_}, and no function tells "
                 "them apart; are all samples equal? Else choose another kernel, or a smaller alpha."
-            )
-        if within[0] <= 0:
-            raise ValueError(
-                f"{where(self)}: alpha = {self.alpha_:g} is so small that what varies within classes is rounding "
-                "alone; raise it."
             )
         used = between > rounding
         within, between, U, total = within[used], between[used], U[:, used], self._totals.sum()

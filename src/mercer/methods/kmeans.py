@@ -140,12 +140,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         n = self.kernel_.domain.size(X)
         if n < self.n_clusters:
             raise ValueError(f"{where(self)}: n_samples={n} should be >= n_clusters={self.n_clusters}; ask for fewer.")
-        claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
-        if claim.kind == "INDEFINITE" or (claim.is_cpd and claim.order > 1):
-            raise ValueError(
-                f"{where(self)}: the kernel {self.kernel_} is {claim}; means and distances need PD or CPD(1). "
-                "Try gaussian or power."
-            )
+        self._require_definite(X, 1)
         weight = self._check_weight(sample_weight, X)
         weight = np.ones(n) if weight is None else weight.astype(np.float64)
         gram = self._build(X)

@@ -212,11 +212,6 @@ class KernelPCA(KernelTransformer):
             self._warn_indefinite(f"{claim}: its leading components are computed, but lie in no space")
         return X
 
-    def _forget(self, *names: str) -> None:
-        for name in names:
-            if hasattr(self, name):
-                delattr(self, name)
-
     def _build(self, X: Any) -> Gram:
         n, kernel = self.kernel_.domain.size(X), self.kernel_
         few = n > 500 and self.n_components is not None and 10 * self.n_components <= n

@@ -60,7 +60,7 @@ class DistanceBased(PreImage):
         if targets.form is None:
             raise TypeError(
                 f"{where(self)} needs a kernel that is a function of the Euclidean distance or of the inner product; "
-                f"{targets.kernel} is none. Try Gradient or Learned."
+                f"{targets.kernel} is not known as one. Try Gradient or Learned."
             )
         found = targets.nearest(slice(None), self.n_neighbors)
         asked = np.take_along_axis(targets.values.T, found, axis=1)

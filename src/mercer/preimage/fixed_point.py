@@ -65,8 +65,8 @@ class FixedPoint(PreImage):
         check_number(self, "restarts", self.restarts, at_least=0, integer=True)
         if targets.form != "distance" or "gradient_x" not in targets.kernel.provides:
             raise TypeError(
-                f"{where(self)} needs a differentiable kernel of the Euclidean distance; {targets.kernel} is none. "
-                "Try Gradient, DistanceBased or Learned."
+                f"{where(self)} needs a differentiable kernel of the Euclidean distance; {targets.kernel} is not known "
+                "as one. Try Gradient, DistanceBased or Learned."
             )
         rows = np.arange(targets.m)
         Y = targets.X[targets.nearest(rows, 1)[:, 0]] if targets.start is None else targets.start.copy()
