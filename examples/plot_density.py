@@ -96,7 +96,7 @@ X = moons @ shear.T
 root = np.linalg.cholesky(np.cov(X.T))
 x0, x1 = np.meshgrid(np.linspace(-1.6, 2.7, 240), np.linspace(-1.5, 2.6, 200))
 plane = np.column_stack([x0.ravel(), x1.ravel()])
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained", sharex=True, sharey=True)
+figure, axes = plt.subplots(1, 3, figsize=(10.5, 4), layout="constrained", sharex=True, sharey=True)
 models = {
     "one number": KernelDensity(bandwidth="cv").fit(X),
     "a matrix": KernelDensity(kernel=Gaussian(root), bandwidth="cv").fit(X),

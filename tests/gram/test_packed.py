@@ -40,6 +40,13 @@ def test_product_is_that_of_the_matrix(X, columns, memory, n_jobs, dtype):
     assert gram.held <= min(memory, upper) and (memory < upper or gram.held == upper)
 
 
+def test_columns_are_not_kept_beside_the_samples(X):
+    """What the compiled pass makes of the columns of a tile is as large as they are, and goes with the tile."""
+    gram = Packed(memory=0).build(Gaussian(), X.astype(np.float32))
+    gram @ np.ones(N, np.float32)
+    assert len(gram._parts) == 3 and all(set(vars(part)) == set(vars(part.take([0]))) for part in gram._parts)
+
+
 def test_rough_kernel_with_equal_points():
     """√ of a distance that is rounding would show on the diagonal."""
     A = np.random.default_rng(2).normal(size=(1200, 3)).astype(np.float32) + 100

@@ -8,9 +8,12 @@ from scipy.linalg import subspace_angles
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
 
 from mercer.gram import IncompleteCholesky
-from mercer.kernels import Delta, Gaussian, Laplace, Linear
+from mercer.kernels import Delta, Gaussian, Laplace, Linear, Multiquadric, Power
 from mercer.methods.dimension_reduction import KernelDimensionReduction, Unexplained
 from mercer.solvers.orthogonal import random_frame
 
@@ -167,6 +170,26 @@ def test_number_of_directions():
     assert linear.n_components_ == 4
 
 
+def test_number_of_directions_for_counts():
+    """Whole numbers under a kernel on numbers are judged as such: by the coefficient of determination."""
+    X, y, _ = regression(100, 2)
+    counts = np.round(10 * y)
+    model = KernelDimensionReduction([1, 3], method="gkdr", kernel_y=Gaussian(5.0)).fit(X, counts)
+    one = KernelDimensionReduction(1, method="gkdr", kernel_y=Gaussian(5.0))
+    expected = cross_val_score(make_pipeline(one, KNeighborsRegressor()), X, counts).mean()
+    assert model.scores_[1] == pytest.approx(expected)
+
+
+def test_strong_penalty():
+    """For ε → ∞ the fraction is 1 − tr(K̃_y K̃_z)/(nε tr K̃_y), however large ε is."""
+    Z, targets, epsilon = RNG.normal(size=(40, 3)), RNG.normal(size=(40, 1)), 1e5
+    targets -= targets.mean()
+    B = random_frame(3, 1, RNG)
+    value = Unexplained(Z, targets, Gaussian(1.0), epsilon)(B)[0]
+    explained = np.sum(targets * (Gaussian(1.0)(Z @ B) @ targets)) / (40 * epsilon * np.sum(targets**2))
+    assert 1 - value == pytest.approx(explained, rel=1e-2)
+
+
 def test_several_targets():
     """Rows of numbers: two targets, two directions."""
     X = RNG.normal(size=(200, 5))
@@ -205,10 +228,13 @@ def test_budget():
         ({"n_components": 7}, ValueError, "n_components = 7 must be <= n_features = 6"),
         ({"n_components": [1, 0]}, ValueError, "n_components = 0 must be >= 1"),
         ({"n_components": []}, ValueError, "n_components"),
-        ({"n_components": "two"}, TypeError, "n_components = 't' must be an integer"),
+        ({"n_components": "two"}, TypeError, "n_components = 'two' must be an integer"),
+        ({"n_components": 1.5}, ValueError, r"n_components = 1\.5 must be an integer"),
         ({"method": "sir"}, ValueError, "method = 'sir' is unknown"),
         ({"epsilon": 0}, ValueError, "epsilon = 0 must be > 0"),
         ({"kernel": Laplace(1.0)}, AttributeError, "does not provide gradient_x"),
+        ({"kernel": Multiquadric(1.0)}, ValueError, r"kernel = multiquadric.* positive definite"),
+        ({"kernel_y": Power(1.0)}, ValueError, r"kernel_y = power.* positive definite"),
     ],
 )
 def test_bad_parameters(settings, error, match):
@@ -221,6 +247,8 @@ def test_bad_input():
         KernelDimensionReduction(1).fit(X, np.ones(80))
     with pytest.raises(ValueError, match="y is constant"):
         KernelDimensionReduction(1).fit(X, ["only"] * 80)
+    with pytest.raises(ValueError, match="centring and scaling it helps"):
+        KernelDimensionReduction(1, kernel_y=Linear()).fit(X, y + 1e7)
     with pytest.raises(ValueError, match="requires y"):
         KernelDimensionReduction(1).fit(X, None)
     torch = pytest.importorskip("torch")

@@ -12,38 +12,9 @@ X = load_iris().data[::3]
 NEW = load_iris().data[1::10]
 KERNEL = Gaussian(1.5)
 # what set.seed(5); sample(30) is in R, counted from 0
-SHUFFLED = [
-    1,
-    10,
-    24,
-    14,
-    28,
-    27,
-    8,
-    20,
-    6,
-    18,
-    2,
-    5,
-    26,
-    11,
-    15,
-    9,
-    4,
-    25,
-    23,
-    22,
-    17,
-    13,
-    29,
-    7,
-    19,
-    0,
-    21,
-    3,
-    12,
-    16,
-]
+SHUFFLED = np.fromstring(
+    "1 10 24 14 28 27 8 20 6 18 2 5 26 11 15 9 4 25 23 22 17 13 29 7 19 0 21 3 12 16", int, sep=" "
+)
 
 
 def loop(K, order, m, normalize=True, slip=False):
@@ -135,6 +106,16 @@ def test_low_rank_has_an_end():
     assert kfa.transform(X).shape == (len(X), 4)
 
 
+def test_offset():
+    """Far from the origin the linear kernel's first feature takes nearly all; the others are found nonetheless."""
+    far = X + 1e3
+    kfa = KernelFeatureAnalysis(kernel=Linear()).fit(far)
+    features, chosen = loop(far @ far.T, np.arange(len(X)), 4)
+    np.testing.assert_array_equal(kfa.support_, chosen)
+    np.testing.assert_allclose(kfa.dual_coef_, features, atol=1e-6)
+    np.testing.assert_allclose(kfa.transform(far).std(axis=0, ddof=1), kfa.spread_, rtol=1e-8)
+
+
 def test_labels():
     """Any domain: the indicator of the label with the largest variance comes first."""
     labels = ["a"] * 6 + ["b"] * 3 + ["c"]
@@ -157,6 +138,10 @@ def test_single_precision_and_torch():
 def test_bad_input():
     with pytest.raises(ValueError, match="samples are equal"):
         KernelFeatureAnalysis().fit(np.ones((5, 2)))
+    with pytest.raises(ValueError, match="samples are equal"):
+        KernelFeatureAnalysis(kernel=Linear()).fit(np.full((10, 2), 0.1))
+    with pytest.raises(ValueError, match="n_samples = 1"):
+        KernelFeatureAnalysis().fit(X[:1])
     with pytest.raises(ValueError, match="positive definite"):
         KernelFeatureAnalysis(kernel=Power(1.0)).fit(X)
     for name in ("n_components", "candidates"):

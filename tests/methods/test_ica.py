@@ -1,6 +1,7 @@
 """Kernel ICA: contrasts by their definition, gradients by differences, sources that FastICA does not see."""
 
 import pickle
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from sklearn.base import clone
 from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer.kernels import Gaussian, Laplace
+from mercer.kernels import Gaussian, Laplace, Multiquadric
 from mercer.methods.ica import Contrast, KernelICA, amari_error
 from mercer.solvers.orthogonal import random_frame
 
@@ -144,11 +145,43 @@ def test_budget():
         ({"n_init": 0}, ValueError, "n_init = 0"),
         ({"tol": -1.0}, ValueError, "tol = -1.0"),
         ({"kernel": Laplace(1.0)}, AttributeError, "does not provide gradient_x"),
+        ({"kernel": Multiquadric(1.0)}, ValueError, r"kernel = multiquadric.* positive definite"),
     ],
 )
 def test_bad_parameters(settings, error, match):
     with pytest.raises(error, match=match):
         KernelICA(**settings).fit(X)
+
+
+@pytest.mark.parametrize("value", [0.1, 1e5 + 0.1, 1e10 + 0.1])
+def test_constant_columns(value):
+    """The mean of equal numbers is off by rounding, which is no component."""
+    with pytest.raises(ValueError, match=r"rank 2 .* n_components <= 2"):
+        KernelICA().fit(np.column_stack([X, np.full(len(X), value)]))
+    with pytest.raises(ValueError, match="all samples are equal"):
+        KernelICA(1).fit(np.full((10, 2), value))
+    with_constant = np.column_stack([X, np.full(len(X), value)])
+    assert amari_error(KernelICA(2, random_state=0).fit(with_constant).components_[:, :2] @ A) < 0.06
+
+
+def test_one_component_and_few_samples():
+    """A single component has nothing to depend on; the smallest sample for two is three points."""
+    one = KernelICA(1, random_state=0).fit(X)
+    assert one.contrast_ == 0
+    direction = np.linalg.eigh(np.cov(X.T))[1][:, -1]
+    assert abs(one.components_[0] @ direction) == pytest.approx(np.linalg.norm(one.components_))
+    few = KernelICA(random_state=0).fit(X[:3])
+    own = by_definition(few.transform(X[:3]), few.kernel_, few.kappa_, "kgv")
+    assert few.contrast_ == pytest.approx(own, rel=1e-4)
+
+
+def test_strong_penalty():
+    """For κ → ∞ the first correlation is ‖K̃₁K̃₂‖/(nκ/2)², and the contrast half of it, however large κ is."""
+    Y, kappa = RNG.uniform(-1.7, 1.7, size=(60, 2)), 2e3
+    H = np.eye(60) - 1 / 60
+    first, second = (H @ Gaussian(1.0)(Y[:, [j]]) @ H for j in range(2))
+    expected = 0.5 * np.linalg.norm(first @ second, 2) / (60 * kappa / 2) ** 2
+    assert Contrast(Y, Gaussian(1.0), kappa, "kcca").value(np.eye(2)) == pytest.approx(expected, rel=1e-2)
 
 
 def test_bad_input():
@@ -168,6 +201,8 @@ def test_amari_error():
     rows = sum(np.abs(v).sum() / np.abs(v).max() - 1 for v in V)
     columns = sum(np.abs(v).sum() / np.abs(v).max() - 1 for v in V.T)
     assert amari_error(V) == pytest.approx((rows + columns) / 12)
+    for order in permutations(range(3)):
+        assert amari_error(V[list(order)] * [1, -1, 1]) == pytest.approx(amari_error(V))
     for bad in (np.ones((2, 3)), np.zeros((2, 2)), np.ones((1, 1))):
         with pytest.raises(ValueError, match="amari_error"):
             amari_error(bad)

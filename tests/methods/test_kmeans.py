@@ -59,6 +59,15 @@ def test_linear_kernel_is_k_means_from_the_same_start(gram, weighted):
             assert ours.score(X) == pytest.approx(theirs.score(X))
 
 
+def test_offsets_do_not_matter_to_explicit_features():
+    X, start = blobs(), np.arange(300) % 5
+    moved = X + 1e7  # squares of 1e14, and distances of 1
+    theirs = KMeans(5, init=np.array([moved[start == c].mean(axis=0) for c in range(5)]), n_init=1, tol=0).fit(moved)
+    ours = KernelKMeans(5, kernel="linear", init=start, tol=0).fit(moved)
+    np.testing.assert_array_equal(ours.labels_, theirs.labels_)
+    assert ours.inertia_ == pytest.approx(theirs.inertia_, rel=1e-7)
+
+
 def test_sparse_rows_are_the_same():
     X = np.round(blobs())
     start = np.arange(300) % 5
@@ -66,6 +75,13 @@ def test_sparse_rows_are_the_same():
     sparse = KernelKMeans(5, kernel="linear", init=start).fit(csr_array(X))
     np.testing.assert_array_equal(dense.labels_, sparse.labels_)
     np.testing.assert_array_equal(sparse.predict(csr_array(X)), sparse.labels_)
+    from_points = [
+        KernelKMeans(5, kernel="linear", init=init).fit(data).labels_
+        for init in (X[:5], csr_array(X[:5]))
+        for data in (X, csr_array(X))
+    ]
+    for labels in from_points:
+        np.testing.assert_array_equal(labels, from_points[0])
 
 
 # ---- the definition
@@ -151,6 +167,27 @@ def test_weights_are_repetitions():
     assert weighted.inertia_ == pytest.approx(repeated.inertia_)
     np.testing.assert_array_equal(weighted.labels_[times > 0].repeat(times[times > 0]), repeated.labels_)
     np.testing.assert_array_equal(weighted.predict(X), weighted.labels_)  # also those of weight 0
+
+
+@pytest.mark.parametrize("gram", ["dense", Nystrom(rank=20)], ids=str)
+def test_samples_of_weight_zero_follow_the_nearest_mean(gram):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X, weight = rng.normal(size=(60, 2)), rng.integers(0, 2, 60) * rng.uniform(size=60)
+        model = KernelKMeans(4, init="random", n_init=1, gram=gram, tol=0, random_state=seed)
+        model.fit(X, sample_weight=weight)
+        np.testing.assert_array_equal(model.labels_, model.transform(X).argmin(axis=1))
+
+
+def test_a_start_whose_cluster_has_no_weight():
+    X, weight = blobs(30, 3), np.ones(30)
+    weight[[4, 9]] = 0
+    start = np.arange(30) % 2
+    start[[4, 9]] = 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = KernelKMeans(3, init=start).fit(X, sample_weight=weight)
+    assert (np.bincount(model.labels_, weight, 3) > 0).all()
 
 
 # ---- normalised cuts
@@ -322,7 +359,10 @@ def test_unknown_kernel_that_turns_out_indefinite():
         ({"init": "best"}, "init = 'best' is unknown"),
         ({"init": np.arange(30)}, r"labels 0 to 29; they must be in 0 … 2"),
         ({"init": np.zeros((2, 2))}, r"init holds 2 points; give n_clusters = 3 points, or 30 integer labels"),
-        ({"init": None}, r"KernelKMeans: init has shape \(\)"),
+        ({"init": None}, "init must be one of 'k-means\\+\\+', 'random', an integer label .* got a NoneType"),
+        ({"init": lambda X, k: X[:k]}, "init must be one of .* got a function"),
+        ({"init": np.zeros(30)}, "init must be one of .* got a ndarray"),
+        ({"init": [0, 1]}, "init must be one of .* got a list"),
         ({"time_budget": 0}, "time_budget = 0 must be > 0"),
     ],
 )

@@ -382,7 +382,20 @@ def test_no_way_back():
         KernelPCA(2, kernel="precomputed").fit(X @ X.T).reconstruction_error(NEW @ X.T)
 
 
-def test_samples_that_are_all_equal():
-    pca = KernelPCA(2, kernel=Gaussian()).fit(np.ones((5, 2)))
-    np.testing.assert_allclose(pca.eigenvalues_, 0, atol=1e-12)
-    np.testing.assert_allclose(pca.transform(NEW[:, :2]), 0)
+@pytest.mark.parametrize("n_samples", [1, 2, 5, 300, 600])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["linear", "rbf", "poly", "power"])
+@pytest.mark.filterwarnings("ignore:BlockKrylov stopped")
+def test_samples_that_are_all_equal(n_samples, dtype, name):
+    """No variance is found, and none that rounding has made negative is refused."""
+    equal = np.full((n_samples, 2), 7.3, dtype)
+    pca = KernelPCA(2, kernel=name, random_state=0).fit(equal)
+    size = n_samples**1.5 * np.finfo(dtype).eps * np.abs(pca.kernel_(equal)).max()
+    np.testing.assert_allclose(pca.eigenvalues_, 0, atol=4 * size)
+    assert 0 <= pca.total_variance_ <= 4 * size
+
+
+def test_trace_of_samples_far_from_the_origin():
+    """The factor is centred before it is squared, so that shares of the variance keep their digits."""
+    shares = KernelPCA(2, gram="low_rank").fit(X).explained_variance_ratio_
+    np.testing.assert_allclose(KernelPCA(2, gram="low_rank").fit(X + 1e6).explained_variance_ratio_, shares, rtol=1e-8)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.cluster import SpectralClustering as Theirs
+from sklearn.cluster._spectral import discretize
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.manifold import spectral_embedding
 from sklearn.metrics import adjusted_rand_score
@@ -113,6 +114,26 @@ def test_parameters_of_a_kernel():
     assert adjusted_rand_score(theirs.labels_, ours.labels_) > 0.98
 
 
+def distance_to_a_rotation(E, labels):
+    """min_R ‖(rows of E at unit length) R − indicators of the labels‖²."""
+    rows = E / np.linalg.norm(E, axis=0)
+    rows /= np.linalg.norm(rows, axis=1)[:, None]
+    member = np.eye(E.shape[1])[labels]
+    return 2 * (len(E) - np.linalg.svd(member.T @ rows, compute_uv=False).sum())
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_best_of_several_rotations(k):
+    """The minimum depends on the row that a search starts from, as in scikit-learn; the best start counts."""
+    X, _ = moons()
+    options = {"affinity": "polynomial", "degree": 4, "gamma": 0.3, "coef0": 2.0, "assign_labels": "discretize"}
+    model = SpectralClustering(k, n_init=40, random_state=0, **options).fit(X)
+    E = np.array(model.embedding_)
+    theirs = [distance_to_a_rotation(E, discretize(E.copy(), random_state=seed)) for seed in range(20)]
+    assert max(theirs) > min(theirs) + 0.01
+    assert distance_to_a_rotation(E, model.labels_) == pytest.approx(min(theirs))
+
+
 @pytest.mark.parametrize("assign_labels", ["kmeans", "discretize", "cluster_qr"])
 def test_more_clusters(assign_labels):
     X, _ = make_blobs(400, centers=6, cluster_std=0.7, random_state=5)
@@ -155,6 +176,16 @@ def test_parts_without_links_are_the_clusters():
         model = SpectralClustering(3, affinity="precomputed", assign_labels=assign_labels, random_state=0).fit(A)
         assert adjusted_rand_score(model.labels_, np.repeat(range(3), 4)) == 1
         np.testing.assert_allclose(model.eigenvalues_, 1)
+
+
+@pytest.mark.parametrize("assign_labels", ["kmeans", "discretize", "cluster_qr"])
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_more_parts_than_clusters(form, assign_labels):
+    """Eigenvectors of 1 may be 0 on whole parts; parts are never torn."""
+    A = form(np.kron(np.eye(4), np.ones((5, 5))))
+    labels = SpectralClustering(2, affinity="precomputed", assign_labels=assign_labels, random_state=0).fit_predict(A)
+    assert set(labels) == {0, 1}
+    assert (labels.reshape(4, 5) == labels.reshape(4, 5)[:, :1]).all()
 
 
 def test_precomputed_dense_sparse_and_neighbours():
@@ -217,6 +248,17 @@ def test_extension_without_the_point_itself_is_its_row():
     np.testing.assert_allclose(rest[:, 1:] / rest[:, :1], model.embedding_, atol=1e-10)
 
 
+def test_fitted_again_with_another_affinity():
+    X, _ = moons()
+    model = SpectralClustering(2, gamma=20.0, random_state=0).fit(X)
+    model.set_params(gram="lazy").fit(X[::2])
+    assert not hasattr(model, "affinity_matrix_")
+    model.set_params(affinity="nearest_neighbors", n_neighbors=8).fit(X)
+    fresh = SpectralClustering(2, gamma=20.0, affinity="nearest_neighbors", n_neighbors=8, random_state=0).fit(X)
+    assert not hasattr(model, "function_")
+    np.testing.assert_array_equal(model.predict(X + 0.02), fresh.predict(X + 0.02))
+
+
 # ---- points without affinity
 
 
@@ -263,8 +305,12 @@ def test_negative_precomputed():
         with pytest.raises(ValueError, match=r"-0.5 is among them"):
             SpectralClustering(2, affinity="precomputed").fit(matrix)
     A[0, 1] = 0.5
-    with pytest.raises(ValueError, match="symmetric"):
-        SpectralClustering(2, affinity="precomputed").fit(csr_array(A))
+    for matrix in (A, csr_array(A)):
+        with pytest.raises(ValueError, match="not symmetric; use"):
+            SpectralClustering(2, affinity="precomputed").fit(matrix)
+    for matrix in (A[:4], csr_array(A[:4])):
+        with pytest.raises(ValueError, match=r"has shape \(4, 6\); it must be square"):
+            SpectralClustering(2, affinity="precomputed").fit(matrix)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.metrics import silhouette_samples
 
-from mercer.gram import Nystrom
+from mercer.gram import Dense, Nystrom
 from mercer.kernels import Gaussian
 from mercer.methods.kmeans import KernelKMeans
 from mercer.methods.spectral_clustering import SpectralClustering
@@ -125,6 +126,22 @@ def test_choices_repeat():
         for _ in range(2)
     )
     np.testing.assert_array_equal(first.scores, second.scores)
+
+
+@pytest.mark.parametrize("method", ["eigengap", "silhouette"])
+def test_representations_that_draw_repeat(method):
+    options = {"n_clusters": [2, 3], "method": method, "random_state": 0}
+    first, second = (choose_clusters(KernelKMeans(gram=Nystrom(rank=5)), blobs(80), **options) for _ in range(2))
+    np.testing.assert_array_equal(first.scores, second.scores)
+
+
+@pytest.mark.parametrize("estimator", [KernelKMeans(n_init=1), SpectralClustering(gamma=0.5, n_init=1)], ids=str)
+def test_the_matrix_is_built_once_for_all_candidates(estimator, monkeypatch):
+    built, original = [], Dense._build
+    monkeypatch.setattr(Dense, "_build", lambda self, kernel, X, rng: built.append(X) or original(self, kernel, X, rng))
+    estimator = clone(estimator).set_params(gram="dense")
+    choose_clusters(estimator, blobs(60), n_clusters=[2, 3, 4])
+    assert len(built) == 1
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,11 @@ def test_empty_clusters_are_filled(representation):
     assert state.objective() == pytest.approx(objective(X, w, state.labels))
 
 
+def test_a_factor_without_columns():
+    result = partition(FactorClusters(np.zeros((4, 0)), np.ones(4)), np.zeros(4, dtype=int), 1, max_iter=5, tol=0.0)
+    assert result.objective == 0 and (result.labels == 0).all()
+
+
 def test_objective_falls_in_every_round(representation):
     X, w = points(200, 2, 7)
     result = partition(made(representation, X, w), np.arange(200) % 6, 6, max_iter=100, tol=0.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
 from threading import Lock
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 from .. import _tiles
 from .._errors import check_number, where
 from ..kernels import Kernel
+from ..kernels._base import Prepared
 from ._base import Gram, Representation
 
 
@@ -33,12 +36,13 @@ class PackedGram(Gram):
     def __matmul__(self, V: Any) -> Any:
         threads = min(_tiles.n_threads(self.n_jobs), len(self._slices))
         partial = [np.zeros_like(V) for _ in range(threads)]
-        pairs = [(i, j) for i in range(len(self._slices)) for j in range(i, len(self._slices))]
+        pairs = [(i, j) for j in range(len(self._slices)) for i in range(j + 1)]
 
         def work(t: int) -> None:
-            out = partial[t]
+            # columns are prepared further on first use: of one at a time only, or they would be a second copy of X
+            out, column = partial[t], lru_cache(1)(lambda j: self._parts[j].take(slice(None)))
             for i, j in pairs[t::threads]:
-                tile, r, c = self._tile(i, j), self._slices[i], self._slices[j]
+                tile, r, c = self._tile(i, j, column), self._slices[i], self._slices[j]
                 out[r] += tile @ V[c]
                 if i != j:
                     out[c] += tile.T @ V[r]
@@ -52,12 +56,12 @@ class PackedGram(Gram):
         take = self.kernel.domain.take
         return _tiles.matrix(self.kernel, take(self.X, rows), take(self.X, columns), self.n_jobs)  # bounded temporaries
 
-    def _tile(self, i: int, j: int) -> np.ndarray:
+    def _tile(self, i: int, j: int, column: Callable[[int], Prepared]) -> np.ndarray:
         tile = self._kept.get((i, j))
         if tile is None:
             # equal points lie on the diagonal, where products of prepared points keep fewer digits
             same = self.kernel.domain.take(self.X, self._slices[i]) if i == j else None
-            tile = self._parts[i].matrix(self._parts[j]) if same is None else self.kernel.evaluate(same)
+            tile = self._parts[i].matrix(column(j)) if same is None else self.kernel.evaluate(same)
             with self._lock:
                 if self.held + tile.nbytes <= self.memory:
                     self.held += tile.nbytes

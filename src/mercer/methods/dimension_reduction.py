@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, Self
 
@@ -26,7 +27,7 @@ from ..gram.centered import CenteredGram
 from ..kernels import Kernel
 from ..kernels.expression import as_kernel
 from ..solvers.linear import linear_solver
-from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame
+from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_pd
 from ..space import Function
 from ._base import KernelEstimator
 
@@ -61,13 +62,15 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         answer; and on x ("gkdr"). Positive definite, with derivatives.
     kernel_y : "auto", Kernel, name or expression
         On the targets, positive definite. "auto" is `Delta` for classes, and the Gaussian kernel with the median
-        distance for numbers (as scikit-learn's `type_of_target` tells them apart).
+        distance for numbers (as scikit-learn's `type_of_target` tells them apart: whole numbers are classes, so that
+        counts need a kernel).
     epsilon : float > 0
         ε, the ridge of the regressions, per sample; raising it makes them smoother.
     n_init : int >= 1
         Starts of "kdr", on 500 samples at most, the best of which is polished on all.
     estimator : estimator, optional
-        Judge of n_components on the projections; None: five nearest neighbours.
+        Judge of n_components on the projections; None: five nearest neighbours, which predict numbers where `kernel_y`
+        is a kernel on them.
     cv : int, splitter or None
         Of the choice of n_components, as in scikit-learn.
     tol : float > 0
@@ -195,7 +198,8 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             check_number(self, "n_components", d, at_least=1, integer=True)
 
     def _candidates(self) -> list[Any]:
-        return [self.n_components] if isinstance(self.n_components, Integral) else list(self.n_components)
+        several = isinstance(self.n_components, Iterable) and not isinstance(self.n_components, str)
+        return list(self.n_components) if several else [self.n_components]
 
     def _require_vectors(self, X: Any) -> None:
         if is_sparse(X):
@@ -214,10 +218,14 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         y = kernel.domain.check(y, self, "y")
         self.kernel_y_ = kernel.resolve(y)
+        require_pd(self, "kernel_y", self.kernel_y_, kernel.domain.dimension(y))
         gram = IncompleteCholesky(tol=PRECISION**2).build(self.kernel_y_, y)
         targets = np.asarray(CenteredGram(gram).factor())
         if np.sum(targets**2) <= 1e-12 * np.sum(gram.diagonal()):
-            raise ValueError(f"{where(self)}: y is constant (one class only); there is nothing to predict from X.")
+            raise ValueError(
+                f"{where(self)}: y is constant (one class only), or too nearly so for kernel_y = {self.kernel_y_}, "
+                "where centring and scaling it helps; there is nothing to predict from X."
+            )
         return targets
 
     # ---- the work
@@ -228,8 +236,8 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             return int(self.n_components)
         judge = self.estimator
         if judge is None:
-            continuous = type_of_target(y, input_name="y").startswith("continuous")
-            judge = KNeighborsRegressor() if continuous else KNeighborsClassifier()
+            numbers = isinstance(self.kernel_y_.domain, Vectors) or type_of_target(y).startswith("continuous")
+            judge = KNeighborsRegressor() if numbers else KNeighborsClassifier()
         self.scores_ = {
             int(d): float(
                 cross_val_score(
@@ -256,6 +264,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _by_objective(self, X: np.ndarray, targets: np.ndarray, B: np.ndarray) -> np.ndarray:
         """The minimum of the objective from the best of the starts."""
         self.kernel_ = self._kernel(self.n_components_).resolve(X @ B)
+        require_pd(self, "kernel", self.kernel_, self.n_components_)
         rng, deadline = generator(self.random_state), Deadline(self.time_budget)
         some = slice(None) if len(X) <= TRIAL else rng.choice(len(X), TRIAL, replace=False)
         part = Unexplained(X[some], targets[some] - targets[some].mean(axis=0), self.kernel_, self.epsilon)
@@ -292,7 +301,7 @@ class Unexplained:
     """
 
     def __init__(self, X: np.ndarray, targets: np.ndarray, kernel: Kernel, epsilon: float):
-        self.X, self.kernel, self.tol = X, kernel, PRECISION * epsilon
+        self.X, self.kernel, self.tol = X, kernel, PRECISION * min(epsilon, 1.0)
         self.targets = targets / np.linalg.norm(targets)
         self.c = len(X) * epsilon
         self.pivots: np.ndarray | None = None

@@ -13,6 +13,7 @@ from .._errors import check_number, where
 from .._random import generator
 from ..domains import take
 from ..gram import Gram
+from ..solvers.orthogonal import require_pd
 from ..space import Function
 from ._transformer import KernelTransformer
 
@@ -113,12 +114,10 @@ class KernelFeatureAnalysis(KernelTransformer):
             if getattr(self, name) is not None:
                 check_number(self, name, getattr(self, name), at_least=1, integer=True)
         X = self._check_sample(X)
-        claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
-        if not claim.is_pd and claim.kind != "UNKNOWN":
-            raise ValueError(
-                f"{where(self)}: the kernel {self.kernel_} is {claim}; give one that is positive definite."
-            )
+        require_pd(self, "kernel", self.kernel_, self.kernel_.domain.dimension(X))
         gram = self._build(X)
+        if gram.n < 2:
+            raise ValueError(f"{where(self)}: X has n_samples = 1; a spread needs two or more.")
         most = gram.n if self.n_components is None else min(self.n_components, gram.n)
         few = self.candidates is not None and self.candidates < gram.n
         chosen = generator(self.random_state).choice(gram.n, self.candidates, replace=False) if few else None
@@ -156,7 +155,8 @@ class _Search:
         self.variance = np.concatenate([block.var(axis=1, ddof=1) for block in self._blocks()])
         self.left = self._host(gram.diagonal())[self.candidates]
         rounding = 64 * eps(gram.like)
-        self.floors = rounding * self.left.max(), rounding * self.variance.max()
+        least = rounding * self.left.max()
+        self.floors = least, max(rounding * self.variance.max(), least**2)
         self.pivots: list[int] = []
         self.places: list[int] = []
         self.spreads: list[float] = []
@@ -185,7 +185,8 @@ class _Search:
 
     def step(self) -> bool:
         """Choose one more sample; False where what is left is rounding."""
-        spread = np.sqrt(np.maximum(self.variance, 0.0)) / (1 + self._sums())
+        sums = 1 + self._sums()
+        spread = np.sqrt(np.maximum(self.variance, 0.0)) / sums
         remains = (self.left > self.floors[0]) & (self.variance > self.floors[1])
         remains[self.places] = False
         if not remains.any():
@@ -193,8 +194,10 @@ class _Search:
         place = int(np.argmax(np.where(remains, spread, -1.0)))
         i = int(self.candidates[place])
         column = self._host(self.gram.block(slice(None), np.array([i])))[:, 0]
-        g = (column - self.G[:, i] @ self.G) / np.sqrt(self.left[place])
+        length = np.sqrt(self.left[place])
+        g = (column - self.G[:, i] @ self.G) / length
         tilde = g - g.mean()
+        tilde -= tilde.mean()  # a sum that is zero but for rounding of g would be multiplied by the mean of a row
         covariance = (self._times(tilde) - (self.G @ tilde) @ self.G[:, self.candidates]) / (self.gram.n - 1)
         mine = g[self.candidates]
         self.variance = self.variance - mine * (2 * covariance - mine * g.var(ddof=1))
@@ -202,7 +205,7 @@ class _Search:
         self.G = np.vstack([self.G, g])
         self.pivots.append(i)
         self.places.append(place)
-        self.spreads.append(float(spread[place]))
+        self.spreads.append(float(g.std(ddof=1) * length / sums[place]))
         return True
 
     def coefficients(self) -> np.ndarray:

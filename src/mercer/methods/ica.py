@@ -19,7 +19,7 @@ from .._progress import Deadline
 from .._random import generator
 from ..kernels import Gaussian, Kernel
 from ..kernels.expression import as_kernel
-from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame
+from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_pd
 
 __all__ = ["KernelICA", "amari_error"]
 
@@ -50,8 +50,9 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Of all kernel canonical correlations ("generalised variance"), or of the first alone. The latter has kinks,
         where the descent may end, and is less exact as a rule.
     kernel : "auto", Kernel, name or expression
-        On a single component, which has unit variance. "auto" is the Gaussian kernel of lengthscale 1 up to 1000
-        samples and 1/2 for more, as in the authors' program. A longer one sees coarse dependence only.
+        On a single component, which has unit variance; positive definite, with derivatives. "auto" is the Gaussian
+        kernel of lengthscale 1 up to 1000 samples and 1/2 for more, as in the authors' program. A longer one sees
+        coarse dependence only.
     kappa : float > 0, or "auto"
         κ, the penalty; raising it makes the functions smoother. "auto" is 0.02 up to 1000 samples and 0.002 for more.
     n_init : int >= 1
@@ -144,12 +145,14 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             )
         self.kernel_ = Gaussian(1.0 if n <= FEW else 0.5) if self.kernel == "auto" else as_kernel(self.kernel)
         self.kappa_ = (2e-2 if n <= FEW else 2e-3) if self.kappa == "auto" else float(self.kappa)
-        self.mean_ = X.mean(axis=0)
+        # the mean of equal numbers may differ from them by rounding, which whitening would blow up to a component
+        self.mean_ = np.where(np.ptp(X, axis=0) == 0, X[0], X.mean(axis=0))
         self.whitening_ = self._whiten(X - self.mean_, m)
         white = (X - self.mean_) @ self.whitening_.T
         self.kernel_ = self.kernel_.resolve(white.reshape(-1, 1))
         self.kernel_.validate()
         self.kernel_.require("gradient_x")
+        require_pd(self, "kernel", self.kernel_, 1)
         rng, deadline = generator(self.random_state), Deadline(self.time_budget)
         start = self._start(white, rng, deadline)
         self.frame_ = self._descend(white, start, self.tol, deadline)
@@ -197,10 +200,8 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         _, s, V = linalg.svd(X, full_matrices=False)
         if s[m - 1] <= len(X) * np.finfo(float).eps * s[0]:
             rank = int(np.sum(s > len(X) * np.finfo(float).eps * s[0]))
-            raise ValueError(
-                f"{where(self)}: X has rank {rank} after centring, too low for {m} components; "
-                f"set n_components <= {rank}."
-            )
+            remedy = f"set n_components <= {rank}" if rank else "all samples are equal"
+            raise ValueError(f"{where(self)}: X has rank {rank} after centring, too low for {m} components; {remedy}.")
         return np.asarray(V[:m] * (np.sqrt(len(X)) / s[:m])[:, None])
 
     def _start(self, white: np.ndarray, rng: np.random.Generator, deadline: Deadline) -> np.ndarray:
@@ -259,7 +260,8 @@ class Contrast:
     """
 
     def __init__(self, X: np.ndarray, kernel: Kernel, kappa: float, kind: str):
-        self.X, self.kernel, self.c, self.tol = X, kernel, len(X) * kappa / 2, PRECISION * kappa
+        self.X, self.kernel, self.c = X, kernel, len(X) * kappa / 2
+        self.tol = PRECISION * min(kappa, 1.0)
         self.pivots: list[np.ndarray | None] = [None] * X.shape[1]
         self.evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]] = _variance if kind == "kgv" else _correlation
 
@@ -333,9 +335,10 @@ def amari_error(V: Any) -> float:
     .. math:: \frac{1}{2m(m-1)} \sum_i \Big(\frac{\sum_j |v_{ij}|}{\max_j |v_{ij}|} - 1\Big)
               + \frac{1}{2m(m-1)} \sum_j \Big(\frac{\sum_i |v_{ij}|}{\max_i |v_{ij}|} - 1\Big)
 
-    For an unmixing matrix W and the true mixing matrix A it is taken of V = WA, and knows neither order, sign nor
-    scale of the components. Amari, Cichocki, Yang, *A new learning algorithm for blind signal separation* (1996),
-    divided by m − 1.
+    For an unmixing matrix W and the true mixing matrix A it is taken of V = WA. Order and signs of components and
+    sources do not matter; scales do not where it is 0, but do elsewhere, so that sources and components should have
+    unit variance. Amari, Cichocki, Yang, *A new learning algorithm for blind signal separation* (1996), divided by
+    m − 1.
 
     Examples
     --------

@@ -12,11 +12,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import _tiles
-from .._array import host, is_numpy, like, namespace
+from .._array import host, is_numpy, is_sparse, like, namespace
 from .._errors import IndefiniteKernelWarning, check_choice, check_number, where
 from .._progress import Deadline
 from .._random import generator
-from ..domains import Rows
+from ..domains import Rows, Vectors
 from ..gram import Gram
 from ..solvers.clustering import Clusters, Partition, clusters_of, partitions, random_seeds, spread_seeds
 from ..space import Function
@@ -78,9 +78,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     -----
     A start costs one product with the kernel matrix, O(n²k), and then n kernel values for each point that moves,
     whether the matrix is held or not (``gram="lazy"``). With a low-rank representation of rank r all is done on the
-    n × r factor, O(nrk) a round and less as points settle: exact k-means for the approximate kernel. Distances of
-    `transform` are those to the means in the space of ``function_.kernel``. A cluster that loses all its points is
-    given the one that costs most elsewhere.
+    n × r factor, O(nrk) a round and less as points settle: exact k-means for the approximate kernel; so it is, for the
+    kernel itself, where that has few explicit features (linear, polynomial). Distances of `transform` are those to the
+    means in the space of ``function_.kernel``. A cluster that loses all its points is given the one that costs most
+    elsewhere.
 
     **Cuts of graphs** are the weighted case: with degrees d of an affinity matrix A as weights and the kernel
     ``"precomputed"`` with K = σD⁻¹ + D⁻¹AD⁻¹, J is the normalised cut plus the constant σ(n − k) + Σ Aᵢᵢ/dᵢ − k. A
@@ -104,6 +105,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     >>> bool(centre([[0.0, 0.0]])[0] > centre([[1.0, 0.0]])[0])
     True
     """
+
+    _prefers_factor = True
 
     def __init__(
         self,
@@ -193,7 +196,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             return labels
         if isinstance(self.kernel_.domain, Rows):
             raise ValueError(f"{where(self)}: init must be {n} integer labels where the kernel is precomputed.")
-        centres = self._check_new_start(X)
+        centres = self._given_points(X)
         if self.kernel_.domain.size(centres) != k:
             raise ValueError(
                 f"{where(self)}: init holds {self.kernel_.domain.size(centres)} points; give n_clusters = {k} points, "
@@ -202,10 +205,15 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         K = host(_tiles.matrix(self.kernel_, X, centres))
         return (host(self.kernel_.evaluate_diag(centres)) - 2 * K).argmin(axis=1)
 
-    def _check_new_start(self, X: Any) -> Any:
+    def _given_points(self, X: Any) -> Any:
         """The points of `init`, in the floating type of X."""
         centres = self.init
-        if isinstance(X, np.ndarray) and X.dtype.kind == "f":
+        if isinstance(self.kernel_.domain, Vectors) and len(getattr(centres, "shape", np.shape(centres))) != 2:
+            raise ValueError(
+                f"{where(self)}: init must be one of {', '.join(map(repr, SEEDS))}, an integer label for each sample, "
+                f"or n_clusters = {self.n_clusters} points; got a {type(centres).__name__}."
+            )
+        if isinstance(X, np.ndarray) and X.dtype.kind == "f" and not is_sparse(centres):
             centres = np.asarray(centres, dtype=X.dtype)
         return self.kernel_.check_arguments(X, self.kernel_.domain.check(centres, self, "init"))[1]
 

@@ -243,34 +243,37 @@ class KernelPCA(KernelTransformer):
         return solver.solve(gram, count, generator(self.random_state))
 
     def _keep_spectrum(self, gram: CenteredGram, spectrum: Spectrum) -> None:
-        diagonal = gram.diagonal()
-        trace = float(namespace(diagonal).sum(diagonal, dtype=namespace(diagonal).float64))
-        values, V = self._positive(spectrum.values, spectrum.vectors, trace)
+        trace, shift, rounding = _trace(gram)
+        self._refuse_negative(host(spectrum.values), trace, shift)
+        values, V = self._positive(spectrum.values, spectrum.vectors, rounding)
         V = V * _signs(V)
         self.eigenvalues_, self.eigenvectors_ = values, V
         self._keep(gram, V * _inverse_root(values)[None, :])
         self._keep_variance(gram.n, trace)
 
-    def _positive(self, values: Any, V: Any, trace: float) -> tuple[Any, Any]:
-        """Eigenvalues with those of rounding cut to 0, by the rules of scikit-learn, and left out where asked for."""
+    def _positive(self, values: Any, V: Any, rounding: float) -> tuple[Any, Any]:
+        """Eigenvalues with those of rounding cut to 0, and left out where asked for.
+
+        Beside scikit-learn's rules, relative to the largest, stands `rounding`, what centring leaves of equal samples.
+        """
         xp = namespace(values)
-        double = values.dtype == xp.float64
-        self._refuse_negative(host(values), trace, 1e-5 if double else 5e-3)
-        values = xp.where(values > (1e-12 if double else 2e-7) * xp.max(values), values, xp.zeros_like(values))
+        least = max((1e-12 if values.dtype == xp.float64 else 2e-7) * float(xp.max(values)), rounding)
+        values = xp.where(values > least, values, xp.zeros_like(values))
         if self.n_components is None or self.remove_zero_eig:
             count = max(int(np.sum(host(values) > 0)), 1)
             values, V = values[:count], V[:, :count]
         return values, V
 
     def _keep_variance(self, n: int, trace: float) -> None:
-        freedom = max(n - 1, 1)
+        freedom, trace = max(n - 1, 1), max(trace, float(np.sum(host(self.eigenvalues_), dtype=np.float64)))
         self.explained_variance_ = self.eigenvalues_ / freedom
         self.explained_variance_ratio_ = self.eigenvalues_ / (trace or 1.0)
         self.total_variance_ = trace / freedom
 
-    def _refuse_negative(self, values: np.ndarray, trace: float, tol: float) -> None:
+    def _refuse_negative(self, values: np.ndarray, trace: float, rounding: float) -> None:
         """Directions of negative variance exist in no space; those of rounding are cut to 0."""
-        if values.min() < -tol * np.abs(values).max() or trace < -tol * np.abs(values).sum():
+        size, tol = np.abs(values), 1e-5 if values.dtype == np.float64 else 5e-3
+        if values.min() < -max(tol * size.max(), rounding) or trace < -max(tol * size.sum(), rounding):
             raise ValueError(
                 f"{where(self)}: the centred kernel matrix of {self.kernel_} has an eigenvalue {values.min():.3g} "
                 f"beside {values.max():.3g}, and trace {trace:.3g}: it is indefinite. Use a kernel that is "
@@ -308,10 +311,12 @@ class KernelPCA(KernelTransformer):
         return self
 
     def _keep_moments(self, features: Any, moments: _Moments) -> None:
+        unit = float(namespace(features.T).finfo(features.T.dtype).eps)
         trace = float(np.trace(moments.scatter))
+        rounding = moments.n * unit**2 * (trace + moments.n * float(moments.mean @ moments.mean))
         values, U = np.linalg.eigh(moments.scatter)
         count = len(values) if self.n_components is None else min(self.n_components, len(values))
-        values, U = self._positive(values[::-1][:count], U[:, ::-1][:, :count], trace)
+        values, U = self._positive(values[::-1][:count], U[:, ::-1][:, :count], rounding)
         T = np.asarray(host(features.T), dtype=np.float64)
         U = U * _signs(T @ U) * (values > 0)
         self.function_ = Function(features.kernel, features.centres, like(T @ U, features.T))
@@ -420,6 +425,26 @@ class _Moments:
         n, step = self.n + other.n, other.mean - self.mean
         between = self.n * other.n / n * np.outer(step, step)
         return _Moments(n, self.mean + other.n / n * step, self.scatter + other.scatter + between)
+
+
+def _trace(gram: CenteredGram) -> tuple[float, float, float]:
+    """The trace of K̃, and what rounding may add to it and to an eigenvalue.
+
+    Means of n numbers are off by about √n units, and by the same amount for all samples: the trace suffers n times,
+    directions other than the constant one not at all. A factor loses digits of its own entries: the square in ZZᵀ.
+    """
+    xp, n = gram.xp, gram.n
+    unit = float(xp.finfo(gram.dtype).eps)
+    if "factor" in gram.provides:
+        rounding = n * unit**2 * _squares(gram.base.factor())
+        return _squares(gram.factor()), rounding, rounding
+    largest = max(float(xp.max(xp.abs(v))) for v in (gram.base.diagonal(), gram.means))
+    entry = 4 * n * unit * largest
+    return float(xp.sum(gram.diagonal(), dtype=xp.float64)), n**0.5 * entry, entry
+
+
+def _squares(Z: Any) -> float:
+    return float(namespace(Z).sum(Z * Z, dtype=namespace(Z).float64))
 
 
 def _signs(V: Any) -> Any:

@@ -53,7 +53,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
     random_state : int, RandomState, Generator or None
         For the eigensolver's start, the clusters' starts, and representations that draw.
     n_init : int >= 1
-        Starts of k-means, of which the best is kept.
+        Starts of k-means or of the rotation, of which the best is kept.
     gamma, degree, coef0, kernel_params
         As in scikit-learn, for its names and callables; with a Kernel they are an error.
     affinity : str, Kernel or callable
@@ -63,8 +63,8 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         graph of distances.
     n_neighbors : int >= 1
         Of that graph, each sample itself included; more connect more.
-    eigen_tol : float > 0 or "auto"
-        Residual of the Krylov solver, relative to the largest eigenvalue; "auto" is 1e-7.
+    eigen_tol : float >= 0 or "auto"
+        Residual of the Krylov solver, relative to the largest eigenvalue; "auto" is 1e-7, and so is 0.
     assign_labels : {"kmeans", "discretize", "cluster_qr"}
         How clusters are read off: k-means; the rotation nearest to a partition (Yu, Shi); a pivoted QR decomposition,
         without any start (Damle, Minden, Ying).
@@ -241,10 +241,11 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
             matrix = csr_array(0.5 * (directed + directed.T))
         else:
             matrix = csr_array(X)
-            gap = abs(matrix - matrix.T)
-            if matrix.shape[0] != matrix.shape[1] or (gap.nnz and gap.max() > 1e-12 * abs(matrix).max()):
+            if matrix.shape[0] != matrix.shape[1]:
+                raise ValueError(f"{where(self)}: the affinity matrix has shape {matrix.shape}; it must be square.")
+            if abs(matrix - matrix.T).max() > 1e3 * eps(matrix) * abs(matrix).max():
                 raise ValueError(
-                    f"{where(self)}: the affinity matrix of shape {matrix.shape} must be square and symmetric."
+                    f"{where(self)}: the affinity matrix is not symmetric; use (A + A.T) / 2 for links of both ways."
                 )
         self.gram_choice_ = f"a sparse graph with {matrix.nnz} entries"
         return GraphGram(matrix)
@@ -280,7 +281,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
             self._rule: tuple[str, np.ndarray] = ("nearest", _means(E, best.labels, k))
             return best.labels
         if self.assign_labels == "discretize":
-            self._rule = ("largest", _discretize(E, rng))
+            self._rule = ("largest", min((_discretize(E, rng) for _ in range(self.n_init)), key=lambda r: r[0])[1])
         else:
             self._rule = ("largest size", _cluster_qr(E))
         return self._apply_rule(E)
@@ -298,6 +299,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         walk = walk * xp.where(usable, 1 / xp.where(usable, values, xp.ones_like(values)), 0 * values)
         self._floor = 8 * eps(walk) * float(xp.max(xp.abs(operator.self_affinity)))
         self._sums = xp.concat([xp.ones_like(walk[:, :1]), walk], axis=1)
+        self._forget("function_", "affinity_matrix_")
         if isinstance(base, GraphGram):
             self.affinity_matrix_: Any = base.matrix
             return
@@ -336,17 +338,19 @@ def _means(E: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
     return (member.T @ E) / member.sum(axis=0)[:, None]
 
 
-def _discretize(E: np.ndarray, rng: np.random.Generator, max_iter: int = 100) -> np.ndarray:
+def _discretize(E: np.ndarray, rng: np.random.Generator, max_iter: int = 100) -> tuple[float, np.ndarray]:
     """M with clusters argmax(E M): E's columns at equal length, and the rotation that takes its rows nearest to axes.
 
-    By turns the nearest partition for a rotation, and the nearest rotation for a partition (Procrustes), from rows as
-    orthogonal to each other as can be found.
+    By turns the nearest partition for a rotation, and the nearest rotation for a partition (Procrustes), from a row
+    drawn and others as orthogonal to each other as can be found: a local minimum of the squared distance, the first
+    value returned. Rows of 0, in parts without links that no eigenvector stands for, have no direction and no say.
     """
-    n, k = E.shape
+    k = E.shape[1]
     length = np.linalg.norm(E, axis=0)
-    scale = n**0.5 / np.where(length > 0, length, 1.0)
-    rows = E * scale
+    scale = len(E) ** 0.5 / np.where(length > 0, length, 1.0)
+    rows = E[E.any(axis=1)] * scale
     rows /= np.linalg.norm(rows, axis=1)[:, None]
+    n = len(rows)
     R = np.zeros((k, k))
     R[:, 0] = rows[rng.integers(n)]
     overlap = np.zeros(n)
@@ -361,7 +365,7 @@ def _discretize(E: np.ndarray, rng: np.random.Generator, max_iter: int = 100) ->
         if last - distance <= 1e-12 * n:
             break
         last = distance
-    return scale[:, None] * R
+    return distance, scale[:, None] * R
 
 
 def _cluster_qr(E: np.ndarray) -> np.ndarray:

@@ -15,8 +15,9 @@ from .._array import host
 from .._errors import check_choice, check_number
 from .._random import generator
 from .._tiles import slices
-from ..gram import Gram, as_representation
+from ..gram import Gram, Representation, as_representation
 from ..gram.normalized import GraphGram, NormalizedGram
+from ..kernels import Kernel
 from ..kernels.expression import SKLEARN, as_kernel
 from ..methods.kmeans import KernelKMeans
 from ..methods.spectral_clustering import GRAPHS, SpectralClustering
@@ -89,12 +90,13 @@ def choose_clusters(
     fraction : float in (0.5, 1)
         The size of their parts; larger ones differ less.
     random_state : int, RandomState, Generator or None
-        For the parts and for all starts.
+        For the parts, all starts, and representations that draw; that of the estimator is not used.
 
     Notes
     -----
     "eigengap" costs one eigenvalue problem, "silhouette" a fit for each candidate and all distances once, in blocks,
-    "stability" ``2 * n_resamples`` fits for each candidate. A data-driven lengthscale is that of the whole sample.
+    "stability" ``2 * n_resamples`` fits for each candidate; the kernel's matrix is built once for all candidates. A
+    data-driven lengthscale is that of the whole sample.
 
     References
     ----------
@@ -117,7 +119,7 @@ def choose_clusters(
     check_choice(ME, "method", method, ("eigengap", "stability", "silhouette"))
     candidates = _candidates(n_clusters, 1 if method == "eigengap" else 2)
     rng = generator(random_state)
-    estimator = clone(estimator)
+    estimator = clone(estimator).set_params(random_state=_seed(rng))
     if method == "stability":
         check_number(ME, "n_resamples", n_resamples, at_least=2, integer=True)
         check_number(ME, "fraction", fraction, above=0.5)
@@ -180,8 +182,29 @@ def _operator(estimator: KernelKMeans | SpectralClustering, X: Any) -> Gram:
     return estimator._build(estimator._check_sample(X))
 
 
-def _seeded(estimator: Any, k: int, rng: np.random.Generator) -> Any:
-    return clone(estimator).set_params(n_clusters=int(k), random_state=int(rng.integers(2**31 - 1)))
+def _seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**31 - 1))
+
+
+class _Built(Representation):
+    """A Gram operator that is there already."""
+
+    def __init__(self, operator: Gram):
+        self.operator = operator
+
+    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> Gram:
+        return self.operator
+
+
+def _clustered(
+    estimator: Any, operator: Gram, X: Any, candidates: np.ndarray, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """The clusters of X, whose affinities are `operator`, for each candidate."""
+    shared = {} if isinstance(operator, GraphGram) else {"gram": _Built(operator)}
+    return [
+        clone(estimator).set_params(n_clusters=int(k), random_state=_seed(rng), **shared).fit_predict(X)
+        for k in candidates
+    ]
 
 
 def _by_gap(estimator: Any, X: Any, candidates: np.ndarray, rng: np.random.Generator) -> ClusterChoice:
@@ -202,7 +225,7 @@ def _by_silhouette(estimator: Any, X: Any, candidates: np.ndarray, rng: np.rando
             f'{ME}: method = "silhouette" needs the distances of a kernel, and the affinity is a graph; choose '
             '"eigengap" or "stability".'
         )
-    partitions = np.array([_seeded(estimator, k, rng).fit_predict(X) for k in candidates])
+    partitions = np.array(_clustered(estimator, operator, X, candidates, rng))
     scores = _silhouettes(operator, partitions).mean(axis=1)
     best = int(candidates[scores.argmax()])
     return ClusterChoice(best, "silhouette", candidates, scores, partitions=partitions)
@@ -246,16 +269,17 @@ def _by_stability(
             f"{ME}: n_clusters goes up to {candidates[-1]}, too many for parts of {size} of {n} samples; ask for fewer."
         )
 
-    def clustered(index: np.ndarray, k: int) -> np.ndarray:
+    def clustered(index: np.ndarray) -> list[np.ndarray]:
         part = domain.take(X, index)
-        return _seeded(estimator, k, rng).fit_predict(part[:, index] if pairwise else part)
+        part = part[:, index] if pairwise else part
+        return _clustered(estimator, _operator(clone(estimator), part), part, candidates, rng)
 
     agreement = np.empty((len(candidates), n_resamples))
     for r in range(n_resamples):
         first, second = (np.sort(rng.permutation(n)[:size]) for _ in range(2))
         _, i, j = np.intersect1d(first, second, assume_unique=True, return_indices=True)
-        for c, k in enumerate(candidates):
-            agreement[c, r] = adjusted_rand_score(clustered(first, k)[i], clustered(second, k)[j])
+        for c, (a, b) in enumerate(zip(clustered(first), clustered(second), strict=True)):
+            agreement[c, r] = adjusted_rand_score(a[i], b[j])
     scores, errors = agreement.mean(axis=1), agreement.std(axis=1, ddof=1) / n_resamples**0.5
     best = int(scores.argmax())
     stable = candidates[scores >= scores[best] - errors[best]]

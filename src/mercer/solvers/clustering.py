@@ -105,7 +105,7 @@ class Clusters:
         if not len(empty):
             return
         own = self.distances()[self.labels, np.arange(self.n)]
-        cost = np.where(own > self.noise, self.weight * own, 0.0)
+        cost = self.weight * np.where((own > self.noise) & (self.weight > 0), own, 0.0)
         for c in empty:
             members = np.bincount(self.labels[self.weight > 0], minlength=self.k)
             spare = np.where(members[self.labels] > 1, cost, 0.0)
@@ -206,7 +206,7 @@ class FactorClusters(Clusters):
         self.noise = 64 * eps(Z) * float(self.squares.max())
 
     def _parts(self, n: int) -> list[slice]:
-        return slices(n, max(1, ENTRIES // (8 * self.Z.shape[1])))
+        return slices(n, max(1, ENTRIES // (8 * max(1, self.Z.shape[1]))))
 
     def _rows(self, index: Any) -> np.ndarray:
         return self.Z[index] if self.origin is None else self.Z[index] - self.origin
@@ -285,7 +285,7 @@ def partition(
     local_search: bool = False,
     stop: Callable[[], str | None] = lambda: None,
 ) -> Partition:
-    """Lower J from a start, until nothing moves.
+    """Lower J from a start, until nothing moves. Points of weight 0, which change no J, follow at the end.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ def partition(
     while n_iter < max_iter:
         n_iter += 1
         before, target = points.labels.copy(), points.nearest()
-        moved = np.flatnonzero(target != before)
+        moved = np.flatnonzero((target != before) & (points.weight > 0))
         single = points.best_move() if local_search and not len(moved) else None
         if not len(moved) and single is None:
             converged, message = True, "no point is nearer to another mean"
@@ -329,7 +329,10 @@ def partition(
         if (reason := stop()) is not None:
             message = reason
             break
-    return Partition(points.labels.copy(), np.array(history), n_iter, converged, rose, message)
+    labels, silent = points.labels.copy(), points.weight == 0
+    if silent.any():
+        labels[silent] = points.nearest()[silent]
+    return Partition(labels, np.array(history), n_iter, converged, rose, message)
 
 
 def partitions(
@@ -383,5 +386,6 @@ def random_seeds(points: Clusters, k: int, rng: np.random.Generator) -> np.ndarr
 def _too_few(k: int, distinct: int) -> ValueError:
     return ValueError(
         f"n_clusters = {k} exceeds the number of distinct points of positive weight in the kernel's space, at most "
-        f"{distinct}; ask for fewer clusters, or use a kernel that tells more points apart."
+        f"{distinct}; ask for fewer clusters, or use a kernel that tells more points apart. Points as near as rounding "
+        "count as one: large offsets are better removed, and single precision may be too little."
     )

@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from .._errors import where
 from ..gram import IncompleteCholesky
 from ..kernels import Kernel
 
-__all__ = ["Frame", "ProjectedFactor", "minimise", "random_frame"]
+__all__ = ["Frame", "ProjectedFactor", "minimise", "random_frame", "require_pd"]
 
 MEMORY = 10  # pairs of the quasi-Newton method
 ARMIJO = 1e-4  # the part of the decrease that the slope promises, which a step must bring
@@ -181,6 +182,13 @@ def random_frame(p: int, d: int, rng: np.random.Generator) -> np.ndarray:
     """A matrix of shape (p, d) with orthonormal columns, uniformly distributed."""
     Q, R = np.linalg.qr(rng.normal(size=(p, d)))
     return np.asarray(Q * np.sign(np.diag(R)))
+
+
+def require_pd(owner: object, name: str, kernel: Kernel, dimension: int | None) -> None:
+    """Raise for a kernel that is known not to be positive definite: its matrix has no factor."""
+    claim = kernel.definiteness_in(dimension)
+    if not claim.is_pd and claim.kind != "UNKNOWN":
+        raise ValueError(f"{where(owner)}: {name} = {kernel} is {claim}; give one that is positive definite.")
 
 
 class ProjectedFactor:

@@ -1,7 +1,7 @@
 """Randomised block Krylov iteration with Rayleigh–Ritz and thick restarts: products with K only.
 
-Musco, Musco, *Randomized block Krylov methods for stronger and faster approximate singular value decomposition* (2015),
-algorithm 2; the whole basis is kept orthonormal, and restarted from the leading Ritz vectors when it grows too wide.
+Musco, Musco, *Randomized block Krylov methods for stronger and faster approximate singular value decomposition* (2015).
+The whole basis is kept orthonormal, and restarted from the leading Ritz vectors when it grows too wide.
 """
 
 from __future__ import annotations
