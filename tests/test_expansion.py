@@ -212,7 +212,7 @@ def test_nystrom_through_every_eigensolver(monkeypatch):
     rng = np.random.default_rng(2)
     X = rng.normal(size=(600, 3))
     for kernel, memory in ((Gaussian(1.5), 2**40), (Gaussian(1.5), 1000), (Affine(), 1000)):
-        monkeypatch.setattr(Auto.__init__, "__defaults__", (memory,))
+        monkeypatch.setattr(Auto.__init__, "__defaults__", (memory, False))
         expansion = mercer_expansion(kernel, X, n=4)
         expected = np.linalg.eigvalsh(kernel(X) / 600)[::-1][:4]
         np.testing.assert_allclose(expansion.eigenvalues, expected, rtol=1e-7)
