@@ -593,7 +593,10 @@ def start(*arguments):
 
 
 def finish(process):
-    output, errors = process.communicate(timeout=120)
+    try:
+        output, errors = process.communicate(timeout=120)
+    finally:
+        process.kill()  # where it did not end, it would work on beside all other tests
     assert not errors, errors
     return output.splitlines()
 

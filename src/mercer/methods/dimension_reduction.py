@@ -162,6 +162,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def fit(self, X: Any, y: Any) -> Self:
         """Find the directions of X, of shape (n, n_features), for targets y: numbers, rows of numbers, or labels."""
         self._check_parameters()
+        self._forget("scores_", "starts_", "frame_", "unexplained_")
         self._require_vectors(X)
         X, y = self._check_fit(X, y, multi_output=True)
         X = np.asarray(X, dtype=np.float64)

@@ -9,7 +9,7 @@ from scipy import linalg
 
 from .. import _tiles
 from .._array import eps, host, like
-from .._errors import check_number, where
+from .._errors import check_choice, check_number, where
 from .._random import generator
 from ..domains import take
 from ..gram import Gram
@@ -110,6 +110,7 @@ class KernelFeatureAnalysis(KernelTransformer):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the features of the sample X; y is ignored."""
+        check_choice(self, "normalize", self.normalize, (True, False))
         for name in ("n_components", "candidates"):
             if getattr(self, name) is not None:
                 check_number(self, name, getattr(self, name), at_least=1, integer=True)
