@@ -16,6 +16,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ._array import is_array, is_numpy, namespace
+from ._errors import check_number, where
 
 TILE = 1024  # rows and columns: 4 MiB in float32, with temporaries within the last-level cache of a core
 SMALL = 1 << 21  # entries below which one call of evaluate is fastest
@@ -27,6 +28,17 @@ def n_threads(n_jobs: int | None = None) -> int:
     if n_jobs is None:
         return cores
     return max(1, cores + 1 + n_jobs) if n_jobs < 0 else max(1, n_jobs)
+
+
+def check_jobs(owner: object, n_jobs: Any) -> None:
+    """Raise unless `n_jobs` is a number of threads, or None."""
+    if n_jobs is None:
+        return
+    check_number(owner, "n_jobs", n_jobs, integer=True)
+    if n_jobs == 0:
+        raise ValueError(
+            f"{where(owner)}: n_jobs = 0 must be a number of threads, negative to count from the end, or None."
+        )
 
 
 def on_host(X: Any) -> bool:

@@ -70,6 +70,8 @@ def test_survives_pickling(X):
 def test_refusals(X):
     with pytest.raises(ValueError, match="Packed: memory = -1"):
         Packed(memory=-1).build(Gaussian(), X)
+    with pytest.raises(ValueError, match="Packed: n_jobs = 0 must be a number of threads"):
+        Packed(n_jobs=0).build(Gaussian(), X)
     with pytest.raises(TypeError, match="use Dense or Lazy"):
         Packed().build(Precomputed(), np.eye(4))
     torch = pytest.importorskip("torch")

@@ -52,10 +52,5 @@ class Lazy(Representation):
     def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> LazyGram:
         if self.memory is not None:
             check_number(self, "memory", self.memory, at_least=2**16)
-        if self.n_jobs is not None:
-            check_number(self, "n_jobs", self.n_jobs, integer=True)
-            if self.n_jobs == 0:
-                raise ValueError(
-                    "Lazy: n_jobs = 0 must be a number of threads, negative to count from the end, or None."
-                )
+        _tiles.check_jobs(self, self.n_jobs)
         return LazyGram(kernel, X, self.memory, self.n_jobs)

@@ -102,6 +102,7 @@ class Packed(Representation):
 
     def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> PackedGram:
         check_number(self, "memory", self.memory, at_least=0)
+        _tiles.check_jobs(self, self.n_jobs)
         if not suits(kernel, X):
             raise TypeError(
                 f"{where(self)} computes tiles on the host from the samples themselves; use Dense or Lazy for other "

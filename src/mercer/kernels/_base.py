@@ -74,6 +74,10 @@ class Kernel(BaseEstimator):
         """What is proven of this kernel on inputs with `dimension` coordinates (None: for every dimension)."""
         return UNKNOWN
 
+    def in_dimension_of(self, X: Any) -> Self:
+        """The kernel with what depends on the dimension of X filled in; itself, for most."""
+        return self
+
     def resolve(self, X: Any) -> Self:
         """A clone with data-driven parameters (``lengthscale="median"``) replaced by their values on X."""
         return clone(self)

@@ -91,7 +91,7 @@ class Wendland(Integrable):
     def provides(self) -> frozenset[str]:
         return frozenset(self.abilities if self.smoothness else ("gradient_theta", "log_normalizer"))
 
-    def _in_dimension_of(self, X: Any) -> Self:
+    def in_dimension_of(self, X: Any) -> Self:
         """A copy for one call, which knows l."""
         kernel = copy(self)
         kernel._exponent = X.shape[1] // 2 + int(self.smoothness) + 1
@@ -135,31 +135,31 @@ class Wendland(Integrable):
 
     def log_dilated(self, X: Any, Y: Any, factors: Iterable[float]) -> Iterator[Any]:
         """The matrices log k(xᵢ/h, yⱼ/h) for each factor h, one after the other, from one matrix of distances."""
-        return super(Wendland, self._in_dimension_of(X)).log_dilated(X, Y, factors)
+        return super(Wendland, self.in_dimension_of(X)).log_dilated(X, Y, factors)
 
     def evaluate(self, X: Any, Y: Any = None) -> Any:
-        return super(Wendland, self._in_dimension_of(X)).evaluate(X, Y)
+        return super(Wendland, self.in_dimension_of(X)).evaluate(X, Y)
 
     def prepare(self, X: Any, beside: Any = None) -> Prepared:
-        return super(Wendland, self._in_dimension_of(X)).prepare(X, beside)
+        return super(Wendland, self.in_dimension_of(X)).prepare(X, beside)
 
     def evaluate_diag(self, X: Any) -> Any:
-        return super(Wendland, self._in_dimension_of(X)).evaluate_diag(X)
+        return super(Wendland, self.in_dimension_of(X)).evaluate_diag(X)
 
     def gradient_x(self, X: Any, Y: Any = None) -> Any:
         """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
         X, Y = self.check_arguments(X, Y)
-        return super(Wendland, self._in_dimension_of(X)).gradient_x(X, Y)
+        return super(Wendland, self.in_dimension_of(X)).gradient_x(X, Y)
 
     def mixed_xy(self, X: Any, Y: Any = None) -> Any:
         """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
         X, Y = self.check_arguments(X, Y)
-        return super(Wendland, self._in_dimension_of(X)).mixed_xy(X, Y)
+        return super(Wendland, self.in_dimension_of(X)).mixed_xy(X, Y)
 
     def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
         """∂k/∂lengthscale: (n, m) for one, (n, m, d) for one per feature, (n, m, d, d) for a matrix."""
         X, Y = self.check_arguments(X, Y)
-        return super(Wendland, self._in_dimension_of(X)).gradient_theta(X, Y)
+        return super(Wendland, self.in_dimension_of(X)).gradient_theta(X, Y)
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return STRICTLY_PD

@@ -16,7 +16,7 @@ from ..basis import Functions, Polynomials, as_basis
 from ..domains import NO_NUMBERS, Rows, Vectors, holds_text, refuse_masked
 from ..gram import Gram, as_representation
 from ..kernels import Kernel
-from ..kernels.expression import as_kernel
+from ..kernels.expression import as_kernel, from_sklearn
 from ..space import Function
 
 UNFOUNDED = "the linear system is solved, but its solution minimises nothing"
@@ -39,6 +39,11 @@ class KernelEstimator(BaseEstimator):
     def _kernel(self, n_features: int) -> Kernel:
         """The kernel object that the parameters stand for."""
         return as_kernel(self.kernel)
+
+    def _sklearn_kernel(self, n_features: int) -> Kernel:
+        """The same, for drop-in classes, of their parameters kernel, gamma, degree, coef0 and kernel_params."""
+        names = ("gamma", "degree", "coef0", "kernel_params")
+        return from_sklearn(self.kernel, **{name: getattr(self, name) for name in names}, n_features=n_features)
 
     def _resolved_kernel(self, X: Any, n_features: int) -> Kernel:
         """The same, with data-driven values filled in."""

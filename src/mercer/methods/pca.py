@@ -18,7 +18,6 @@ from ..gram import Gram, IncompleteCholesky, Nystrom, as_representation
 from ..gram.centered import CenteredGram
 from ..gram.packed import Packed, suits
 from ..kernels import Kernel
-from ..kernels.expression import from_sklearn
 from ..preimage import as_preimage
 from ..solvers.eigen import BlockKrylov, DenseEigen, EigenSolver, Spectrum, eigen_solver
 from ..solvers.linear import linear_solver
@@ -167,14 +166,7 @@ class KernelPCA(KernelTransformer):
         self.gram = gram
 
     def _kernel(self, n_features: int) -> Kernel:
-        return from_sklearn(
-            self.kernel,
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            kernel_params=self.kernel_params,
-            n_features=n_features,
-        )
+        return self._sklearn_kernel(n_features)
 
     # ---- fitting
 

@@ -9,7 +9,6 @@ import numpy as np
 from .._array import host
 from .._errors import where
 from ..kernels import Kernel
-from ..kernels.expression import from_sklearn
 from ._ridge import RidgeRegressor
 
 
@@ -119,14 +118,7 @@ class KernelRidge(RidgeRegressor):
         self.random_state = random_state
 
     def _kernel(self, n_features: int) -> Kernel:
-        return from_sklearn(
-            self.kernel,
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            kernel_params=self.kernel_params,
-            n_features=n_features,
-        )
+        return self._sklearn_kernel(n_features)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X and targets y of shape (n,) or (n, n_targets)."""

@@ -90,8 +90,7 @@ class Targets:
         G = function.coefficients.astype(np.float64, copy=False)
         self.G = G if G.ndim == 2 else G[:, None]
         self.m, self.d = self.G.shape[1], self.X.shape[1]
-        if hasattr(self.kernel, "_in_dimension_of"):  # Wendland's profile is one for each dimension
-            self.kernel = self.kernel._in_dimension_of(self.X)
+        self.kernel = self.kernel.in_dimension_of(self.X)
         self.form = form(self.kernel, self.d)
         self.start = None if start is None else self._checked("start", start, (self.m, self.d))
         if norm is not None:

@@ -19,7 +19,7 @@ from sklearn.utils import compute_class_weight, indexable
 
 from .._array import host, like
 from ..gram import Dense, Gram
-from ..losses import EpsilonInsensitive, Hinge, Squared, SquaredEpsilonInsensitive, SquaredHinge
+from ..losses import EpsilonInsensitive, Hinge, SquaredEpsilonInsensitive, SquaredHinge
 from ..methods import (
     SVC,
     SVR,
@@ -185,7 +185,7 @@ def linear(model: Any, X: Any, y: Any, weight: Any) -> Linear | None:
         b = like(np.asarray(host(y)), gram.like)
         b = b[:, None] if b.ndim == 1 else b
         return Linear(gram, H, None, b, np.zeros(b.shape[1]), model._basis, model._check_new)
-    if isinstance(model, KernelMachine) and isinstance(own_loss(model), Squared):
+    if isinstance(model, KernelMachine) and getattr(own_loss(model), "quadratic", False):
         found = solved(model, X, y, weight)
         if isinstance(found, Solved):
             p = found.problem

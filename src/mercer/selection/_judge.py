@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 
 from .._array import host
 from .._errors import check_choice
-from ..losses import Logistic, Loss, Multinomial, Poisson, Squared
+from ..losses import Logistic, Loss, Multinomial, Poisson
 from ..methods import KernelMachine
 from ._forms import own_loss
 
@@ -34,7 +34,7 @@ class Judge:
         self.model, self.y, self.labels, self.coupled = model, np.asarray(host(y)), is_classifier(model), False
         own = own_loss(model) if isinstance(model, KernelMachine) else None
         if loss is None:
-            loss = "zero_one" if self.labels else "squared" if own is None or isinstance(own, Squared) else own
+            loss = "zero_one" if self.labels else "squared" if own is None or getattr(own, "quadratic", False) else own
         self.name = loss if isinstance(loss, str) else getattr(loss, "name", getattr(loss, "__name__", "own"))
         if self.name == "log" and isinstance(own, LIKELIHOODS):
             loss = own  # the same, exact also where the probability is 0 in floating point
