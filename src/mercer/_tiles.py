@@ -1,7 +1,8 @@
 """Large kernel matrices and products in tiles that stay in cache, on threads with one BLAS thread each.
 
-A tile costs one call of `kernel.evaluate`; of a symmetric matrix only the upper tiles are computed. This is all that
-the library knows about *how* a kernel is evaluated on the host; other devices take whole row blocks.
+A tile costs one call of `kernel.evaluate`; of a symmetric matrix only the upper tiles are computed. Kernels whose
+single values are dear say so by a small `tile`. This is all that the library knows about *how* a kernel is evaluated on
+the host; other devices take whole row blocks.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ._array import is_array, is_numpy, namespace
 from ._errors import check_number, where
 
 TILE = 1024  # rows and columns: 4 MiB in float32, with temporaries within the last-level cache of a core
-SMALL = 1 << 21  # entries below which one call of evaluate is fastest
+SMALL = 1 << 21  # entries below which one call of evaluate is fastest, for kernels whose values are cheap
 
 
 def n_threads(n_jobs: int | None = None) -> int:
@@ -67,6 +68,11 @@ def run(jobs: Iterable[Any], work: Callable[[Any], None], n_jobs: int | None = N
             raise
 
 
+def _small(kernel: Any) -> int:
+    """Entries below which one call of evaluate is fastest."""
+    return min(SMALL, 2 * kernel.tile**2)
+
+
 def _pairs(rows: list[slice], columns: list[slice], symmetric: bool) -> Iterator[tuple[slice, slice]]:
     return ((r, c) for i, r in enumerate(rows) for c in (columns[i:] if symmetric else columns))
 
@@ -77,10 +83,11 @@ def matrix(kernel: Any, X: Any, Y: Any = None, n_jobs: int | None = None) -> Any
     n = domain.size(X)
     m = n if Y is None else domain.size(Y)
     symmetric = Y is None
-    if n * m <= SMALL or not on_host(X) or (symmetric and domain.centres(X) is not X):
+    if n * m <= _small(kernel) or not on_host(X) or (symmetric and domain.centres(X) is not X):
         return kernel.evaluate(X, Y)
-    rows = slices(n, TILE)
-    columns = rows if symmetric else slices(m, TILE)
+    size = min(TILE, kernel.tile)
+    rows = slices(n, size)
+    columns = rows if symmetric else slices(m, size)
     first = kernel.evaluate(domain.take(X, slice(0, 1)))
     out = np.empty((n, m), dtype=first.dtype)
 
@@ -115,9 +122,10 @@ def product(kernel: Any, X: Any, Y: Any, V: Any, n_jobs: int | None = None, bloc
         xp = namespace(V)
         size = max(1, (block or 1 << 26) // max(m, 1))
         return xp.concat([kernel.evaluate(domain.take(X, r), centres) @ V for r in slices(n, size)], axis=0)
-    if n * m <= SMALL:
+    if n * m <= _small(kernel):
         return kernel.evaluate(X, None if centres is X else centres) @ V
-    size = TILE if block is None else max(16, min(TILE, int(np.sqrt(block))))
+    size = min(TILE, kernel.tile)
+    size = size if block is None else max(16, min(size, int(np.sqrt(block))))
     rows, columns = slices(n, size), slices(m, size)
     out = np.zeros((n, *V.shape[1:]), dtype=V.dtype)
     if symmetric and centres is X:

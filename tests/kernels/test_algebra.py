@@ -439,11 +439,13 @@ def test_series_of_the_exponential_converges_to_it():
     np.testing.assert_allclose(Affine().series(terms)(X), Affine().exp()(X), rtol=1e-13)
 
 
-def test_normalisation_refuses_zeros():
-    with pytest.raises(ValueError, match=r"Normalized: k\(x, x\) = 0 at sample 1 must be > 0; drop it"):
-        Linear().normalized()([[1.0], [0.0]])
+def test_normalisation_leaves_zero_at_zero_and_refuses_negative_squares():
+    np.testing.assert_array_equal(Linear().normalized()([[-2.0], [0.0]]), [[1.0, 0.0], [0.0, 0.0]])
+    np.testing.assert_array_equal(Linear().normalized().diag([[-2.0], [0.0]]), [1.0, 0.0])
+    with pytest.raises(ValueError, match=r"Normalized: k\(x, x\) = -4 at sample 1 must be >= 0; drop it"):
+        (-1 * Linear()).normalized()([[0.0], [2.0]])
     with pytest.raises(ValueError, match="at sample 0"):
-        Linear().normalized()([[1.0]], [[0.0]])
+        (-1 * Linear()).normalized()([[0.0]], [[2.0]])
 
 
 @pytest.mark.parametrize(

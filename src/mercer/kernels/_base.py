@@ -54,6 +54,7 @@ class Kernel(BaseEstimator):
     name: ClassVar[str]
     abilities: ClassVar[tuple[str, ...]] = ()
     domain: Domain = Vectors()
+    tile: int = 1024  # rows and columns of a block of values that is worth a thread
 
     # ---- what a kernel writes
 

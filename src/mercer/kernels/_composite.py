@@ -57,6 +57,10 @@ class _Composite(Kernel):
     def domain(self) -> Domain:  # type: ignore[override]
         return join_domains([k.domain for k in self.kernels], self)
 
+    @property
+    def tile(self) -> int:  # type: ignore[override]
+        return min(k.tile for k in self.kernels)
+
     def resolve(self, X: Any) -> Self:
         return type(self)([k.resolve(X) for k in self.kernels])
 

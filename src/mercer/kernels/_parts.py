@@ -30,6 +30,10 @@ class Unary(Kernel):
     def domain(self) -> Domain:  # type: ignore[override]
         return self.kernel.domain
 
+    @property
+    def tile(self) -> int:  # type: ignore[override]
+        return self.kernel.tile
+
     def _check_together(self, X: Any, Y: Any) -> None:
         self.kernel._check_together(X, Y)
 

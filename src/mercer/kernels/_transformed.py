@@ -17,36 +17,37 @@ from ._parts import STATIONARY, Unary, inner_examples
 
 
 class Normalized(Unary):
-    """k(x, y) / √(k(x, x) k(y, y)): feature vectors of length one.
+    """k(x, y) / √(k(x, x) k(y, y)): feature vectors of length one. The zero vector has no direction and stays zero.
 
     Examples
     --------
     >>> from mercer.kernels import Linear
-    >>> Linear().normalized()([[3.0]], [[-2.0]])
-    array([[-1.]])
+    >>> Linear().normalized()([[3.0]], [[-2.0], [0.0]])
+    array([[-1.,  0.]])
     """
 
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
 
-    def _root(self, X: Any) -> Any:
+    def _inverse_root(self, X: Any) -> Any:
         v = self.kernel.evaluate_diag(X)
         xp = namespace(v)
-        if not bool(xp.all(v > 0)):
+        if not bool(xp.all(v >= 0)):
             i = int(xp.argmin(v))
             raise ValueError(
-                f"Normalized: k(x, x) = {float(v[i]):g} at sample {i} must be > 0; drop it, or add a constant."
+                f"Normalized: k(x, x) = {float(v[i]):g} at sample {i} must be >= 0; drop it, or add a constant."
             )
-        return xp.sqrt(v)
+        zero = v == 0
+        return xp.where(zero, v, 1 / xp.sqrt(xp.where(zero, xp.ones_like(v), v)))
 
     def evaluate(self, X: Any, Y: Any = None) -> Any:
-        a = self._root(X)
-        b = a if Y is None else self._root(Y)
-        return self.kernel.evaluate(X, Y) / (a[:, None] * b[None, :])
+        a = self._inverse_root(X)
+        b = a if Y is None else self._inverse_root(Y)
+        return self.kernel.evaluate(X, Y) * (a[:, None] * b[None, :])
 
     def evaluate_diag(self, X: Any) -> Any:
-        a = self._root(X)
-        return namespace(a).ones_like(a)
+        a = self._inverse_root(X)
+        return namespace(a).astype(a > 0, a.dtype)
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         inner = self.kernel.definiteness_in(dimension)

@@ -1,8 +1,4 @@
-"""What a kernel's arguments are: check, size, take, join, so that no method assumes an array.
-
-A *collection* is what a kernel is called with: an ``(n, d)`` array of vectors, a list of strings, a pair of
-collections. Each kernel names its `Domain`; all that the library does to data goes through these few methods.
-"""
+"""Vectors, rows of labels, indices, and samples known by their kernel values alone."""
 
 from __future__ import annotations
 
@@ -12,23 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from ._array import device_of, host, is_array, is_sparse, like, namespace
-from ._errors import where
-
-__all__ = ["Anything", "Categories", "Domain", "Indices", "Product", "Rows", "Vectors"]
-
-
-def take(X: Any, index: Any) -> Any:
-    """The members of a collection at `index` (a slice or an array of integers)."""
-    if isinstance(index, slice):
-        return X[index, ...] if is_array(X) else X.iloc[index] if hasattr(X, "iloc") else X[index]
-    if is_sparse(X):
-        return X[host(index)]
-    if is_array(X):
-        return namespace(X).take(X, like(index, X, dtype=namespace(X).int64), axis=0)
-    if hasattr(X, "iloc"):
-        return X.iloc[host(index)]
-    return [X[i] for i in host(index)]
+from .._array import device_of, is_array, is_sparse, namespace
+from .._errors import where
+from ._base import Domain
 
 
 def refuse_masked(X: Any, who: str, name: str) -> None:
@@ -47,71 +29,6 @@ def holds_text(A: np.ndarray) -> bool:
     """Whether an array holds text, times or records, some of which NumPy would convert to numbers."""
     kind = A.dtype.kind
     return kind in "USMmV" or (kind == "O" and any(isinstance(v, (str, bytes)) for v in A.ravel()))
-
-
-class Domain:
-    """A set of things that can be compared: how to check, count, select and join collections of them."""
-
-    def check(self, X: Any, owner: object, name: str = "X") -> Any:
-        """Return X, validated and in the form that kernels compute with, or raise one clear sentence."""
-        raise NotImplementedError
-
-    def size(self, X: Any) -> int:
-        """How many members X has."""
-        return int(X.shape[0]) if hasattr(X, "shape") else len(X)
-
-    def take(self, X: Any, index: Any) -> Any:
-        """The members at `index`, in that order."""
-        return take(X, index)
-
-    def join(self, parts: Sequence[Any]) -> Any:
-        """One collection from several."""
-        return [x for part in parts for x in part]
-
-    def centres(self, X: Any) -> Any:
-        """What a function ``Σ aᵢ k(·, xᵢ)`` must keep of X: X itself, unless members are only known by their index."""
-        return X
-
-    def dimension(self, X: Any) -> int | None:
-        """The number of coordinates, where that means something."""
-        return None
-
-    def sample(self, rng: np.random.Generator, n: int) -> Any:
-        """A random collection of n distinct members, for the law tests."""
-        raise NotImplementedError
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items() if v is not None)})"
-
-
-class Anything(Domain):
-    """Any sequence of objects; the kernel alone knows what they are."""
-
-    def check(self, X: Any, owner: object, name: str = "X") -> Any:
-        shape = getattr(X, "shape", None)
-        if isinstance(X, (str, bytes)) or shape == () or (shape is None and not hasattr(X, "__len__")):
-            raise TypeError(
-                f"{where(owner)}: {name} is a {type(X).__name__}; give a sequence with one entry per sample."
-            )
-        if self.size(X) == 0:
-            raise ValueError(f"{where(owner)}: {name} is empty; give at least one sample.")
-        return X
-
-    def join(self, parts: Sequence[Any]) -> Any:
-        if all(is_array(p) for p in parts):
-            return namespace(*parts).concat(list(parts), axis=0)
-        return super().join(parts)
-
-    def dimension(self, X: Any) -> int | None:
-        return X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else None
-
-    def sample(self, rng: np.random.Generator, n: int) -> Any:
-        return rng.normal(size=(n, 3))
 
 
 class Vectors(Domain):
@@ -316,45 +233,3 @@ class Rows(Domain):
     def sample(self, rng: np.random.Generator, n: int) -> Any:
         A = rng.normal(size=(n, n + 2))
         return A @ A.T
-
-
-class Product(Domain):
-    """Pairs: either a tuple ``(X1, X2)`` of equally long collections, or a list of n tuples ``(x1, x2)``.
-
-    The list form passes through scikit-learn's splitters.
-    """
-
-    def __init__(self, domains: Sequence[Domain]):
-        self.domains = list(domains)
-
-    def check(self, X: Any, owner: object, name: str = "X") -> Any:
-        p = len(self.domains)
-        if not isinstance(X, tuple):
-            if not isinstance(X, list) or not X or any(not isinstance(x, tuple) or len(x) != p for x in X):
-                raise TypeError(
-                    f"{where(owner)}: {name} must be a tuple of {p} collections or a list of tuples of {p} entries."
-                )
-            X = tuple(list(column) for column in zip(*X, strict=True))
-        if len(X) != p:
-            raise ValueError(f"{where(owner)}: {name} has {len(X)} collections, expected {p}.")
-        X = tuple(d.check(x, owner, f"{name}[{i}]") for i, (d, x) in enumerate(zip(self.domains, X, strict=True)))
-        sizes = [d.size(x) for d, x in zip(self.domains, X, strict=True)]
-        if len(set(sizes)) > 1:
-            raise ValueError(f"{where(owner)}: the collections of {name} have sizes {sizes}; they must be equal.")
-        return X
-
-    def size(self, X: Any) -> int:
-        return self.domains[0].size(X[0])
-
-    def take(self, X: Any, index: Any) -> Any:
-        return tuple(d.take(x, index) for d, x in zip(self.domains, X, strict=True))
-
-    def join(self, parts: Sequence[Any]) -> Any:
-        return tuple(d.join(list(column)) for d, column in zip(self.domains, zip(*parts, strict=True), strict=True))
-
-    def centres(self, X: Any) -> Any:
-        C = tuple(d.centres(x) for d, x in zip(self.domains, X, strict=True))
-        return X if all(c is x for c, x in zip(C, X, strict=True)) else C
-
-    def sample(self, rng: np.random.Generator, n: int) -> Any:
-        return tuple(d.sample(rng, n) for d in self.domains)

@@ -1,0 +1,30 @@
+"""What a kernel's arguments are: check, size, take, join, so that no method assumes an array.
+
+A *collection* is what a kernel is called with: an ``(n, d)`` array of vectors, a list of strings or of graphs, a pair
+of collections. Each kernel names its `Domain`; all that the library does to data goes through these few methods.
+"""
+
+from ._base import Anything, Domain, Product, take
+from .graphs import Graph, Graphs
+from .structured import Bags, Sequences, Strings, Trees
+from .vectors import NO_NUMBERS, Categories, Indices, Rows, Vectors, holds_text, refuse_masked
+
+__all__ = [
+    "NO_NUMBERS",
+    "Anything",
+    "Bags",
+    "Categories",
+    "Domain",
+    "Graph",
+    "Graphs",
+    "Indices",
+    "Product",
+    "Rows",
+    "Sequences",
+    "Strings",
+    "Trees",
+    "Vectors",
+    "holds_text",
+    "refuse_masked",
+    "take",
+]

@@ -1,0 +1,140 @@
+"""What every domain can do: check, count, select and join collections of its members."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._array import host, is_array, is_sparse, like, namespace
+from .._errors import where
+
+
+def take(X: Any, index: Any) -> Any:
+    """The members of a collection at `index` (a slice or an array of integers)."""
+    if isinstance(index, slice):
+        return X[index, ...] if is_array(X) else X.iloc[index] if hasattr(X, "iloc") else X[index]
+    if is_sparse(X):
+        return X[host(index)]
+    if is_array(X):
+        return namespace(X).take(X, like(index, X, dtype=namespace(X).int64), axis=0)
+    if hasattr(X, "iloc"):
+        return X.iloc[host(index)]
+    return [X[i] for i in host(index)]
+
+
+class Domain:
+    """A set of things that can be compared: how to check, count, select and join collections of them."""
+
+    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+        """Return X, validated and in the form that kernels compute with, or raise one clear sentence."""
+        raise NotImplementedError
+
+    def size(self, X: Any) -> int:
+        """How many members X has."""
+        return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+    def take(self, X: Any, index: Any) -> Any:
+        """The members at `index`, in that order."""
+        return take(X, index)
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        """One collection from several."""
+        return [x for part in parts for x in part]
+
+    def centres(self, X: Any) -> Any:
+        """What a function ``Σ aᵢ k(·, xᵢ)`` must keep of X: X itself, unless members are only known by their index."""
+        return X
+
+    def dimension(self, X: Any) -> int | None:
+        """The number of coordinates, where that means something."""
+        return None
+
+    def key(self, x: Any) -> Hashable:
+        """The content of one member: two members of the same content are the same to every kernel."""
+        return x
+
+    def sample(self, rng: np.random.Generator, n: int) -> Any:
+        """A random collection of n distinct members, for the law tests."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items() if v is not None)})"
+
+
+def require_sequence(X: Any, owner: object, name: str, members: str) -> None:
+    """Raise unless X is a sequence with at least one entry."""
+    shape = getattr(X, "shape", None)
+    if isinstance(X, (str, bytes, dict)) or shape == () or (shape is None and not hasattr(X, "__len__")):
+        raise TypeError(
+            f"{where(owner)}: {name} is a {type(X).__name__}; give a sequence with one {members} per sample."
+        )
+    if (shape[0] if shape is not None else len(X)) == 0:
+        raise ValueError(f"{where(owner)}: {name} is empty; give at least one sample.")
+
+
+class Anything(Domain):
+    """Any sequence of objects; the kernel alone knows what they are."""
+
+    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+        require_sequence(X, owner, name, "entry")
+        return X
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        if all(is_array(p) for p in parts):
+            return namespace(*parts).concat(list(parts), axis=0)
+        return super().join(parts)
+
+    def dimension(self, X: Any) -> int | None:
+        return X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else None
+
+    def sample(self, rng: np.random.Generator, n: int) -> Any:
+        return rng.normal(size=(n, 3))
+
+
+class Product(Domain):
+    """Pairs: either a tuple ``(X1, X2)`` of equally long collections, or a list of n tuples ``(x1, x2)``.
+
+    The list form passes through scikit-learn's splitters.
+    """
+
+    def __init__(self, domains: Sequence[Domain]):
+        self.domains = list(domains)
+
+    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+        p = len(self.domains)
+        if not isinstance(X, tuple):
+            if not isinstance(X, list) or not X or any(not isinstance(x, tuple) or len(x) != p for x in X):
+                raise TypeError(
+                    f"{where(owner)}: {name} must be a tuple of {p} collections or a list of tuples of {p} entries."
+                )
+            X = tuple(list(column) for column in zip(*X, strict=True))
+        if len(X) != p:
+            raise ValueError(f"{where(owner)}: {name} has {len(X)} collections, expected {p}.")
+        X = tuple(d.check(x, owner, f"{name}[{i}]") for i, (d, x) in enumerate(zip(self.domains, X, strict=True)))
+        sizes = [d.size(x) for d, x in zip(self.domains, X, strict=True)]
+        if len(set(sizes)) > 1:
+            raise ValueError(f"{where(owner)}: the collections of {name} have sizes {sizes}; they must be equal.")
+        return X
+
+    def size(self, X: Any) -> int:
+        return self.domains[0].size(X[0])
+
+    def take(self, X: Any, index: Any) -> Any:
+        return tuple(d.take(x, index) for d, x in zip(self.domains, X, strict=True))
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        return tuple(d.join(list(column)) for d, column in zip(self.domains, zip(*parts, strict=True), strict=True))
+
+    def centres(self, X: Any) -> Any:
+        C = tuple(d.centres(x) for d, x in zip(self.domains, X, strict=True))
+        return X if all(c is x for c, x in zip(C, X, strict=True)) else C
+
+    def sample(self, rng: np.random.Generator, n: int) -> Any:
+        return tuple(d.sample(rng, n) for d in self.domains)

@@ -1,0 +1,253 @@
+"""Graphs with labels and attributes, from networkx objects, adjacency matrices, or lists of edges."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from hashlib import blake2b
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from .._array import is_sparse
+from .._errors import where
+from ._base import Domain, require_sequence
+
+
+class Graph:
+    """A graph as kernels compute with it: frozen, compared by content.
+
+    Parameters
+    ----------
+    n : int
+        The number of nodes, 0 … n − 1.
+    edges : (m, 2) array of int
+        Pairs of nodes. Unless `directed`, each edge is given once, in either direction.
+    labels, edge_labels : sequences of hashable values, optional
+        One for each node, one for each edge; None means that all are alike.
+    attributes : (n, d) array, optional
+        Real attributes of the nodes.
+    weights : (m,) array, optional
+        Positive weights (for shortest paths: lengths) of the edges; 1 where not given.
+    directed : bool
+        Whether (i, j) differs from (j, i).
+
+    Attributes
+    ----------
+    indptr, indices : arrays of int
+        The neighbours of node i are ``indices[indptr[i]:indptr[i + 1]]``, in ascending order. Undirected edges stand
+        there twice; `edge_labels` and `weights` are in the order of `indices`.
+    key : bytes
+        A digest of the content.
+
+    Examples
+    --------
+    >>> g = Graph(3, [(0, 1), (1, 2)], labels="CCO")
+    >>> g.indices[g.indptr[1] : g.indptr[2]], g.labels
+    (array([0, 2], dtype=int32), ('C', 'C', 'O'))
+    >>> g == Graph.from_adjacency([[0, 1, 0], [1, 0, 1], [0, 1, 0]], ["C", "C", "O"])
+    True
+    """
+
+    __slots__ = ("attributes", "directed", "edge_labels", "indices", "indptr", "key", "labels", "n", "weights")
+
+    n: int
+    indptr: np.ndarray
+    indices: np.ndarray
+    labels: tuple[Hashable, ...] | None
+    edge_labels: tuple[Hashable, ...] | None
+    attributes: np.ndarray | None
+    weights: np.ndarray
+    directed: bool
+    key: bytes
+
+    def __init__(
+        self,
+        n: int,
+        edges: Any,
+        labels: Iterable[Any] | None = None,
+        edge_labels: Iterable[Any] | None = None,
+        attributes: Any = None,
+        weights: Any = None,
+        directed: bool = False,
+    ):
+        ends = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+        m = len(ends)
+        w = np.ones(m) if weights is None else np.asarray(weights, dtype=np.float64)
+        names = None if edge_labels is None else [_plain(v) for v in edge_labels]
+        nodes = None if labels is None else tuple(_plain(v) for v in labels)
+        A = None if attributes is None else np.asarray(attributes, dtype=np.float64).reshape(n, -1)
+        if n < 1 or (m and (ends.min() < 0 or ends.max() >= n)):
+            raise ValueError(f"Graph: edges name the nodes {ends.min(initial=0)} … {ends.max(initial=0)} of {n}.")
+        for what, values, count in (("labels", nodes, n), ("edge_labels", names, m), ("weights", w, m)):
+            if values is not None and len(values) != count:
+                raise ValueError(f"Graph: {what} has {len(values)} entries, expected {count}.")
+        if not np.all(np.isfinite(w)) or np.any(w <= 0):
+            raise ValueError(f"Graph: weights hold {w[~(np.isfinite(w) & (w > 0))][0]:g}; they must be finite and > 0.")
+        if A is not None and not np.all(np.isfinite(A)):
+            raise ValueError("Graph: attributes contain NaN or infinity; impute them first.")
+        which = np.arange(m)
+        if not directed:
+            twice = ends[:, 0] != ends[:, 1]
+            ends, which = np.concatenate([ends, ends[twice][:, ::-1]]), np.concatenate([which, which[twice]])
+        order = np.lexsort((ends[:, 1], ends[:, 0]))
+        ends, which = ends[order], which[order]
+        if np.any((np.diff(ends, axis=0) == 0).all(axis=1)):
+            raise ValueError("Graph: edges has an edge twice; kernels here are on simple graphs, merge them.")
+        self._set("n", int(n))
+        self._set("indptr", np.searchsorted(ends[:, 0], np.arange(n + 1)).astype(np.int32))
+        self._set("indices", ends[:, 1].astype(np.int32))
+        self._set("labels", nodes)
+        self._set("edge_labels", None if names is None else tuple(names[k] for k in which))
+        self._set("attributes", A)
+        self._set("weights", w[which])
+        self._set("directed", bool(directed))
+        digest = blake2b(repr((self.n, self.labels, self.edge_labels, self.directed)).encode(), digest_size=16)
+        for array in (self.indptr, self.indices, self.weights, self.attributes):
+            digest.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
+        self._set("key", digest.digest())
+
+    def _set(self, name: str, value: Any) -> None:
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"Graph is frozen; make a new one to change {name}.")
+
+    def __reduce__(self) -> Any:
+        rows = np.repeat(np.arange(self.n), np.diff(self.indptr))
+        kept = np.flatnonzero((rows <= self.indices) | self.directed)
+        edge_labels = None if self.edge_labels is None else [self.edge_labels[k] for k in kept]
+        ends = np.stack([rows[kept], self.indices[kept]], axis=1)
+        return Graph, (self.n, ends, self.labels, edge_labels, self.attributes, self.weights[kept], self.directed)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Graph) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"Graph({self.n} nodes, {self.n_edges} edges)"
+
+    @property
+    def n_edges(self) -> int:
+        """The number of edges, each counted once."""
+        if self.directed:
+            return len(self.indices)
+        rows = np.repeat(np.arange(self.n), np.diff(self.indptr))
+        return int(np.sum(rows <= self.indices))
+
+    @property
+    def adjacency(self) -> csr_array:
+        """The (n, n) matrix of the weights."""
+        return csr_array((self.weights, self.indices, self.indptr), shape=(self.n, self.n))
+
+    def relabelled(self, order: Any) -> Graph:
+        """The same graph with node order[i] in place i."""
+        order = np.asarray(order)
+        place = np.empty(self.n, dtype=np.int64)
+        place[order] = np.arange(self.n)
+        n, ends, labels, edge_labels, attributes, weights, directed = self.__reduce__()[1]
+        labels = None if labels is None else [labels[i] for i in order]
+        attributes = None if attributes is None else attributes[order]
+        return Graph(n, place[ends], labels, edge_labels, attributes, weights, directed)
+
+    @classmethod
+    def from_adjacency(cls, adjacency: Any, labels: Iterable[Any] | None = None, attributes: Any = None) -> Self:
+        """From a dense or sparse matrix whose entries ≠ 0 are the weights of the edges."""
+        A = csr_array(adjacency) if is_sparse(adjacency) else csr_array(np.atleast_2d(np.asarray(adjacency, float)))
+        if A.shape[0] != A.shape[1]:
+            raise ValueError(f"Graph: adjacency has shape {A.shape}; it must be square.")
+        directed = bool((A != A.T).nnz)
+        rows, columns = A.nonzero()
+        kept = (rows <= columns) | directed
+        ends = np.stack([rows[kept], columns[kept]], axis=1)
+        return cls(A.shape[0], ends, labels, None, attributes, np.asarray(A[rows, columns])[kept], directed)
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graph: Any,
+        label: str = "label",
+        edge_label: str = "label",
+        weight: str = "weight",
+        attributes: str | Sequence[str] = "attributes",
+    ) -> Self:
+        """From a networkx graph; the names are those of its node and edge data, used where every node or edge has them.
+
+        `attributes` names one array of each node, or several numbers.
+        """
+        if graph.is_multigraph():
+            raise TypeError("Graph: the networkx graph is a multigraph; merge its parallel edges first.")
+        place = {v: i for i, v in enumerate(graph.nodes)}
+        data = [d for _, d in graph.nodes(data=True)]
+        ends = list(graph.edges(data=True))
+        columns = [_field(data, name) for name in ([attributes] if isinstance(attributes, str) else attributes)]
+        return cls(
+            len(place),
+            [(place[u], place[v]) for u, v, _ in ends],
+            _field(data, label),
+            _field([d for *_, d in ends], edge_label),
+            None if columns[0] is None else [np.hstack(values) for values in zip(*columns, strict=True)],
+            _field([d for *_, d in ends], weight),
+            graph.is_directed(),
+        )
+
+
+def _field(data: list[dict[str, Any]], name: str) -> list[Any] | None:
+    """The values under a name, or None where no entry has it."""
+    having = sum(name in d for d in data)
+    if having not in (0, len(data)):
+        raise ValueError(f"Graph: {having} of {len(data)} nodes or edges have a {name!r}; give it to all or to none.")
+    return [d[name] for d in data] if having else None
+
+
+def _plain(value: Any) -> Hashable:
+    """A label that equals and prints like its Python value, whatever array it came from."""
+    return value.item() if isinstance(value, np.generic) else tuple(value) if isinstance(value, list) else value
+
+
+class Graphs(Domain):
+    """A sequence of graphs: `Graph`, networkx objects, adjacency matrices or pairs ``(adjacency, labels)``."""
+
+    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+        require_sequence(X, owner, name, "graph")
+        return [self._graph(x, f"{where(owner)}: {name}[{i}]") for i, x in enumerate(X)]
+
+    @staticmethod
+    def _graph(x: Any, place: str) -> Graph:
+        if isinstance(x, Graph):
+            return x
+        try:
+            if hasattr(x, "is_multigraph"):
+                return Graph.from_networkx(x)
+            if isinstance(x, tuple):
+                return Graph.from_adjacency(*x)
+            return Graph.from_adjacency(x)
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                f"{place} is no graph ({error}) Give networkx graphs, adjacency matrices, pairs (adjacency, labels) or "
+                "mercer.domains.Graph objects."
+            ) from error
+
+    def key(self, x: Any) -> Hashable:
+        return x.key
+
+    def sample(self, rng: np.random.Generator, n: int) -> Any:
+        return [random_graph(rng, int(size)) for size in [1, *rng.integers(2, 8, n - 1)]]
+
+
+def random_graph(rng: np.random.Generator, n: int) -> Graph:
+    """A graph with n nodes, random edges, labels and attributes, for the law tests."""
+    i, j = np.triu_indices(n, 1)
+    kept = rng.random(len(i)) < 0.45
+    m = int(kept.sum())
+    return Graph(
+        n,
+        np.stack([i[kept], j[kept]], axis=1),
+        rng.choice(list("CNO"), n).tolist(),
+        rng.integers(0, 2, m).tolist(),
+        rng.normal(size=(n, 2)),
+    )

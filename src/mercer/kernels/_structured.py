@@ -1,0 +1,178 @@
+"""Kernels that see each member through a *form* computed once: its codes, its counts of substrings, its labels.
+
+Forms are kept by content and not by place, in stores that all equal kernels share, so that the folds of a
+cross-validation, the tiles of a matrix and the copies of an estimator never compute one twice. A store also numbers the
+features that its forms speak of. Stores hold at most `ROOM` bytes together; the least recently used go first.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from threading import RLock
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ._base import Kernel
+
+ROOM = 1 << 30  # bytes of forms that are kept between calls
+
+
+class Store:
+    """Forms by the content of the members, and the numbers of the features in them."""
+
+    def __init__(self) -> None:
+        self.forms: dict[Hashable, Any] = {}
+        self.squares: dict[tuple[Any, ...], dict[Hashable, float]] = {}
+        self.numbers: dict[Hashable, int] = {}
+        self.bytes = 0
+        self.lock = RLock()
+
+    def number(self, feature: Hashable) -> int:
+        """The number of a feature, the next free one where it is new."""
+        return self.numbers.setdefault(feature, len(self.numbers))
+
+
+_stores: OrderedDict[tuple[Any, ...], Store] = OrderedDict()
+_lock = RLock()
+
+
+def _store(key: tuple[Any, ...]) -> Store:
+    """The store of a kind of forms. One that has become too large is left to those who still use it."""
+    with _lock:
+        store = _stores.pop(key, None)
+        if store is None or store.bytes > ROOM:
+            store = Store()
+        _stores[key] = store
+        while len(_stores) > 1 and sum(s.bytes for s in _stores.values()) > ROOM:
+            _stores.popitem(last=False)
+        return store
+
+
+def clear_cache() -> None:
+    """Forget all forms of strings, trees and graphs that are kept for the next call."""
+    with _lock:
+        _stores.clear()
+
+
+class Structured(Kernel):
+    """Base of the kernels on strings, text, trees and graphs.
+
+    A kernel writes `forms` (of members not seen before) and `compare` (of two lists of forms); `form_parameters` names
+    the parameters, with hashable values, on which the forms depend.
+    """
+
+    form_parameters: ClassVar[tuple[str, ...]] = ()
+    tile = 128
+
+    def forms(self, members: list[Any], store: Store) -> Sequence[Any]:
+        """The form of each member, an object with `nbytes`; features are numbered by `store.number`."""
+        raise NotImplementedError
+
+    def compare(self, A: list[Any], B: list[Any] | None) -> np.ndarray:
+        """The matrix of values between two lists of forms; B = None means B = A."""
+        raise NotImplementedError
+
+    def squares(self, A: list[Any]) -> np.ndarray:
+        """k(x, x) for a list of forms."""
+        return np.array([self.compare([a], None)[0, 0] for a in A])
+
+    def _kept(self) -> tuple[Any, ...]:
+        return (type(self), *(getattr(self, name) for name in self.form_parameters))
+
+    def _forms(self, X: Any, store: Store) -> tuple[list[Hashable], list[Any]]:
+        keys = [self.domain.key(x) for x in X]
+        with store.lock:
+            new = {key: x for key, x in zip(keys, X, strict=True) if key not in store.forms}
+            if new:
+                found = self.forms(list(new.values()), store)
+                store.forms.update(zip(new, found, strict=True))
+                store.bytes += sum(int(form.nbytes) + 200 for form in found)  # and what Python needs beside
+            return keys, [store.forms[key] for key in keys]
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        store = _store(self._kept())  # one for both, since features have no numbers elsewhere
+        A = self._forms(X, store)[1]
+        return self.compare(A, None if Y is None else self._forms(Y, store)[1])
+
+    def evaluate_diag(self, X: Any) -> Any:
+        store = _store(self._kept())
+        keys, forms = self._forms(X, store)
+        parameters = tuple(sorted(self.get_params().items()))
+        with store.lock:
+            known = store.squares.setdefault(parameters, {})
+            new = {key: form for key, form in zip(keys, forms, strict=True) if key not in known}
+            if new:
+                known.update(zip(new, self.squares(list(new.values())).tolist(), strict=True))
+            return np.array([known[key] for key in keys])
+
+
+class Counts(NamedTuple):
+    """A sparse vector: ascending feature numbers and their values."""
+
+    features: np.ndarray
+    values: np.ndarray
+
+    @property
+    def nbytes(self) -> int:
+        return self.features.nbytes + self.values.nbytes
+
+    @classmethod
+    def of(cls, features: Any, values: Any = None) -> Counts:
+        """Of features that may repeat, with the values to be summed (1 each, where not given)."""
+        found, place = np.unique(np.asarray(features, dtype=np.int64), return_inverse=True)
+        return cls(found, np.bincount(place, values, len(found)).astype(np.float64))
+
+
+class Counted(Structured):
+    r"""Base of the kernels that are inner products of sparse vectors, :math:`\sum_f \phi_f(x) \phi_f(y)`.
+
+    `forms` gives `Counts`; `weigh` may scale them by what does not belong to the forms.
+    """
+
+    tile = 1024
+
+    def weigh(self, forms: list[Counts]) -> list[Counts]:
+        """The forms with the weights of their features."""
+        return forms
+
+    def compare(self, A: list[Counts], B: list[Counts] | None) -> np.ndarray:
+        A = self.weigh(A)
+        return inner(A, A if B is None else self.weigh(B))
+
+    def squares(self, A: list[Counts]) -> np.ndarray:
+        return np.array([values @ values for _, values in self.weigh(A)])
+
+
+def _stack(forms: list[Counts], features: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Row pointers, columns and values of the vectors, in the given features alone."""
+    length = np.array([len(form.features) for form in forms])
+    all_features, values = (np.concatenate(column) for column in zip(*forms, strict=True))
+    column = np.searchsorted(features, all_features)
+    known = column < len(features)
+    known[known] = features[column[known]] == all_features[known]
+    rows = np.repeat(np.arange(len(forms)), length)[known]
+    return np.searchsorted(rows, np.arange(len(forms) + 1)), column[known], values[known]
+
+
+def inner(A: list[Counts], B: list[Counts], minimum: bool = False) -> np.ndarray:
+    """The matrix of Σ_f a_f b_f, or of Σ_f min(a_f, b_f) for non-negative values."""
+    from ._sparse import scatter
+
+    shared = np.unique(np.concatenate([form.features for form in B]))
+    rows, columns, values = _stack(A, shared)
+    other, targets, weights = _stack(B, shared)
+    width = len(shared)
+    pairs = float(np.bincount(columns, minlength=width) @ np.bincount(targets, minlength=width))
+    if not minimum and len(A) * len(B) * width <= 16 * pairs:  # a multiplication by BLAS costs less by that factor
+        F, G = np.zeros((len(A), width)), np.zeros((len(B), width))
+        F[np.repeat(np.arange(len(A)), np.diff(rows)), columns] = values
+        G[np.repeat(np.arange(len(B)), np.diff(other)), targets] = weights
+        return F @ G.T
+    order = np.argsort(targets, kind="stable")  # by feature
+    starts = np.searchsorted(targets[order], np.arange(width + 1))
+    members = np.repeat(np.arange(len(B)), np.diff(other))[order]
+    out = np.zeros((len(A), len(B)))
+    scatter(rows, columns, values, starts, members, weights[order], out, minimum)
+    return out
