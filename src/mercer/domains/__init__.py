@@ -7,6 +7,7 @@ of collections. Each kernel names its `Domain`; all that the library does to dat
 from ._base import Anything, Domain, Product, take
 from .graphs import Graph, Graphs
 from .structured import Bags, Sequences, Strings, Trees
+from .tables import Tables
 from .vectors import NO_NUMBERS, Categories, Indices, Rows, Vectors, holds_text, refuse_masked
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Rows",
     "Sequences",
     "Strings",
+    "Tables",
     "Trees",
     "Vectors",
     "holds_text",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from hashlib import blake2b
+from pickle import dumps
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ def content(*arrays: np.ndarray) -> bytes:
     digest = blake2b(digest_size=16)
     for A in arrays:
         digest.update(f"{A.dtype.str}{A.shape}".encode())
-        digest.update(np.ascontiguousarray(A).tobytes())
+        # the bytes of an array of objects are addresses
+        digest.update(dumps(A.tolist()) if A.dtype.kind == "O" else np.ascontiguousarray(A).tobytes())
     return digest.digest()
 
 
@@ -110,6 +112,8 @@ class Bags(Domain):
     def key(self, x: Any) -> Hashable:
         if is_array(x):
             return content(host(x))
+        if is_sparse(x):
+            return content(x.indptr, x.indices, x.data)
         return tuple(self.inner.key(member) for member in x)
 
     def sample(self, rng: np.random.Generator, n: int) -> Any:

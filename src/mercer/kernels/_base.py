@@ -323,6 +323,8 @@ def _same(a: Any, b: Any) -> bool:
         a, b = ([f.func, f.args, *sorted(f.keywords.items())] for f in (a, b))
     if isinstance(a, (list, tuple)) and type(a) is type(b):
         return len(a) == len(b) and all(_same(p, q) for p, q in zip(a, b, strict=True))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_same(a[name], b[name]) for name in a)
     if is_sparse(a) or is_sparse(b):
         return is_sparse(a) and is_sparse(b) and a.shape == b.shape and (a != b).nnz == 0
     if is_array(a) or is_array(b):

@@ -50,6 +50,21 @@ def _store(key: tuple[Any, ...]) -> Store:
         return store
 
 
+def frozen(value: Any) -> Hashable:
+    """A parameter's value as it can be looked up."""
+    if isinstance(value, (list, tuple)):
+        return tuple(frozen(v) for v in value)
+    if isinstance(value, (set, frozenset)):
+        return frozenset(value)
+    if isinstance(value, dict):
+        return tuple(sorted((name, frozen(v)) for name, v in value.items()))
+    if isinstance(value, np.ndarray):
+        return value.shape, value.dtype.str, value.tobytes()
+    if isinstance(value, Kernel):
+        return type(value), frozen(value.get_params(deep=False))
+    return value
+
+
 def clear_cache() -> None:
     """Forget all forms of strings, trees and graphs that are kept for the next call."""
     with _lock:
@@ -60,7 +75,7 @@ class Structured(Kernel):
     """Base of the kernels on strings, text, trees and graphs.
 
     A kernel writes `forms` (of members not seen before) and `compare` (of two lists of forms); `form_parameters` names
-    the parameters, with hashable values, on which the forms depend.
+    the parameters on which the forms depend. What the others change about the forms is written in `weigh`.
     """
 
     form_parameters: ClassVar[tuple[str, ...]] = ()
@@ -69,6 +84,10 @@ class Structured(Kernel):
     def forms(self, members: list[Any], store: Store) -> Sequence[Any]:
         """The form of each member, an object with `nbytes`; features are numbered by `store.number`."""
         raise NotImplementedError
+
+    def weigh(self, forms: list[Any], store: Store) -> list[Any]:
+        """The forms with what depends on the other parameters."""
+        return forms
 
     def compare(self, A: list[Any], B: list[Any] | None) -> np.ndarray:
         """The matrix of values between two lists of forms; B = None means B = A."""
@@ -79,7 +98,7 @@ class Structured(Kernel):
         return np.array([self.compare([a], None)[0, 0] for a in A])
 
     def _kept(self) -> tuple[Any, ...]:
-        return (type(self), *(getattr(self, name) for name in self.form_parameters))
+        return (type(self), *(frozen(getattr(self, name)) for name in self.form_parameters))
 
     def _forms(self, X: Any, store: Store) -> tuple[list[Hashable], list[Any]]:
         keys = [self.domain.key(x) for x in X]
@@ -93,18 +112,19 @@ class Structured(Kernel):
 
     def evaluate(self, X: Any, Y: Any = None) -> Any:
         store = _store(self._kept())  # one for both, since features have no numbers elsewhere
-        A = self._forms(X, store)[1]
-        return self.compare(A, None if Y is None else self._forms(Y, store)[1])
+        A, B = (None if Z is None else self.weigh(self._forms(Z, store)[1], store) for Z in (X, Y))
+        return self.compare(A, B)  # type: ignore[arg-type]
 
     def evaluate_diag(self, X: Any) -> Any:
         store = _store(self._kept())
         keys, forms = self._forms(X, store)
-        parameters = tuple(sorted(self.get_params().items()))
+        parameters = tuple((name, frozen(value)) for name, value in self.get_params().items())
         with store.lock:
             known = store.squares.setdefault(parameters, {})
             new = {key: form for key, form in zip(keys, forms, strict=True) if key not in known}
             if new:
-                known.update(zip(new, self.squares(list(new.values())).tolist(), strict=True))
+                values = self.squares(self.weigh(list(new.values()), store))
+                known.update(zip(new, values.tolist(), strict=True))
             return np.array([known[key] for key in keys])
 
 
@@ -128,21 +148,16 @@ class Counts(NamedTuple):
 class Counted(Structured):
     r"""Base of the kernels that are inner products of sparse vectors, :math:`\sum_f \phi_f(x) \phi_f(y)`.
 
-    `forms` gives `Counts`; `weigh` may scale them by what does not belong to the forms.
+    `forms` gives `Counts`.
     """
 
     tile = 1024
 
-    def weigh(self, forms: list[Counts]) -> list[Counts]:
-        """The forms with the weights of their features."""
-        return forms
-
     def compare(self, A: list[Counts], B: list[Counts] | None) -> np.ndarray:
-        A = self.weigh(A)
-        return inner(A, A if B is None else self.weigh(B))
+        return inner(A, A if B is None else B)
 
     def squares(self, A: list[Counts]) -> np.ndarray:
-        return np.array([values @ values for _, values in self.weigh(A)])
+        return np.array([values @ values for _, values in A])
 
 
 def _stack(forms: list[Counts], features: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -75,6 +75,7 @@ CONSTANTS = {
 MAKERS: dict[str, Function[..., Any]] = {"array": np.asarray, "CPD": CPD}
 METHODS = ("exp", "normalized", "on", "series")
 LARGEST = float(np.finfo(np.float64).max)
+PRINTED = 1000  # entries of an array that are written out
 ESCAPES = {"\\": "\\", '"': '"', "'": "'", "n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -178,6 +179,11 @@ def _value(value: Any) -> str:
         if value.is_cpd and value.order:
             return f"CPD({value.order}{', strict=True' * value.strict})"
         return "STRICTLY_PD" if value.strict else str(value)
+    if isinstance(value, dict):
+        inside = (f"{name}: {_value(v) if isinstance(v, Kernel) else type(v).__name__}" for name, v in value.items())
+        return f"<{', '.join(inside)}>"
+    if is_array(value) and host(value).size > PRINTED:
+        return f"<array of shape {tuple(value.shape)}>"
     if is_array(value):
         return f"array({_value(host(value).tolist())})"
     return f"<{getattr(value, '__name__', type(value).__name__)}>"

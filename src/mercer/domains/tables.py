@@ -1,0 +1,113 @@
+"""Tables: named columns of numbers and labels, some of them missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._array import host, is_array, is_sparse
+from .._errors import where
+from ._base import Domain
+
+DAY = np.timedelta64(1, "D") / np.timedelta64(1, "ns")
+
+
+def is_missing(values: np.ndarray) -> np.ndarray:
+    """Where a column of a checked table has no value."""
+    return np.isnan(values) if values.dtype.kind == "f" else np.array([v is None for v in values], dtype=bool)
+
+
+class Frame:
+    """A checked table: named columns of equal length, as arrays."""
+
+    def __init__(self, columns: dict[Any, np.ndarray]):
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def __getitem__(self, name: Any) -> np.ndarray:
+        return self.columns[name]
+
+    def __contains__(self, name: Any) -> bool:
+        return name in self.columns
+
+    def __repr__(self) -> str:
+        return f"Frame({len(self)} rows; {', '.join(map(str, self.columns))})"
+
+
+class Tables(Domain):
+    """Rows of a table: a pandas or polars DataFrame, a mapping from names to columns, or an array with columns 0, 1, ….
+
+    Checked, it is a `Frame` of columns: float64 for numbers and dates (days since 1970), with NaN for what is
+    missing; objects for text, categories and truth values, with None for what is missing.
+    """
+
+    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+        if isinstance(X, Frame):
+            return X
+        if is_sparse(X):
+            raise TypeError(f"{where(owner)}: {name} is sparse; give a table (a DataFrame, or an array).")
+        if is_array(X):
+            A = host(X)
+            if A.ndim != 2:
+                raise ValueError(f"{where(owner)}: {name} has shape {A.shape}, expected (n_rows, n_columns).")
+            columns: dict[Any, Any] = {j: A[:, j] for j in range(A.shape[1])}
+        elif isinstance(X, Mapping):
+            columns = dict(X)
+        elif hasattr(X, "columns"):
+            columns = {c: X[c] for c in X.columns}
+        else:
+            raise TypeError(
+                f"{where(owner)}: {name} is a {type(X).__name__}; give a DataFrame, a dictionary or an array."
+            )
+        table = {c: _column(values) for c, values in columns.items()}
+        sizes = {c: len(values) for c, values in table.items()}
+        if not sizes or 0 in sizes.values():
+            raise ValueError(f"{where(owner)}: {name} is empty; give at least one row and one column.")
+        if len(set(sizes.values())) > 1:
+            raise ValueError(f"{where(owner)}: the columns of {name} have lengths {sizes}; they must agree.")
+        for c, values in table.items():
+            if values.dtype.kind == "f" and np.isinf(values).any():
+                raise ValueError(f"{where(owner)}: {name}[{c!r}] contains infinity; impute or drop those rows first.")
+        return Frame(table)
+
+    def take(self, X: Any, index: Any) -> Any:
+        rows = index if isinstance(index, slice) else host(index)
+        return Frame({c: values[rows] for c, values in X.columns.items()})
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        return Frame({c: np.concatenate([part[c] for part in parts]) for c in parts[0].columns})
+
+    def sample(self, rng: np.random.Generator, n: int) -> Any:
+        age, size = rng.normal(size=(2, n))
+        city = rng.choice(["Bern", "Oslo", "Rome"], n).astype(object)
+        age[1:2], city[2:3] = np.nan, None
+        return {"age": age, "size": size, "city": city, "member": np.arange(n) % 2 == 0}
+
+
+def _column(values: Any) -> np.ndarray:
+    """Numbers and times as float64, everything else as objects."""
+    if hasattr(values, "isna"):  # pandas: its own marks for missing values are not comparable
+        missing = np.asarray(values.isna())
+        A = np.asarray(values) if values.dtype.kind in "iufMm" else np.asarray(values.astype(object))
+        if A.dtype.kind == "O":
+            A = A.copy()
+            A[missing] = None
+    else:
+        A = np.asarray(values)
+    if A.dtype.kind in "Mm":
+        days = A.astype(f"{A.dtype.kind}8[ns]").astype(np.int64) / DAY
+        return np.where(np.isnat(A), np.nan, days)
+    if A.dtype.kind in "iuf":
+        return A.astype(np.float64)
+    objects = A.astype(object)
+    objects[[isinstance(v, float) and v != v for v in objects]] = None
+    present = [v for v in objects if v is not None]
+    if present and all(
+        isinstance(v, (int, float, np.integer, np.floating)) and not isinstance(v, bool) for v in present
+    ):
+        return np.array([np.nan if v is None else float(v) for v in objects])
+    return objects

@@ -1,0 +1,268 @@
+"""A kernel on the rows of a table, from kernels on its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from operator import mul
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from .._errors import check_choice, where
+from ..domains import Categories, Vectors
+from ..domains.tables import Frame, Tables, is_missing
+from ._base import Kernel, register
+from ._definiteness import PD, UNKNOWN, Definiteness, of_product, of_sum
+from ._parts import require_kernels
+from .categories import Delta
+from .gaussian import Gaussian
+
+OBSERVED = 200  # rows that stand for all that were observed
+
+
+@register
+class Table(Kernel):
+    r"""Kernel on the rows of a table, from a kernel for each column or group of columns.
+
+    .. math:: k(x, y) = \prod_j \frac{1 + k_j(x_j, y_j)}{2} \quad\text{or}\quad \sum_j k_j(x_j, y_j)
+        \quad\text{or}\quad \prod_j k_j(x_j, y_j)
+
+    Parameters
+    ----------
+    kernels : dict or "auto"
+        From the name of a column, or a tuple of names, to a kernel on vectors (of numbers and dates), on categories, or
+        (for one column) on strings. "auto" takes all columns by their types; see Notes. `resolve` fills it in, as every
+        estimator does.
+    combine : {"auto", "interactions", "sum", "product"}
+        "sum" has additive functions of the groups, "product" only functions of all groups together, and "interactions"
+        both and all between them, so that it never sees two rows as unrelated. "auto" is "product" for automatic
+        kernels and "interactions" for given ones.
+    missing : {"mean", "match", "error"}
+        What a missing value is: "mean" gives it the mean of the feature vectors of the observed values (as `resolve`
+        saw them), so that it is as similar to a value as the observed ones are on average; "match" makes it a value of
+        its own, similar to no other; "error" refuses it. A row misses a group if it misses one of its columns.
+    observed : dict, optional
+        The rows of each group that stand for the observed ones; filled in by `resolve`.
+
+    Notes
+    -----
+    The automatic choice, where d is the number of columns with numbers and p the number of the others:
+
+    ============================  =====================================================================
+    column                        kernel
+    ============================  =====================================================================
+    numbers, dates                Gaussian, its lengthscale :math:`\sqrt{d/2}` standard deviations
+    text, categories, bool        :math:`\exp((\delta(x, y) - 1)/p)`
+    constant, or all missing      none
+    ============================  =====================================================================
+
+    so that numbers enter as with scikit-learn's ``gamma="scale"`` after standardisation, and labels by the fraction
+    that agrees. Dates are days. Parameters are named by columns, ``kernel__age__lengthscale``; a group's name is joined
+    by commas.
+
+    References
+    ----------
+    Gower, *A general coefficient of similarity and some of its properties* (1971); Wahba, *Spline Models for
+    Observational Data* (1990), for spaces of main effects and interactions; Smola, Gretton, Song, Schölkopf, *A Hilbert
+    space embedding for distributions* (2007), for the mean.
+
+    Examples
+    --------
+    >>> rows = {"age": [20.0, 40.0, None], "city": ["Bern", "Oslo", "Bern"]}
+    >>> k = Table({"age": Gaussian(20.0), "city": Delta()}, missing="match")
+    >>> k(rows).round(3)
+    array([[1.   , 0.402, 0.5  ],
+           [0.402, 1.   , 0.25 ],
+           [0.5  , 0.25 , 1.   ]])
+    >>> sorted(Table().resolve(rows).kernels)
+    ['age', 'city']
+    """
+
+    domain = Tables()
+
+    def __init__(
+        self,
+        kernels: Any = "auto",
+        combine: str = "auto",
+        missing: str = "mean",
+        observed: dict[Any, Any] | None = None,
+    ):
+        self.kernels, self.combine, self.missing, self.observed = kernels, combine, missing, observed
+
+    def validate(self) -> None:
+        check_choice(self, "combine", self.combine, ("auto", "interactions", "sum", "product"))
+        check_choice(self, "missing", self.missing, ("mean", "match", "error"))
+        if self.kernels == "auto":
+            return
+        if not isinstance(self.kernels, dict) or not self.kernels:
+            raise TypeError(f"{where(self)}: kernels = {self.kernels!r} must be 'auto' or a dictionary, not empty.")
+        require_kernels(self, "kernels", list(self.kernels.values()))
+        for k in self.kernels.values():
+            k.validate()
+
+    # ---- parameters, named by columns
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        params = super().get_params(deep=False)
+        if deep and isinstance(self.kernels, dict):
+            for group, k in self.kernels.items():
+                params[_name(group)] = k
+                params |= {f"{_name(group)}__{name}": value for name, value in k.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        if isinstance(params.get("kernels", self.kernels), dict):
+            given = params.pop("kernels", self.kernels)
+            names = {_name(group): group for group in given}
+            self.kernels = given | {names[p]: params.pop(p) for p in list(params) if p in names}
+        return super().set_params(**params)
+
+    # ---- the data
+
+    def _groups(self) -> dict[Any, Kernel]:
+        if self.kernels == "auto":
+            raise ValueError(f"{where(self)}: kernels is 'auto'; call resolve(table) first, as estimators do in fit.")
+        return self.kernels
+
+    def _part(self, X: Frame, group: Any) -> tuple[Any, np.ndarray]:
+        """The rows of a group that miss nothing, as its kernel takes them, and which these are."""
+        names = group if isinstance(group, tuple) and group not in X else (group,)
+        for c in names:
+            if c not in X:
+                known = ", ".join(map(repr, list(X.columns)[:20]))
+                raise ValueError(f"{where(self)}: X has no column {c!r}; its columns are {known}.")
+        missing = np.any([is_missing(X[c]) for c in names], axis=0)
+        if self.missing == "error" and missing.any():
+            row = int(np.argmax(missing))
+            raise ValueError(
+                f"{where(self)}: column {group!r} misses a value at row {row}; impute it, or use missing='mean'."
+            )
+        columns, k = [X[c][~missing] for c in names], self._groups()[group]
+        if not len(columns[0]):
+            return None, ~missing
+        if isinstance(k.domain, (Vectors, Categories)):
+            rows: Any = np.column_stack(columns)
+            rows = rows if isinstance(k.domain, Categories) or rows.dtype.kind == "f" else rows.tolist()
+        elif len(columns) == 1:
+            rows = list(columns[0])
+        else:
+            raise TypeError(f"{where(self)}: {group!r} is {len(columns)} columns, but {k} takes one.")
+        return k.domain.check(rows, k, f"X[{group!r}]"), ~missing
+
+    def resolve(self, X: Any) -> Self:
+        X = self.domain.check(X, self)
+        copy = clone(self)
+        if self.kernels == "auto":
+            copy.kernels = _automatic(X, self)
+        if self.combine == "auto":
+            copy.combine = "product" if self.kernels == "auto" else "interactions"
+        parts = {group: copy._part(X, group)[0] for group in copy._groups()}
+        for group, rows in parts.items():
+            if rows is None:
+                raise ValueError(f"{where(self)}: column {group!r} has no value in any row; leave it out.")
+        copy.kernels = {group: k.resolve(parts[group]) for group, k in copy._groups().items()}
+        if self.missing == "mean" and self.observed is None:
+            copy.observed = {group: _thinned(copy.kernels[group], rows) for group, rows in parts.items()}
+        return copy
+
+    # ---- values
+
+    def _mean(self, group: Any) -> Any:
+        if self.observed is None:
+            raise ValueError(
+                f"{where(self)}: column {group!r} misses values, and observed is None; call resolve(table) first, as "
+                "estimators do in fit, or use missing='match'."
+            )
+        return self.observed[group]
+
+    def _value(self, group: Any, k: Kernel, X: Any, Y: Any) -> np.ndarray:
+        """k_j with missing values."""
+        A, a = self._part(X, group)
+        B, b = (A, a) if Y is None else self._part(Y, group)
+        if a.all() and b.all():
+            return k.evaluate(A, None if Y is None else B)
+        K = np.zeros((len(a), len(b)))
+        if A is not None and B is not None:
+            K[np.ix_(a, b)] = k.evaluate(A, None if Y is None else B)
+        if self.missing == "match":
+            K[np.ix_(~a, ~b)] = 1.0
+            return K
+        M = self._mean(group)
+        if B is not None:
+            K[np.ix_(~a, b)] = k.evaluate(M, B).mean(axis=0)
+        if A is not None:
+            K[np.ix_(a, ~b)] = k.evaluate(M, A).mean(axis=0)[:, None]
+        K[np.ix_(~a, ~b)] = k.evaluate(M).mean()
+        return K
+
+    def _square(self, group: Any, k: Kernel, X: Any) -> np.ndarray:
+        A, a = self._part(X, group)
+        v = np.ones(len(a))
+        if A is not None:
+            v[a] = k.evaluate_diag(A)
+        if not a.all() and self.missing == "mean":
+            v[~a] = k.evaluate(self._mean(group)).mean()
+        return v
+
+    def _combined(self, values: Iterator[np.ndarray]) -> Any:
+        if self.combine == "sum":
+            return reduce(np.add, values)
+        return reduce(mul, values if self.combine == "product" else ((1 + v) / 2 for v in values))
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        return self._combined(self._value(group, k, X, Y) for group, k in self._groups().items())
+
+    def evaluate_diag(self, X: Any) -> Any:
+        return self._combined(self._square(group, k, X) for group, k in self._groups().items())
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        if self.kernels == "auto":
+            return PD
+        parts = [
+            k.definiteness_in(
+                None if isinstance(k.domain, Categories) else len(group) if isinstance(group, tuple) else 1
+            )
+            for group, k in self.kernels.items()
+        ]
+        if not all(part.is_pd for part in parts):
+            return UNKNOWN
+        return (of_sum(parts) if self.combine == "sum" else of_product(parts)).not_strict()
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        seen = {"age": np.array([[0.0], [1.0]]), ("city", "member"): np.array([["Bern", True]], dtype=object)}
+        parts = {"age": Gaussian(0.8), ("city", "member"): Delta()}
+        return [
+            *(cls(parts, combine, "mean", seen) for combine in ("interactions", "sum", "product")),
+            cls(parts, "interactions", "match"),
+        ]
+
+
+def _name(group: Any) -> str:
+    return ",".join(map(str, group)) if isinstance(group, tuple) else str(group)
+
+
+def _thinned(k: Kernel, rows: Any) -> Any:
+    """At most `OBSERVED` of the rows, evenly spaced."""
+    n = k.domain.size(rows)
+    return rows if n <= OBSERVED else k.domain.take(rows, np.linspace(0, n - 1, OBSERVED).astype(int))
+
+
+def _automatic(X: Frame, owner: object) -> dict[Any, Kernel]:
+    """A kernel for each column that varies, by its type."""
+    varying = {c: v for c, v in X.columns.items() if len(set(v[~is_missing(v)].tolist())) > 1}
+    if not varying:
+        raise ValueError(f"{where(owner)}: no column of X varies; name the columns and their kernels.")
+    numbers = [c for c, v in varying.items() if v.dtype.kind == "f"]
+    p = max(len(varying) - len(numbers), 1)
+    return {
+        c: Gaussian(float(np.nanstd(v) * np.sqrt(len(numbers) / 2))) if v.dtype.kind == "f" else _agreement(p)
+        for c, v in varying.items()
+    }
+
+
+def _agreement(p: int) -> Kernel:
+    """exp((δ − 1)/p)."""
+    return (Delta() * (1 / p)).exp() * float(np.exp(-1 / p))

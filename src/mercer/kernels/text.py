@@ -1,0 +1,294 @@
+"""Kernels on raw documents: words and their sequences, counted in sparse vectors.
+
+Documents are split as scikit-learn's `CountVectorizer` splits them, so that parameters of the same name mean the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+
+from .._errors import check_choice, where
+from ..domains import Strings
+from ._base import register
+from ._definiteness import PD, Definiteness
+from ._structured import Counted, Counts, Store
+
+__all__ = ["BagOfWords", "Corpus", "NGram", "TfIdf"]
+
+ANALYZERS = ("word", "char", "char_wb")
+
+
+class _Text(Counted):
+    """Documents as counts of what an analyser finds in them."""
+
+    domain = Strings()
+    analyzer: str = "word"
+    ngram_range: tuple[int, int] = (1, 1)
+    lowercase: bool
+    stop_words: Any = None
+    sublinear_tf: bool
+    form_parameters = ("analyzer", "ngram_range", "lowercase", "stop_words")
+
+    def validate(self) -> None:
+        check_choice(self, "analyzer", self.analyzer, ANALYZERS)
+        for name in ("lowercase", "sublinear_tf"):
+            check_choice(self, name, getattr(self, name), (True, False))
+        if isinstance(self.stop_words, str):
+            check_choice(self, "stop_words", self.stop_words, ("english",))
+        length = self.ngram_range
+        if len(length) != 2 or any(int(n) != n for n in length) or not 1 <= length[0] <= length[1]:
+            raise ValueError(f"{where(self)}: ngram_range = {length!r} must be two integers 1 <= shortest <= longest.")
+
+    def _analyser(self) -> Any:
+        words = self.stop_words if self.stop_words is None or isinstance(self.stop_words, str) else [*self.stop_words]
+        return CountVectorizer(
+            analyzer=self.analyzer,
+            ngram_range=tuple(self.ngram_range),
+            lowercase=self.lowercase,
+            stop_words=words,
+        ).build_analyzer()
+
+    def forms(self, members: list[str], store: Store) -> list[Counts]:
+        analyse = self._analyser()
+        return [Counts.of([store.number(term) for term in analyse(x)]) for x in members]
+
+    def weigh(self, forms: list[Counts], store: Store) -> list[Counts]:
+        return [Counts(f, 1 + np.log(v)) for f, v in forms] if self.sublinear_tf else forms
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        return PD
+
+
+@register
+class BagOfWords(_Text):
+    r"""The words that two documents share, in any order.
+
+    .. math:: k(x, y) = \sum_w \operatorname{tf}_w(x) \, \operatorname{tf}_w(y)
+
+    where :math:`\operatorname{tf}_w(x)` is the number of times that x has the word w.
+
+    Parameters
+    ----------
+    lowercase : bool
+        Whether letters are compared without their case.
+    stop_words : None, "english" or sequence of str
+        Words that do not count.
+    sublinear_tf : bool
+        Take 1 + log tf for tf, so that words repeated many times count less.
+
+    Notes
+    -----
+    Words are sequences of two or more letters or digits. Longer documents have larger values; ``.normalized()`` is the
+    cosine of the angle between the vectors, and is what most methods should get. A matrix costs the number of common
+    words of all pairs.
+
+    References
+    ----------
+    Salton, Wong, Yang, *A vector space model for automatic indexing* (1975); Joachims, *Text categorization with
+    support vector machines* (1998).
+
+    Examples
+    --------
+    >>> BagOfWords()(["the cat sat on the mat"], ["The dog and the cat", "nothing"])
+    array([[5., 0.]])
+    """
+
+    def __init__(self, lowercase: bool = True, stop_words: Any = None, sublinear_tf: bool = False):
+        self.lowercase, self.stop_words, self.sublinear_tf = lowercase, stop_words, sublinear_tf
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [cls(), cls(lowercase=False, stop_words="english", sublinear_tf=True)]
+
+
+@register
+class NGram(_Text):
+    r"""The sequences of n words, or of n letters, that two documents share.
+
+    .. math:: k(x, y) = \sum_g \operatorname{tf}_g(x) \, \operatorname{tf}_g(y)
+
+    over all n-grams g with n in a range, where :math:`\operatorname{tf}_g(x)` counts the places where x has g.
+
+    Parameters
+    ----------
+    ngram_range : (int, int)
+        The shortest and the longest n. Raising the longest makes order count more.
+    analyzer : "word", "char" or "char_wb"
+        What the items are: words, letters, or letters within words (padded with spaces at their ends).
+    lowercase : bool
+        Whether letters are compared without their case.
+    sublinear_tf : bool
+        Take 1 + log tf for tf.
+
+    Notes
+    -----
+    On letters, runs of white space count as one space; `mercer.kernels.strings.Spectrum` takes strings as they are.
+    Use ``.normalized()`` where documents differ in length.
+
+    References
+    ----------
+    Damashek, *Gauging similarity with n-grams: language-independent categorization of text* (1995); Cavnar, Trenkle,
+    *N-gram-based text categorization* (1994).
+
+    Examples
+    --------
+    >>> NGram((2, 2))(["new york is large"], ["they left New York", "york is new"])
+    array([[1., 1.]])
+    """
+
+    def __init__(
+        self,
+        ngram_range: tuple[int, int] = (1, 2),
+        analyzer: str = "word",
+        lowercase: bool = True,
+        sublinear_tf: bool = False,
+    ):
+        self.ngram_range, self.analyzer = ngram_range, analyzer
+        self.lowercase, self.sublinear_tf = lowercase, sublinear_tf
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [cls(), cls((2, 3), "char"), cls((1, 3), "char_wb", lowercase=False, sublinear_tf=True)]
+
+
+class Corpus:
+    """How many of a sample's documents have each term. It never changes.
+
+    Parameters
+    ----------
+    documents : int
+        The number of documents.
+    frequencies : dict
+        From the terms to the number of documents that have them.
+
+    Examples
+    --------
+    >>> Corpus(3, {"cat": 2, "the": 3})
+    Corpus(3 documents, 2 terms)
+    """
+
+    def __init__(self, documents: int, frequencies: dict[str, int]):
+        self.documents, self.frequencies = int(documents), dict(frequencies)
+
+    @classmethod
+    def of(cls, documents: Iterable[Iterable[str]]) -> Self:
+        """Of documents given by their terms."""
+        frequencies: dict[str, int] = {}
+        n = 0
+        for terms in documents:
+            n += 1
+            for term in set(terms):
+                frequencies[term] = frequencies.get(term, 0) + 1
+        return cls(n, frequencies)
+
+    @cached_property
+    def _digest(self) -> bytes:
+        return blake2b(repr((self.documents, sorted(self.frequencies.items()))).encode(), digest_size=16).digest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Corpus) and self._digest == other._digest
+
+    def __hash__(self) -> int:
+        return hash(self._digest)
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    def __repr__(self) -> str:
+        return f"Corpus({self.documents} documents, {len(self.frequencies)} terms)"
+
+
+@register
+class TfIdf(_Text):
+    r"""The words that two documents share, rare ones counting more.
+
+    .. math:: k(x, y) = \sum_w \operatorname{idf}_w^2 \operatorname{tf}_w(x) \, \operatorname{tf}_w(y),
+        \qquad \operatorname{idf}_w = 1 + \log \frac{1 + N}{1 + N_w},
+
+    where :math:`\operatorname{tf}_w(x)` is the number of times that x has the word w, and :math:`N_w` the number of the
+    corpus' N documents that have it.
+
+    Parameters
+    ----------
+    corpus : Corpus, optional
+        The documents that define what is rare; without one, the training sample (filled in by `resolve`, as every
+        estimator does).
+    ngram_range : (int, int)
+        The shortest and the longest sequence of words that is counted as one.
+    lowercase : bool
+        Whether letters are compared without their case.
+    stop_words : None, "english" or sequence of str
+        Words that do not count.
+    sublinear_tf : bool
+        Take 1 + log tf for tf.
+
+    Notes
+    -----
+    Words that the corpus lacks do not count, so that ``TfIdf().normalized()`` is the inner product of the vectors of
+    scikit-learn's `TfidfVectorizer`.
+
+    References
+    ----------
+    Spärck Jones, *A statistical interpretation of term specificity and its application in retrieval* (1972); Salton,
+    Buckley, *Term-weighting approaches in automatic text retrieval* (1988).
+
+    Examples
+    --------
+    >>> documents = ["the cat", "the dog", "the cat sat"]
+    >>> TfIdf().resolve(documents)(["a cat"], documents).round(3)
+    array([[1.658, 0.   , 1.658]])
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus | None = None,
+        ngram_range: tuple[int, int] = (1, 1),
+        lowercase: bool = True,
+        stop_words: Any = None,
+        sublinear_tf: bool = False,
+    ):
+        self.corpus, self.ngram_range = corpus, ngram_range
+        self.lowercase, self.stop_words, self.sublinear_tf = lowercase, stop_words, sublinear_tf
+
+    def resolve(self, X: Any) -> Self:
+        copy = clone(self)
+        if self.corpus is None:
+            self.validate()
+            copy.corpus = Corpus.of(map(self._analyser(), self.domain.check(X, self)))
+        return copy
+
+    def weigh(self, forms: list[Counts], store: Store) -> list[Counts]:
+        idf = self._weights(store)
+        return [Counts(f, v * idf[f]) for f, v in super().weigh(forms, store)]
+
+    def _weights(self, store: Store) -> np.ndarray:
+        """idf by the number of the term; kept, since tiles ask for it again and again."""
+        if self.corpus is None:
+            raise ValueError(f"{where(self)}: corpus is None; call resolve(documents) first, as estimators do in fit.")
+        known = getattr(self, "_known", None)
+        with store.lock:
+            if (
+                known is None
+                or known[0] is not store
+                or known[1] is not self.corpus
+                or len(known[2]) < len(store.numbers)
+            ):
+                frequency = np.array([self.corpus.frequencies.get(str(term), 0) for term in store.numbers])
+                idf = 1 + np.log((1 + self.corpus.documents) / (1 + frequency))
+                known = self._known = store, self.corpus, np.where(frequency > 0, idf, 0.0)
+        return known[2]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_known"}
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        corpus = Corpus.of([["aa", "bb"], ["aa"], ["ab", "ab"], ["abcab"]])
+        return [cls(corpus), cls(corpus, (1, 2), stop_words=["bb"], sublinear_tf=True)]

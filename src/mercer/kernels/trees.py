@@ -1,0 +1,184 @@
+"""Kernels on ordered, labelled trees, given as nested tuples."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._errors import check_number
+from ..domains import Trees
+from ._base import register
+from ._definiteness import PD, Definiteness
+from ._structured import Counted, Counts, Store, Structured
+
+__all__ = ["SubsetTree", "Subtree"]
+
+
+@register
+class Subtree(Counted):
+    r"""The complete subtrees that two trees share: a node with all that is below it.
+
+    .. math:: k(x, y) = \sum_t \lambda^{|t|} \, n_t(x) \, n_t(y)
+
+    where :math:`n_t(x)` is the number of nodes of x below which the subtree is t, and :math:`|t|` the number of nodes
+    of t, leaves not counted.
+
+    Parameters
+    ----------
+    decay : 0 < float <= 1
+        λ. Lowering it makes large subtrees, which few trees share, count less.
+
+    Notes
+    -----
+    A node is a tuple ``(label, child, …)``, a leaf any other hashable value, for example a word; leaves alone are no
+    subtrees. ``("a",)`` is a node without children. Each subtree is numbered once, so that a matrix costs no more than
+    the products of the counts.
+
+    References
+    ----------
+    Vishwanathan, Smola, *Fast kernels for string and tree matching* (2003); with decay: Moschitti, *Efficient
+    convolution kernels for dependency and constituent syntactic trees* (2006).
+
+    Examples
+    --------
+    >>> x = ("S", ("NP", "John"), ("VP", ("V", "saw"), ("NP", "Mary")))
+    >>> y = ("S", ("NP", "Mary"), ("VP", ("V", "saw"), ("NP", "Mary")))
+    >>> Subtree()([x], [x, y])
+    array([[5., 4.]])
+    """
+
+    domain = Trees()
+
+    def __init__(self, decay: float = 1.0):
+        self.decay = decay
+
+    def validate(self) -> None:
+        check_number(self, "decay", self.decay, above=0, at_most=1)
+
+    def forms(self, members: list[Any], store: Store) -> list[Counts]:
+        return [Counts.of([store.number((t, size)) for t, size in _complete(tree)]) for tree in members]
+
+    def weigh(self, forms: list[Counts], store: Store) -> list[Counts]:
+        if self.decay == 1:
+            return forms
+        with store.lock:
+            sizes = np.array([float(feature[1]) for feature in store.numbers])  # type: ignore[index]
+        return [Counts(f, v * self.decay ** (sizes[f] / 2)) for f, v in forms]
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        return PD
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [cls(), cls(0.4)]
+
+
+def _complete(tree: Any) -> list[tuple[Any, int]]:
+    """The subtree below each node, and its number of nodes."""
+    found: list[tuple[Any, int]] = []
+    size: dict[int, int] = {}
+    for node in _upwards(tree):
+        size[id(node)] = 1 + sum(size[id(child)] for child in node[1:] if isinstance(child, tuple))
+        found.append((node, size[id(node)]))
+    return found
+
+
+def _upwards(tree: Any) -> list[tuple[Any, ...]]:
+    """All nodes of a tree, children before their parents."""
+    nodes = [tree] if isinstance(tree, tuple) else []
+    for node in nodes:
+        nodes.extend(child for child in node[1:] if isinstance(child, tuple))
+    return nodes[::-1]
+
+
+class Productions(NamedTuple):
+    """The nodes of a tree, children first: the numbers of their productions, and their children that are nodes."""
+
+    numbers: np.ndarray
+    starts: np.ndarray
+    children: np.ndarray
+
+    @property
+    def nbytes(self) -> int:
+        return sum(int(part.nbytes) for part in self)
+
+
+@register
+class SubsetTree(Structured):
+    r"""The fragments that two trees share: a node with some of what is below it, where nodes keep all children or none.
+
+    .. math:: k(x, y) = \sum_{a \in x} \sum_{b \in y} C(a, b), \qquad
+        C(a, b) = \begin{cases} \lambda \prod_j \bigl(1 + C(a_j, b_j)\bigr) & \text{a and b have the same production} \\
+        0 & \text{otherwise} \end{cases}
+
+    over the nodes a and b and their children :math:`a_j, b_j`; a production is a label with the labels of the children.
+
+    Parameters
+    ----------
+    decay : 0 < float <= 1
+        λ: a fragment with m productions counts :math:`\lambda^m`. The number of fragments grows exponentially with the
+        size of a tree, so that a decay near 1 makes every tree similar to itself alone.
+
+    Notes
+    -----
+    Positive definite: an inner product of counts of fragments. A value costs the product of the numbers of nodes. A
+    node is a tuple ``(label, child, …)``, a leaf any other hashable value; C is 0 between leaves. With
+    ``.normalized()`` the size of the trees does not count.
+
+    References
+    ----------
+    Collins, Duffy, *Convolution kernels for natural language* (2002).
+
+    Examples
+    --------
+    >>> x = ("NP", ("D", "the"), ("N", "cat"))
+    >>> y = ("NP", ("D", "the"), ("N", "dog"))
+    >>> SubsetTree(decay=1.0)([x], [x, y])
+    array([[6., 3.]])
+    """
+
+    domain = Trees()
+
+    def __init__(self, decay: float = 0.4):
+        self.decay = decay
+
+    def validate(self) -> None:
+        check_number(self, "decay", self.decay, above=0, at_most=1)
+
+    def forms(self, members: list[Any], store: Store) -> list[Productions]:
+        return [self._productions(tree, store) for tree in members]
+
+    @staticmethod
+    def _productions(tree: Any, store: Store) -> Productions:
+        nodes = _upwards(tree)
+        place: dict[int, int] = {}
+        for i, node in enumerate(nodes):
+            place.setdefault(
+                id(node), i
+            )  # one tuple may stand in several places; its deepest is before all its parents
+        numbers = [
+            store.number((node[0], *((c[0],) if isinstance(c, tuple) else c for c in node[1:]))) for node in nodes
+        ]
+        children = [[place[id(c)] for c in node[1:] if isinstance(c, tuple)] for node in nodes]
+        starts = np.cumsum([0, *map(len, children)])
+        return Productions(np.array(numbers, dtype=np.int64), starts, np.array([*chain(*children)], dtype=np.int64))
+
+    def compare(self, A: list[Productions], B: list[Productions] | None) -> np.ndarray:
+        from ._trees import fragments
+
+        out = np.empty((len(A), len(A if B is None else B)))
+        for i, a in enumerate(A):
+            for j, b in enumerate(A[i:] if B is None else B, start=i if B is None else 0):
+                out[i, j] = fragments(*a, *b, float(self.decay))
+                if B is None:
+                    out[j, i] = out[i, j]
+        return out
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        return PD
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [cls(), cls(1.0)]

@@ -1,0 +1,73 @@
+"""Lists of strings, trees, sets and sequences: what is accepted, what is refused and how, and what is the same."""
+
+import numpy as np
+import pytest
+
+from mercer.domains import Bags, Sequences, Strings, Trees, Vectors
+
+
+@pytest.mark.parametrize("form", [list, tuple, np.array, lambda x: np.array(x, dtype=object)])
+def test_strings_in_any_sequence(form):
+    assert Strings().check(form(["ab", "", "ü"]), "test") == ["ab", "", "ü"]
+
+
+def test_a_column_of_strings():
+    pd = pytest.importorskip("pandas")
+    assert Strings().check(pd.Series(["ab", "c"], index=[7, 9]), "test") == ["ab", "c"]
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ("abc", "X is a str; give a sequence with one string per sample"),
+        ([], "X is empty"),
+        (["a", None], r"X\[1\] is NoneType, expected a string; fill in what is missing"),
+        (["a", float("nan")], r"X\[1\] is nan, expected a string; fill in what is missing"),
+        ([b"a"], r"X\[0\] is bytes, expected a string; convert"),
+        ([3.5], r"X\[0\] is 3.5, expected a string; convert"),
+        (7, "X is a int"),
+    ],
+)
+def test_refused_strings(X, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        Strings().check(X, "test")
+
+
+@pytest.mark.parametrize("domain", [Strings(), Trees()], ids=repr)
+def test_samples_are_distinct_and_accepted(domain):
+    X = domain.sample(np.random.default_rng(0), 30)
+    assert len({domain.key(x) for x in X}) == 30
+    assert domain.check(X, "test") == X
+
+
+def test_bags():
+    X = [np.zeros((2, 3)), np.ones((1, 3))]
+    checked = Bags(Vectors()).check(X, "test")
+    assert [x.shape for x in checked] == [(2, 3), (1, 3)] and Bags(Vectors()).dimension(checked) == 3
+    assert Bags(Strings()).check([["a", "b"], ["c"]], "test") == [["a", "b"], ["c"]]
+    with pytest.raises(ValueError, match=r"the samples of X have \['2', '3'\] columns"):
+        Bags(Vectors()).check([np.zeros((2, 3)), np.ones((1, 2))], "test")
+    with pytest.raises(ValueError, match=r"X\[1\] has shape \(0, 3\)"):
+        Bags(Vectors()).check([np.zeros((2, 3)), np.ones((0, 3))], "test")
+    with pytest.raises(TypeError, match="sparse"):
+        from scipy.sparse import csr_array
+
+        Bags(Vectors()).check(csr_array(np.eye(2)), "test")
+
+
+def test_sequences_of_numbers_are_columns():
+    checked = Sequences().check([[1.0, 2.0, 3.0], np.array([4.0])], "test")
+    assert [x.shape for x in checked] == [(3, 1), (1, 1)]
+    assert [x.shape for x in Sequences().check(np.zeros((2, 5, 3)), "test")] == [(5, 3)] * 2
+    assert [x.shape for x in Sequences().check(np.zeros((2, 5)), "test")] == [(5, 1)] * 2
+    with pytest.raises(ValueError, match=r"X\[1\] contains NaN"):
+        Sequences().check([[1.0], [np.nan]], "test")
+
+
+def test_content():
+    bags = Bags(Vectors())
+    A = np.arange(6.0).reshape(3, 2)
+    assert bags.key(A) == bags.key(A.copy()) != bags.key(A.reshape(2, 3))
+    assert bags.key(A) != bags.key(A.astype("float32")) and bags.key(A[:, ::-1]) != bags.key(A)
+    assert bags.key(np.asfortranarray(A)) == bags.key(A)
+    assert Bags(Strings()).key(["a", "b"]) == ("a", "b")
