@@ -11,6 +11,7 @@
 from . import closed_forms, gram, kernels, losses, preimage
 from ._errors import IndefiniteKernelWarning, JitterWarning
 from .expansion import MercerExpansion, mercer_expansion
+from .io.model import load, save
 from .measures import GaussianMeasure, UniformMeasure
 from .methods import (
     SVC,
@@ -103,8 +104,10 @@ __all__ = [
     "closed_forms",
     "gram",
     "kernels",
+    "load",
     "losses",
     "mercer_expansion",
     "preimage",
+    "save",
 ]
 __version__ = "0.1.0.dev0"

@@ -1,5 +1,6 @@
-"""Reading and writing: the data, ranges and models of LIBSVM."""
+"""Reading and writing: model files, and the data, ranges and models of LIBSVM."""
 
 from . import libsvm
+from .model import ModelError, describe, load, save
 
-__all__ = ["libsvm"]
+__all__ = ["ModelError", "describe", "libsvm", "load", "save"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 
-from mercer import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from mercer.methods import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from mercer.basis import Polynomials
 from mercer.gram import Dense, Lazy
 from mercer.kernels import Affine, Constant, Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid

@@ -1,0 +1,326 @@
+"""Objects ⇄ JSON and arrays, without running anything that the text says.
+
+A value of JSON stands for itself. Everything else is an object with one key, which says what it is: ``{"tuple": […]}``,
+``{"array": 3}``, ``{"object": …}``. Arrays, and objects that are used in several places, are numbered.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections import OrderedDict
+from copyreg import __newobj__  # type: ignore[attr-defined]
+from functools import partial
+from math import isfinite
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._array import host, is_array, is_sparse
+
+PACKAGES = ("mercer", "sklearn")  # whose classes may be named in a file
+CONTAINERS: dict[str, type] = {"tuple": tuple, "set": set, "frozenset": frozenset}
+GENERATORS = {"Generator", "RandomState"}
+BITS = {"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
+
+
+class ModelError(ValueError):
+    """A model that cannot be written, or a file that is not one."""
+
+
+def address(thing: Any) -> str:
+    """``module:name`` of a class or function."""
+    return f"{thing.__module__}:{thing.__qualname__}"
+
+
+def is_ours(thing: Any) -> bool:
+    """Whether a class or function belongs to the packages that every reader has."""
+    return str(thing.__module__).split(".")[0] in PACKAGES
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ImportError as error:
+        raise ModelError("it was fitted on torch tensors; install torch to load it.") from error
+    return torch
+
+
+class Encoder:
+    """Turns one object into JSON values, and collects the arrays in it."""
+
+    def __init__(self) -> None:
+        self.arrays: list[np.ndarray] = []
+        self.names: set[str] = set()  # of what the reader must supply
+        self._places: dict[int, int] = {}
+        self._alive: list[Any] = []  # an identity is only unique among objects that live
+
+    def encode(self, x: Any) -> Any:
+        """The JSON value of an object."""
+        if x is None or type(x) in (bool, str, int):
+            return x
+        if type(x) is float:
+            return x if isfinite(x) else {"float": repr(x)}
+        if type(x) is list:
+            return [self.encode(v) for v in x]
+        if type(x) in CONTAINERS.values():
+            members = x if type(x) is tuple else sorted(x, key=repr)
+            return {type(x).__name__: [self.encode(v) for v in members]}
+        if type(x) in (dict, OrderedDict):
+            return {"dict" if type(x) is dict else "ordered": [[self.encode(k), self.encode(v)] for k, v in x.items()]}
+        for kind, method in self._values.items():
+            if isinstance(x, kind):
+                return method(self, x)
+        if type(x).__module__ == "torch" and type(x).__name__ == "dtype":
+            return {"torch": str(x).removeprefix("torch.")}
+        if id(x) in self._places:
+            return {"same": self._places[id(x)]}
+        self._places[id(x)] = len(self._places)
+        self._alive.append(x)
+        return {"shared": self._places[id(x)], **self._encode_shared(x)}
+
+    def _encode_scalar(self, x: np.generic) -> Any:
+        plain = x.dtype.kind in "biuU" or x.dtype in (np.float64, np.float32, np.float16)
+        return {"scalar": [x.dtype.str, self.encode(x.item()) if plain else {"array": self._array(np.asarray(x))}]}
+
+    def _encode_function(self, x: Any) -> Any:
+        if isinstance(x, np.ufunc):
+            return {"ufunc": x.__name__}
+        if not is_ours(x):
+            if "<lambda>" in x.__qualname__:
+                raise ModelError("a lambda has no name under which load could be given it; define it with def.")
+            self.names.add(x.__name__)
+            return {"yours": x.__name__}
+        return {"function": address(x)}
+
+    def _encode_class(self, x: type) -> Any:
+        if x.__module__ == "numpy":
+            return {"dtype": np.dtype(x).str, "type": True}
+        if x.__module__ == "builtins":
+            return {"builtin": x.__name__}
+        return {"class": self._class(x)}
+
+    def _class(self, cls: type) -> Any:
+        if is_ours(cls):
+            return address(cls)
+        self.names.add(cls.__name__)
+        return {"yours": cls.__name__}
+
+    _values: dict[Any, Any] = {
+        np.generic: _encode_scalar,
+        np.dtype: lambda self, x: {"dtype": x.str},
+        (FunctionType, BuiltinFunctionType, np.ufunc): _encode_function,
+        type: _encode_class,
+        complex: lambda self, x: {"complex": [self.encode(x.real), self.encode(x.imag)]},
+        bytes: lambda self, x: {"bytes": x.hex()},
+        slice: lambda self, x: {"slice": [self.encode(v) for v in (x.start, x.stop, x.step)]},
+        range: lambda self, x: {"range": [x.start, x.stop, x.step]},
+        partial: lambda self, x: {"partial": [self.encode(v) for v in (x.func, list(x.args), x.keywords)]},
+    }
+
+    def _array(self, A: np.ndarray) -> int:
+        self.arrays.append(A)
+        return len(self.arrays) - 1
+
+    def _encode_shared(self, x: Any) -> dict[str, Any]:
+        if type(x) is np.ndarray:
+            if x.dtype.hasobject:
+                return {"objects": [list(x.shape), [self.encode(v) for v in x.ravel().tolist()]]}
+            return {"array": self._array(x)}
+        if is_sparse(x):
+            return {
+                "sparse": [type(x).__name__, list(x.shape), *(self._array(a) for a in (x.data, x.indices, x.indptr))]
+            }
+        if is_array(x) and not isinstance(x, np.ndarray):
+            return {"tensor": self._array(host(x))}
+        if type(x).__name__ in GENERATORS and type(x).__module__.startswith("numpy.random"):
+            modern = isinstance(x, np.random.Generator)
+            state = x.bit_generator.state if modern else x.get_state(legacy=False)
+            return {"random": [type(x).__name__, state["bit_generator"], self.encode(state)]}
+        return self._encode_object(x)
+
+    def _encode_object(self, x: Any) -> dict[str, Any]:
+        try:
+            reduced = x.__reduce_ex__(4)
+        except TypeError as error:
+            raise ModelError(f"a {type(x).__name__} in the model cannot be saved ({error}).") from error
+        if isinstance(reduced, str):
+            raise ModelError(f"a {type(x).__name__} in the model cannot be saved: it is known by a global name alone.")
+        maker, arguments, state, items, pairs = (*reduced, None, None, None)[:5]
+        new = maker is __newobj__
+        cls, arguments = (arguments[0], arguments[1:]) if new else (maker, arguments)
+        if not isinstance(cls, type) or items is not None:
+            raise ModelError(f"a {type(x).__name__} in the model cannot be saved; it is made by {maker!r}.")
+        out = {"object": self._class(cls), "new": new, "arguments": [self.encode(v) for v in arguments]}
+        if pairs is not None:
+            out["pairs"] = [[self.encode(k), self.encode(v)] for k, v in pairs]
+        return out | {"state": self.encode(state)}
+
+
+class Decoder:
+    """Makes the object again; only classes of `PACKAGES` and what the caller supplies are ever used."""
+
+    def __init__(self, arrays: Any, yours: dict[str, Any]):
+        self._arrays, self._yours = arrays, yours
+        self._shared: dict[int, Any] = {}
+
+    def decode(self, x: Any) -> Any:
+        """The object of a JSON value."""
+        if isinstance(x, list):
+            return [self.decode(v) for v in x]
+        if not isinstance(x, dict):
+            return x
+        if "shared" in x:
+            return self._decode_shared(x)
+        if len(x) == 1 or x.get("type") is True:
+            kind, value = next(iter(x.items()))
+            method = self._kinds.get(kind)
+            if method is not None:
+                return method(self, value) if "type" not in x else np.dtype(value).type
+        raise ModelError(f"it holds an unknown entry {', '.join(map(str, x))[:80]!r}.")
+
+    def _same(self, number: Any) -> Any:
+        if number not in self._shared:
+            raise ModelError(f"it refers to the object {number}, which it does not hold.")
+        return self._shared[number]
+
+    def _supplied(self, name: Any) -> Any:
+        if name not in self._yours:
+            raise ModelError(
+                f"it needs {name!r}, a function or class of the one who saved it; give it as "
+                f"load(path, functions={{{name!r}: …}})."
+            )
+        return self._yours[name]
+
+    def _look_up(self, place: Any, kind: Any) -> Any:
+        """A class or function of `PACKAGES`, by its address."""
+        module, _, name = str(place).partition(":")
+        if module.split(".")[0] not in PACKAGES:
+            raise ModelError(f"it names {place!r}, which is not part of {' or '.join(PACKAGES)}.")
+        try:
+            thing = importlib.import_module(module)
+            for part in name.split("."):
+                thing = getattr(thing, part)
+        except (ImportError, AttributeError) as error:
+            raise ModelError(f"it names {place!r}, which this installation does not have.") from error
+        if not isinstance(thing, kind) or getattr(thing, "__module__", None) != module:
+            raise ModelError(
+                f"it names {place!r}, which is no {kind.__name__ if isinstance(kind, type) else 'function'}."
+            )
+        return thing
+
+    def _ufunc(self, name: Any) -> Any:
+        function = getattr(np, str(name), None)
+        if not isinstance(function, np.ufunc):
+            raise ModelError(f"it names {name!r}, which is no function of NumPy.")
+        return function
+
+    def _torch_dtype(self, name: Any) -> Any:
+        dtype = getattr(_torch(), str(name), None)
+        if type(dtype).__name__ != "dtype":
+            raise ModelError(f"it names {name!r}, which is no type of torch.")
+        return dtype
+
+    def _builtin(self, name: Any) -> Any:
+        kinds = {kind.__name__: kind for kind in (int, float, bool, str, list, tuple, dict, object, complex)}
+        if name not in kinds:
+            raise ModelError(f"it names the builtin {name!r}.")
+        return kinds[name]
+
+    def _class(self, place: Any) -> Any:
+        if isinstance(place, dict):
+            return self._supplied(place.get("yours"))
+        return self._look_up(place, type)
+
+    def _dictionary(self, pairs: Any, kind: Any = dict) -> Any:
+        return kind((self.decode(k), self.decode(v)) for k, v in pairs)
+
+    def _partial(self, parts: Any) -> Any:
+        function, arguments, keywords = (self.decode(v) for v in parts)
+        return partial(function, *arguments, **keywords)
+
+    def _scalar(self, parts: Any) -> Any:
+        dtype, value = parts
+        value = self._arrays(value["array"]) if isinstance(value, dict) and "array" in value else self.decode(value)
+        return np.asarray(value, dtype=np.dtype(dtype))[()]
+
+    _kinds: dict[str, Any] = {
+        "same": _same,
+        "yours": _supplied,
+        "function": lambda self, v: self._look_up(v, FunctionType),
+        "ufunc": _ufunc,
+        "torch": _torch_dtype,
+        "class": _class,
+        "builtin": _builtin,
+        "dict": _dictionary,
+        "ordered": lambda self, v: self._dictionary(v, OrderedDict),
+        "partial": _partial,
+        "scalar": _scalar,
+        "float": lambda self, v: {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}[v],
+        "complex": lambda self, v: complex(*(self.decode(part) for part in v)),
+        "bytes": lambda self, v: bytes.fromhex(v),
+        "slice": lambda self, v: slice(*(self.decode(part) for part in v)),
+        "range": lambda self, v: range(*v),
+        "dtype": lambda self, v: np.dtype(v),
+        **{name: lambda self, v, kind=kind: kind(self.decode(part) for part in v) for name, kind in CONTAINERS.items()},
+    }
+
+    # ---- what has a number
+
+    def _decode_shared(self, x: dict[str, Any]) -> Any:
+        number = x["shared"]
+        if "object" in x:
+            return self._object(x, number)
+        kind = next((k for k in x if k != "shared"), None)
+        makers = {"array": self._arrays, "objects": self._objects, "sparse": self._sparse}
+        makers |= {"tensor": self._tensor, "random": self._random}
+        if kind not in makers:
+            raise ModelError(f"it holds an unknown entry {kind!r}.")
+        self._shared[number] = makers[kind](x[kind])
+        return self._shared[number]
+
+    def _object(self, x: dict[str, Any], number: int) -> Any:
+        cls = self._class(x["object"])
+        arguments = [self.decode(v) for v in x.get("arguments", [])]
+        made = cls.__new__(cls, *arguments) if x.get("new") else cls(*arguments)
+        self._shared[number] = made
+        for k, v in x.get("pairs", []):
+            made[self.decode(k)] = self.decode(v)
+        state = self.decode(x.get("state"))
+        if state is None:
+            return made
+        if hasattr(made, "__setstate__"):
+            made.__setstate__(state)
+            return made
+        instance, slots = state if isinstance(state, tuple) else (state, None)
+        made.__dict__.update(instance or {})
+        for name, value in (slots or {}).items():
+            object.__setattr__(made, name, value)
+        return made
+
+    def _objects(self, parts: Any) -> np.ndarray:
+        shape, members = parts
+        A = np.empty(len(members), dtype=object)
+        A[:] = [self.decode(v) for v in members]
+        return A.reshape(shape)
+
+    def _sparse(self, parts: Any) -> Any:
+        name, shape, *arrays = parts
+        if name not in {"csr_array", "csr_matrix", "csc_array", "csc_matrix"}:
+            raise ModelError(f"it holds a sparse matrix of the unknown kind {name!r}.")
+        return getattr(sparse, name)(tuple(self._arrays(k) for k in arrays), shape=tuple(shape))
+
+    def _tensor(self, number: int) -> Any:
+        return _torch().asarray(self._arrays(number))
+
+    def _random(self, parts: Any) -> Any:
+        name, bits, state = parts
+        if name not in GENERATORS or bits not in BITS:
+            raise ModelError(f"it names the unknown random generator {name!r} on {bits!r}.")
+        generator = getattr(np.random, name)(getattr(np.random, bits)())
+        if name == "RandomState":
+            generator.set_state(self.decode(state))
+        else:
+            generator.bit_generator.state = self.decode(state)
+        return generator

@@ -1,0 +1,202 @@
+"""Model files: a zip archive of JSON and arrays, in place of pickles.
+
+A file holds three kinds of members, and nothing else:
+
+``header.json``
+    What it is: the format and its version, the class, the versions of the packages, the names that `load` must be
+    given, and the SHA-256 digests of all other members.
+``structure.json``
+    The object, as `mercer.io._objects` writes it.
+``arrays/0.npy``, ``arrays/1.npy``, …
+    Its arrays, in NumPy's format, never with pickled objects.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import sklearn
+from numpy.lib import format as npy
+
+import mercer
+
+from ._objects import Decoder, Encoder, ModelError
+
+__all__ = ["ModelError", "describe", "load", "save"]
+
+FORMAT, VERSION = "mercer model", 1
+HEADER, STRUCTURE = "header.json", "structure.json"
+EARLIEST = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
+
+
+def _file_error(path: Any, message: str) -> ModelError:
+    return ModelError(f"{path}: {message}")
+
+
+def save(model: Any, path: Any) -> None:
+    r"""Write an estimator, kernel or function to a model file, from which `load` makes it again.
+
+    The file is a zip archive of JSON and NumPy arrays: no pickle, and nothing in it is ever run. It replaces an older
+    file of that name as a whole, when it is complete.
+
+    Parameters
+    ----------
+    model : object
+        Anything of this library, fitted or not, and scikit-learn's pipelines and estimators with parts in arrays. A
+        user's own functions and classes (in `Callable`, `Features`, ``warp``, `Custom`, free functions) are saved by
+        their names.
+    path : str or Path
+        Where to; by custom ``….mercer``.
+
+    Raises
+    ------
+    ModelError
+        If the model holds something that has no place in such a file.
+
+    Examples
+    --------
+    >>> import tempfile, os, mercer
+    >>> model = mercer.KernelRidge(kernel="rbf").fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> path = os.path.join(tempfile.mkdtemp(), "ridge.mercer")
+    >>> mercer.save(model, path)
+    >>> mercer.load(path).predict([[0.5]]) == model.predict([[0.5]])
+    array([ True])
+    """
+    path = Path(os.path.realpath(path))
+    if not path.parent.is_dir():
+        raise _file_error(path, "its folder does not exist; make it first.")
+    encoder = Encoder()
+    try:
+        members = {STRUCTURE: json.dumps(encoder.encode(model), allow_nan=False).encode()}
+    except ModelError as error:
+        raise ModelError(f"save: {error}") from None
+    except RecursionError:
+        raise ModelError("save: the model is nested too deeply.") from None
+    for k, A in enumerate(encoder.arrays):
+        buffer = io.BytesIO()
+        npy.write_array(buffer, A, allow_pickle=False)
+        members[f"arrays/{k}.npy"] = buffer.getvalue()
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "class": type(model).__name__,
+        "needs": sorted(encoder.names),
+        "versions": {"mercer": mercer.__version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__},
+        "sha256": {name: sha256(content).hexdigest() for name, content in members.items()},
+    }
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
+    try:
+        with open(temporary, "xb") as raw:
+            with zipfile.ZipFile(raw, "w") as archive:
+                for name, content in {HEADER: json.dumps(header, indent=1).encode(), **members}.items():
+                    entry = zipfile.ZipInfo(name, EARLIEST)
+                    entry.compress_type = zipfile.ZIP_DEFLATED if name.endswith(".json") else zipfile.ZIP_STORED
+                    archive.writestr(entry, content)
+            raw.flush()
+            os.fsync(raw.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _open(path: Any) -> tuple[zipfile.ZipFile, dict[str, Any]]:
+    """The archive and its header, checked."""
+    try:
+        archive = zipfile.ZipFile(path)
+        header = json.loads(archive.read(HEADER))
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # a broken archive can fail in any way
+        raise _file_error(path, f"no model file, or a damaged one ({error}).") from error
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise _file_error(path, "no model file of this library.")
+    if header.get("version") != VERSION:
+        wrote = header.get("versions", {}).get("mercer", "?") if isinstance(header.get("versions"), dict) else "?"
+        raise _file_error(
+            path, f"its format {header.get('version')!r} is not {VERSION}; mercer {wrote} wrote it, update to read it."
+        )
+    return archive, header
+
+
+def describe(path: Any) -> dict[str, Any]:
+    """What a model file says of itself, without loading the model: its class, the versions, the names it needs.
+
+    Examples
+    --------
+    >>> import tempfile, os, mercer
+    >>> path = os.path.join(tempfile.mkdtemp(), "kernel.mercer")
+    >>> mercer.save(mercer.kernels.Gaussian(2.0), path)
+    >>> describe(path)["class"], describe(path)["needs"]
+    ('Gaussian', [])
+    """
+    archive, header = _open(path)
+    archive.close()
+    return header
+
+
+def load(path: Any, functions: dict[str, Any] | None = None) -> Any:
+    r"""Make the object of a model file again.
+
+    Loading runs no code of the file: only classes of this library and of scikit-learn are made, and only from JSON and
+    arrays, whose digests are checked.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that `save` wrote.
+    functions : dict, optional
+        The user's functions and classes by the names under which they were saved; `describe` lists them.
+
+    Raises
+    ------
+    ModelError
+        If the file is damaged, newer than this library, or needs something that `functions` does not have.
+
+    Examples
+    --------
+    >>> import tempfile, os, mercer
+    >>> def twice(X):
+    ...     return 2 * X
+    >>> path = os.path.join(tempfile.mkdtemp(), "kernel.mercer")
+    >>> mercer.save(mercer.kernels.Linear().warp(twice), path)
+    >>> mercer.load(path, functions={"twice": twice})([[1.0]], [[3.0]])
+    array([[12.]])
+    """
+    archive, header = _open(path)
+    with archive:
+        members = _members(archive, header, path)
+
+        def array(k: Any) -> np.ndarray:
+            return npy.read_array(io.BytesIO(members[f"arrays/{k}.npy"]), allow_pickle=False)
+
+        try:
+            return Decoder(array, functions or {}).decode(json.loads(members[STRUCTURE]))
+        except ModelError as error:
+            raise _file_error(path, str(error)) from error.__cause__
+        except Exception as error:  # a structure of the right digest that is still no structure
+            raise _file_error(path, f"a damaged model file ({type(error).__name__}: {error}).") from error
+
+
+def _members(archive: zipfile.ZipFile, header: dict[str, Any], path: Any) -> dict[str, bytes]:
+    """The other members, each with the digest that the header gives."""
+    digests = header.get("sha256")
+    names = [name for name in archive.namelist() if name != HEADER]
+    if not isinstance(digests, dict) or sorted(digests) != sorted(names) or STRUCTURE not in digests:
+        raise _file_error(path, "a damaged model file: its members are not those that its header lists.")
+    members = {}
+    for name in names:
+        try:
+            members[name] = archive.read(name)
+        except Exception as error:  # as above
+            raise _file_error(path, f"a damaged model file ({name}: {error}).") from error
+        if sha256(members[name]).hexdigest() != digests[name]:
+            raise _file_error(path, f"{name} was changed after it was written.")
+    return members
