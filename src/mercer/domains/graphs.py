@@ -71,13 +71,15 @@ class Graph:
         weights: Any = None,
         directed: bool = False,
     ):
+        if n < 1:
+            raise ValueError(f"Graph: n = {n} must be >= 1; leave empty graphs out.")
         ends = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
         m = len(ends)
         w = np.ones(m) if weights is None else np.asarray(weights, dtype=np.float64)
         names = None if edge_labels is None else [_plain(v) for v in edge_labels]
         nodes = None if labels is None else tuple(_plain(v) for v in labels)
-        A = None if attributes is None else np.asarray(attributes, dtype=np.float64).reshape(n, -1)
-        if n < 1 or (m and (ends.min() < 0 or ends.max() >= n)):
+        A = None if attributes is None else np.array(attributes, dtype=np.float64).reshape(n, -1)
+        if m and (ends.min() < 0 or ends.max() >= n):
             raise ValueError(f"Graph: edges name the nodes {ends.min(initial=0)} … {ends.max(initial=0)} of {n}.")
         for what, values, count in (("labels", nodes, n), ("edge_labels", names, m), ("weights", w, m)):
             if values is not None and len(values) != count:
@@ -206,7 +208,10 @@ def _field(data: list[dict[str, Any]], name: str) -> list[Any] | None:
 
 def _plain(value: Any) -> Hashable:
     """A label that equals and prints like its Python value, whatever array it came from."""
-    return value.item() if isinstance(value, np.generic) else tuple(value) if isinstance(value, list) else value
+    plain = value.item() if isinstance(value, np.generic) else tuple(value) if isinstance(value, list) else value
+    if not isinstance(plain, Hashable):
+        raise TypeError(f"Graph: the label {value!r} is not hashable; give numbers, strings or tuples of them.")
+    return plain
 
 
 class Graphs(Domain):

@@ -34,9 +34,20 @@ def address(thing: Any) -> str:
     return f"{thing.__module__}:{thing.__qualname__}"
 
 
+def find(module: str, name: str) -> Any:
+    """What a module calls by that name."""
+    thing = importlib.import_module(module)
+    for part in name.split("."):
+        thing = getattr(thing, part)
+    return thing
+
+
 def is_ours(thing: Any) -> bool:
-    """Whether a class or function belongs to the packages that every reader has."""
-    return str(thing.__module__).split(".")[0] in PACKAGES
+    """Whether a class or function is found where it says it is, in the packages that every reader has."""
+    try:
+        return thing.__module__.split(".")[0] in PACKAGES and find(thing.__module__, thing.__qualname__) is thing
+    except (AttributeError, ImportError):
+        return False
 
 
 def _torch() -> Any:
@@ -199,9 +210,7 @@ class Decoder:
         if module.split(".")[0] not in PACKAGES:
             raise ModelError(f"it names {place!r}, which is not part of {' or '.join(PACKAGES)}.")
         try:
-            thing = importlib.import_module(module)
-            for part in name.split("."):
-                thing = getattr(thing, part)
+            thing = find(module, name)
         except (ImportError, AttributeError) as error:
             raise ModelError(f"it names {place!r}, which this installation does not have.") from error
         if not isinstance(thing, kind) or getattr(thing, "__module__", None) != module:

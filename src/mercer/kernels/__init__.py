@@ -1,9 +1,11 @@
 """Positive definite kernels, their relatives, and their algebra.
 
-On vectors, histograms, categories, finite sets and prescribed features; ``c*k``, ``k1 + k2``, ``k1 * k2``, ``k**n``,
-``k1 @ k2`` and the methods `exp`, `series`, `on`, `warp`, `normalized` and `centered` make new ones.
+On vectors, histograms, categories, tables, finite sets and prescribed features; in the modules `strings`, `text`,
+`trees`, `graphs`, `sets` and `sequences` on structured data. ``c*k``, ``k1 + k2``, ``k1 * k2``, ``k**n``, ``k1 @ k2``
+and the methods `exp`, `series`, `on`, `warp`, `normalized` and `centered` make new ones.
 """
 
+from . import graphs, strings, text, trees
 from ._base import Kernel, register, registry
 from ._definiteness import CPD, INDEFINITE, PD, STRICTLY_PD, UNKNOWN, Definiteness
 from .anova import ANOVA
@@ -34,6 +36,7 @@ from .sigmoid import Sigmoid
 from .smoothing import CosineBump, Epanechnikov, Tophat, Triangular
 from .sobolev import Sobolev
 from .spline import Spline
+from .tables import Table
 from .thin_plate import ThinPlate
 from .wendland import Wendland
 
@@ -81,12 +84,14 @@ __all__ = [
     "Polyharmonic",
     "Polynomial",
     "duchon",
+    "graphs",
     "Power",
     "Precomputed",
     "RationalQuadratic",
     "Sigmoid",
     "Sobolev",
     "Spline",
+    "Table",
     "ThinPlate",
     "Tophat",
     "Triangular",
@@ -97,4 +102,6 @@ __all__ = [
     "parse",
     "register",
     "registry",
+    "text",
+    "trees",
 ]
