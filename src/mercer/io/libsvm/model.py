@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 
-from mercer.methods import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from mercer.basis import Polynomials
 from mercer.gram import Dense, Lazy
 from mercer.kernels import Affine, Constant, Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid
+from mercer.methods import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from mercer.space import Function
 
 from ..._array import host, is_sparse
