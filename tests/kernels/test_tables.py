@@ -114,6 +114,8 @@ def test_the_automatic_choice():
     d2 = (((numbers[:, None] - numbers) / numbers.std(axis=0)) ** 2).sum(axis=2)
     labels = np.column_stack([TABLE["city"], TABLE["job"], TABLE["note"]])
     np.testing.assert_allclose(k(table), np.exp(-d2 / 3) * np.exp(Hamming()(labels) - 1), rtol=1e-10)
+    wide = Table(width=3.0).resolve(table)
+    np.testing.assert_allclose(wide(table), np.exp(-d2 / 27) * np.exp((Hamming()(labels) - 1) / 9), rtol=1e-10)
     assert Table().definiteness == PD
 
 

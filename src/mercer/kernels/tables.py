@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from .._errors import check_choice, where
+from .._errors import check_choice, check_number, where
 from ..domains import Categories, Vectors
 from ..domains.tables import Frame, Tables, is_missing
 from ._base import Kernel, register
@@ -43,18 +43,20 @@ class Table(Kernel):
         What a missing value is: "mean" gives it the mean of the feature vectors of the observed values (as `resolve`
         saw them), so that it is as similar to a value as the observed ones are on average; "match" makes it a value of
         its own, similar to no other; "error" refuses it. A row misses a group if it misses one of its columns.
+    width : float > 0
+        Of the automatic kernels: multiplies their lengthscales, so that raising it makes functions smoother.
     observed : dict, optional
         The rows of each group that stand for the observed ones; filled in by `resolve`.
 
     Notes
     -----
-    The automatic choice, where d is the number of columns with numbers and p the number of the others:
+    The automatic choice, where d is the number of columns with numbers, p the number of the others and w the width:
 
     ============================  =====================================================================
     column                        kernel
     ============================  =====================================================================
-    numbers, dates                Gaussian, its lengthscale :math:`\sqrt{d/2}` standard deviations
-    text, categories, bool        :math:`\exp((\delta(x, y) - 1)/p)`
+    numbers, dates                Gaussian, its lengthscale :math:`w\sqrt{d/2}` standard deviations
+    text, categories, bool        :math:`\exp((\delta(x, y) - 1)/(pw^2))`
     constant, or all missing      none
     ============================  =====================================================================
 
@@ -94,6 +96,7 @@ class Table(Kernel):
     def validate(self) -> None:
         check_choice(self, "combine", self.combine, ("auto", "interactions", "sum", "product"))
         check_choice(self, "missing", self.missing, ("mean", "match", "error"))
+        check_number(self, "width", self.width, above=0)
         if self.kernels == "auto":
             return
         if not isinstance(self.kernels, dict) or not self.kernels:
@@ -235,7 +238,7 @@ class Table(Kernel):
         seen = {"age": np.array([[0.0], [1.0]]), ("city", "member"): np.array([["Bern", True]], dtype=object)}
         parts = {"age": Gaussian(0.8), ("city", "member"): Delta()}
         return [
-            *(cls(parts, combine, "mean", seen) for combine in ("interactions", "sum", "product")),
+            *(cls(parts, combine, "mean", 1.0, seen) for combine in ("interactions", "sum", "product")),
             cls(parts, "interactions", "match"),
         ]
 
@@ -250,19 +253,20 @@ def _thinned(k: Kernel, rows: Any) -> Any:
     return rows if n <= OBSERVED else k.domain.take(rows, np.linspace(0, n - 1, OBSERVED).astype(int))
 
 
-def _automatic(X: Frame, owner: object) -> dict[Any, Kernel]:
+def _automatic(X: Frame, owner: Table) -> dict[Any, Kernel]:
     """A kernel for each column that varies, by its type."""
     varying = {c: v for c, v in X.columns.items() if len(set(v[~is_missing(v)].tolist())) > 1}
     if not varying:
         raise ValueError(f"{where(owner)}: no column of X varies; name the columns and their kernels.")
     numbers = [c for c, v in varying.items() if v.dtype.kind == "f"]
     p = max(len(varying) - len(numbers), 1)
+    lengthscale = owner.width * np.sqrt(len(numbers) / 2)
     return {
-        c: Gaussian(float(np.nanstd(v) * np.sqrt(len(numbers) / 2))) if v.dtype.kind == "f" else _agreement(p)
+        c: Gaussian(float(np.nanstd(v) * lengthscale)) if v.dtype.kind == "f" else _agreement(p * owner.width**2)
         for c, v in varying.items()
     }
 
 
-def _agreement(p: int) -> Kernel:
+def _agreement(p: float) -> Kernel:
     """exp((δ − 1)/p)."""
     return (Delta() * (1 / p)).exp() * float(np.exp(-1 / p))
