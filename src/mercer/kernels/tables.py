@@ -89,9 +89,11 @@ class Table(Kernel):
         kernels: Any = "auto",
         combine: str = "auto",
         missing: str = "mean",
+        width: float = 1.0,
         observed: dict[Any, Any] | None = None,
     ):
-        self.kernels, self.combine, self.missing, self.observed = kernels, combine, missing, observed
+        self.kernels, self.combine, self.missing = kernels, combine, missing
+        self.width, self.observed = width, observed
 
     def validate(self) -> None:
         check_choice(self, "combine", self.combine, ("auto", "interactions", "sum", "product"))
