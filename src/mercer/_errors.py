@@ -14,6 +14,13 @@ class IndefiniteKernelWarning(UserWarning):
     """A kernel that is not positive definite was given to a method whose guarantees need one."""
 
 
+INSTEAD = (
+    "correct its spectrum (Clipped, Flipped, Shifted or Squared of mercer.kernels), or use a Kreĭn method (KreinRidge, "
+    "KreinSVC)"
+)
+REMEDIES = f"Otherwise {INSTEAD}, or SVC, which finds a stationary point."  # for a kernel that is indefinite
+
+
 class JitterWarning(UserWarning):
     """A matrix was not numerically positive definite and its diagonal was raised."""
 

@@ -45,6 +45,7 @@ from ._algebra import (
 )
 from ._base import Kernel, _same, registry
 from ._definiteness import CPD, INDEFINITE, PD, STRICTLY_PD, UNKNOWN, Definiteness
+from ._parts import Unary
 from .constant import Constant
 
 __all__ = ["as_kernel", "from_sklearn", "parse", "to_text"]
@@ -122,8 +123,9 @@ def _text(k: Kernel) -> tuple[str, int]:
     if isinstance(k, Series) and isinstance(k.coefficients, list):
         radius = "" if k.radius == inf else f", radius={_value(k.radius)}"
         return f"{_within(k.kernel, ATOM)}.series({_value(k.coefficients)}{radius})", ATOM
-    if isinstance(k, CenteredAt):
-        return f"centered({to_text(k.kernel)}, <{k.kernel.domain.size(k.X)} samples>)", ATOM
+    if isinstance(k, Unary) and getattr(k, "X", None) is not None:  # it refers to a sample
+        name = "centered" if isinstance(k, CenteredAt) else k.name
+        return f"{name}({to_text(k.kernel)}, <{k.domain.size(k.X)} samples>)", ATOM
     return _call(k), ATOM
 
 

@@ -10,6 +10,7 @@ from .fisher import KernelFisher
 from .ica import KernelICA, amari_error
 from .interpolator import KernelInterpolator
 from .kmeans import KernelKMeans
+from .krein import KreinRidge, KreinSVC
 from .linear_svm import LinearSVC, LinearSVR
 from .logistic import ImportVectorMachine, KernelLogisticRegression
 from .lssvc import LeastSquaresSVC
@@ -55,6 +56,8 @@ __all__ = [
     "KernelRidge",
     "KernelRidgeCV",
     "KernelRidgeClassifierCV",
+    "KreinRidge",
+    "KreinSVC",
     "LeastSquaresSVC",
     "LinearSVC",
     "LinearSVR",

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from .. import _tiles
 from .._array import dense_enough, host, is_array, is_sparse
 from .._checkpoint import Checkpoint
-from .._errors import check_choice, check_number, where
+from .._errors import REMEDIES, check_choice, check_number, where
 from .._progress import CallbackSupportMixin, Watch, called_off
 from ..basis import Polynomials
 from ..domains import Rows
@@ -101,6 +101,13 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
             remedy = self._to_free_the_offset if claim.order == 1 else "use KernelMachine with free polynomials"
             raise ValueError(f"{where(self)}: the kernel {self.kernel_} is {claim}; {remedy}.")
         if claim.kind == "INDEFINITE":
+            loss = getattr(self, "loss", "")
+            if loss.startswith("squared"):
+                raise ValueError(
+                    f"{where(self)}: the kernel {self.kernel_} is INDEFINITE, and with loss = {loss!r} the variables "
+                    "of the dual have no upper bound, so that it has no minimum; use the loss that grows linearly. "
+                    f"{REMEDIES}"
+                )
             self._warn_indefinite(f"{claim}, so that a stationary point is found, which need not be the best")
         if isinstance(self.gram, Centered):
             raise ValueError(

@@ -170,6 +170,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             if d > X.shape[1]:
                 raise ValueError(f"{where(self)}: n_components = {d} must be <= n_features = {X.shape[1]}.")
         self.kernel_.require("gradient_x")
+        require_pd(self, "kernel", self.kernel_, X.shape[1])
         targets = self._targets(y)
         self.n_components_ = self._choose(X, y)
         B = self._by_gradients(X, targets)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _tiles
 from .._array import host, like, namespace
-from .._errors import check_number, where
+from .._errors import REMEDIES, check_number, where
 from ..basis import Polynomials, as_basis
 from ..gram import Dense
 from ..solvers.linear import Inverse
@@ -82,7 +82,8 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
         if claim.kind == "INDEFINITE":
             raise ValueError(
-                f"{where(self)}: the kernel {self.kernel_} is INDEFINITE, so no norm is minimised; use a PD kernel."
+                f"{where(self)}: the kernel {self.kernel_} is INDEFINITE, so no norm is minimised; use a PD kernel. "
+                f"{REMEDIES}"
             )
         basis = as_basis(self.free)
         order = claim.order if claim.is_cpd else 0

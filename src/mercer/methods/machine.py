@@ -21,6 +21,7 @@ from ..solvers.fit.newton import newton
 from ..solvers.fit.ordered import ordered
 from ..solvers.fit.penalty import minimise_penalty, within_ball
 from ..solvers.linear import linear_solver, solve
+from ._base import annihilated
 from ._classifier import encode
 from ._loss import LABELS, LossEstimator
 
@@ -174,7 +175,7 @@ class KernelMachine(LossEstimator):
         y, weight = self._targets(y, weight)
         self.loss_.check(y)
         basis = self._free_basis(self.free, False)
-        self._is_definite(X, basis)
+        self._require_definite(X, annihilated(basis))
         gram = self._build(X)
         H = None if basis is None else np.asarray(basis(X), dtype=np.float64)
         return FitProblem(gram, self.loss_, y, float(self.alpha), weight, H), basis

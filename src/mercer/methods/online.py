@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from .. import _tiles
 from .._array import host, is_array
-from .._errors import check_number, where
+from .._errors import REMEDIES, check_number, where
 from ..basis import Polynomials
 from ..domains import Rows
 from ..space import Function
@@ -169,7 +169,9 @@ class OnlineKernelMachine(LossEstimator):
             raise ValueError(f"{where(self)}: loss = {self.loss!r} has no gradient for a single sample; use another.")
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
         if not claim.is_pd and claim.kind != "UNKNOWN":
-            raise ValueError(f"{where(self)}: the kernel {self.kernel_} is {claim}; use a positive definite one.")
+            raise ValueError(
+                f"{where(self)}: the kernel {self.kernel_} is {claim}; use a positive definite one. {REMEDIES}"
+            )
         shape: tuple[int, ...] = ()
         if classes is not None:
             check_classification_targets(classes)

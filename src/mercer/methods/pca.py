@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import host, is_array, is_sparse, like, namespace
-from .._errors import check_choice, check_number, where
+from .._errors import REMEDIES, check_choice, check_number, where
 from .._random import generator
 from ..domains import Rows
 from ..gram import Gram, IncompleteCholesky, Nystrom, as_representation
@@ -269,7 +269,7 @@ class KernelPCA(KernelTransformer):
             raise ValueError(
                 f"{where(self)}: the centred kernel matrix of {self.kernel_} has an eigenvalue {values.min():.3g} "
                 f"beside {values.max():.3g}, and trace {trace:.3g}: it is indefinite. Use a kernel that is "
-                "(conditionally) positive definite."
+                f"(conditionally) positive definite. {REMEDIES}"
             )
 
     # ---- streams

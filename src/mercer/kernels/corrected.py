@@ -1,0 +1,411 @@
+"""Spectrum corrections: positive definite kernels from kernels that are not, on a sample and on new points."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from itertools import pairwise
+from typing import Any, Self
+
+import joblib
+import numpy as np
+from sklearn.base import clone
+
+from .. import _tiles
+from .._array import device_of, eps, host, is_array, is_sparse, like, namespace
+from .._errors import check_number, where
+from ..domains import Domain, Product, Rows
+from ._base import Kernel, Prepared, _same, register
+from ._definiteness import PD, UNKNOWN, Definiteness
+from ._parts import Unary, inner_examples
+from .power import Power
+from .sigmoid import Sigmoid
+
+
+def _beside(S: Any, A: Any) -> Any:
+    """The sample in the array library, device and floating type of A."""
+    if isinstance(S, tuple):
+        return tuple(_beside(s, a) for s, a in zip(S, A, strict=True))
+    if not (is_array(S) and is_array(A)):
+        return S
+    real = all(namespace(B).isdtype(B.dtype, "real floating") for B in (S, A))
+    if real or namespace(S) is namespace(A):
+        return like(S, A, dtype=A.dtype if real else S.dtype)
+    return namespace(A).asarray(host(S), device=device_of(A))
+
+
+def _symmetric(K: Any) -> np.ndarray:
+    K = host(K).astype(np.float64)
+    return (K + K.T) / 2
+
+
+class Corrected(Unary):
+    """Base of the corrections: the kernel, the sample on which its spectrum is known, and what follows from it."""
+
+    def __init__(self, kernel: Kernel, X: Any = None):
+        self.kernel, self.X = kernel, X
+
+    def resolve(self, X: Any) -> Self:
+        copy = super().resolve(X)
+        copy.X = X if copy.X is None else copy.X
+        return copy
+
+    def check_arguments(self, X: Any, Y: Any = None) -> tuple[Any, Any]:
+        self.validate()
+        return self.kernel.check_arguments(X, Y)
+
+    def _sample(self) -> Any:
+        """X, checked once."""
+        if self.X is None:
+            raise ValueError(
+                f"{where(self)}: X = None, so that there is no spectrum to correct; give a sample, or call "
+                "kernel.resolve(X), as estimators do with their training samples."
+            )
+        given, sample = self.__dict__.get("_checked", (None, None))
+        if given is not self.X:
+            sample = self.kernel.domain.check(self.X, self, "X")
+            self._checked = self.X, sample
+        return sample
+
+    def _known(self) -> Any:
+        """What `_derive` makes of the sample, computed once and not anew for each tile of a large matrix."""
+        sample = self._sample()
+        known, kernel, found = self.__dict__.get("_derived", (None,) * 3)
+        if known is not sample or kernel != self.kernel:
+            found = self._derive(sample)
+            self._derived = sample, clone(self.kernel), found
+        return found
+
+    def _derive(self, sample: Any) -> Any:
+        raise NotImplementedError
+
+    def _members(self, A: Any) -> Any:
+        """A, where training samples are known by their numbers (a precomputed matrix) their rows."""
+        return self.domain.take(self._sample(), A) if isinstance(self.domain, Rows) and len(A.shape) == 1 else A
+
+    @classmethod
+    def examples(cls) -> list[Kernel]:
+        X = np.random.default_rng(5).normal(size=(8, 3))
+        return [cls(k, X) for k in (*inner_examples(), Sigmoid(0.5, -0.2), Power(1.0))]
+
+
+class Projected(Corrected):
+    """Corrections that are inner products of explicit features, φ(x) = Wᵀk(S, x): positive definite everywhere."""
+
+    tile = Kernel.tile  # a tile costs whole rows over the sample, so that small ones are dear
+
+    def _weights(self, precision: float) -> np.ndarray | None:
+        """W, for values of k of that precision; None for the identity."""
+        raise NotImplementedError
+
+    def _features(self, A: Any) -> Any:
+        A, sample = self._members(A), self._sample()
+        centres = self.domain.centres(sample)
+        if isinstance(self.domain, Rows):
+            if A.shape[1] != len(sample):
+                raise ValueError(
+                    f"{where(self)}: X has {A.shape[1]} columns, but the spectrum is that of {len(sample)} samples; "
+                    "give rows of kernel values against these."
+                )
+        else:
+            centres = _beside(centres, A)
+            self.kernel._check_together(A, centres)
+        K = _tiles.matrix(self.kernel, A, centres)
+        W = self._weights(eps(K))
+        return K if W is None else K @ like(W, K)
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        Z = self._features(X)
+        return Z @ namespace(Z).matrix_transpose(Z if Y is None else self._features(Y))
+
+    def evaluate_diag(self, X: Any) -> Any:
+        Z = self._features(X)
+        return namespace(Z).sum(Z * Z, axis=1)
+
+    @property
+    def provides(self) -> frozenset[str]:
+        # a function of a precomputed kernel keeps the numbers of its points, which have no features of their own
+        return frozenset() if isinstance(self.domain, Rows) else frozenset({"feature_map"})
+
+    def feature_map(self, X: Any) -> Any:
+        """φ(x) = Wᵀk(S, x), with a column for each eigenvalue that counts."""
+        self.require("feature_map")
+        X, _ = self.check_arguments(X)
+        return self._features(X)
+
+    def prepare(self, X: Any, beside: Any = None) -> Prepared:
+        return _PreparedFeatures(self, self._features(X))
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        return PD
+
+
+class Decomposed(Projected):
+    """Corrections that divide by eigenvalues."""
+
+    def __init__(self, kernel: Kernel, X: Any = None, rank: int | None = None):
+        super().__init__(kernel, X)
+        self.rank = rank
+
+    def validate(self) -> None:
+        super().validate()
+        if self.rank is not None:
+            check_number(self, "rank", self.rank, at_least=1, integer=True)
+
+    def _derive(self, sample: Any) -> tuple[np.ndarray, np.ndarray]:
+        return np.linalg.eigh(_symmetric(_tiles.matrix(self.kernel, sample)))
+
+    def _kept(self, values: np.ndarray) -> np.ndarray:
+        """Of eigenvalues that are more than rounding, which ones have features."""
+        raise NotImplementedError
+
+    def _significant(self, precision: float) -> tuple[np.ndarray, np.ndarray]:
+        """The eigenvalues that have features, for values of k of that precision, and their eigenvectors."""
+        values, vectors = self._known()
+        kept = np.flatnonzero((np.abs(values) > len(values) * precision * np.abs(values).max()) & self._kept(values))
+        if not len(kept):
+            raise ValueError(
+                f"{where(self)}: the kernel {self.kernel} has no positive eigenvalue on the sample, so that nothing is "
+                "left; use another correction."
+            )
+        kept = kept[np.argsort(-np.abs(values[kept]))][: self.rank]
+        return values[kept], vectors[:, kept]
+
+    def _weights(self, precision: float) -> np.ndarray:
+        values, vectors = self._significant(precision)
+        return vectors / np.sqrt(np.abs(values))
+
+    def _features(self, A: Any) -> Any:
+        A = self._members(A)
+        if not _same(A, self._sample()):
+            return super()._features(A)
+        one = self.kernel.evaluate_diag(self.domain.take(A, slice(0, 1))) if not isinstance(self.domain, Rows) else A
+        values, vectors = self._significant(eps(one))  # UΛ/√|Λ|, up to signs, needs no value of k
+        return like(vectors * (np.sign(values) * np.sqrt(np.abs(values))), one)
+
+
+class _PreparedFeatures(Prepared):
+    """Members held as their features."""
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    def take(self, index: Any) -> Prepared:
+        return _PreparedFeatures(self.kernel, self.X[index])
+
+    def matrix(self, other: Prepared) -> Any:
+        return self.X @ namespace(self.X).matrix_transpose(other.X)
+
+
+@register
+class Clipped(Decomposed):
+    r"""A kernel without the negative part of its spectrum.
+
+    .. math:: \tilde k(x, y) = k(x, S)\, U_+ \Lambda_+^{-1} U_+^\top k(S, y), \qquad k(S, S) = U \Lambda U^\top
+
+    On the sample S the matrix is :math:`U \max(\Lambda, 0) U^\top`, the positive semidefinite one nearest to
+    :math:`k(S, S)` in the Frobenius norm.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Any symmetric one: INDEFINITE, conditionally definite or of unknown definiteness.
+    X : collection, optional
+        S. Without one it is filled in by `resolve`, which estimators call with their training samples. Fewer samples
+        than those for training cost less; see below for `rank` then.
+    rank : int >= 1, optional
+        How many eigenvalues to keep, the largest; all that are more than rounding otherwise.
+
+    Notes
+    -----
+    Positive definite everywhere, with one feature for each eigenvalue kept; of a kernel that is positive definite
+    already it is the projection onto the functions of S, equal to k on S.
+
+    A feature is :math:`u^\top k(S, x) / \sqrt\lambda`, at most :math:`\sqrt{k(x, x)}` for a positive definite kernel.
+    For others nothing bounds it outside S, and small eigenvalues may count most. Between a new point and one of S they
+    cancel, so that machines fitted on S do not suffer. Values between two points outside S do: lower `rank` there.
+
+    O(m³) once for m samples in S, m values of k for each new point. In a matrix of more than some thousand points
+    features would be computed for every tile: ``gram="low_rank"`` computes them once.
+
+    References
+    ----------
+    Chen, Garcia, Gupta, Rahimi, Cazzanti, *Similarity-based classification: concepts and algorithms* (2009); Wu, Chang,
+    Zhang, *An analysis of transformation on non-positive semidefinite similarity matrix for kernel machines* (2005).
+
+    Examples
+    --------
+    >>> from mercer.kernels import FiniteDomain
+    >>> k = FiniteDomain([[0.0, 2.0], [2.0, 0.0]])  # eigenvalues 2 and -2
+    >>> Clipped(k, [0, 1])([0, 1]).round(12)
+    array([[1., 1.],
+           [1., 1.]])
+    """
+
+    def _kept(self, values: np.ndarray) -> np.ndarray:
+        return values > 0
+
+
+@register
+class Flipped(Decomposed):
+    r"""A kernel with the absolute values of its spectrum.
+
+    .. math:: \tilde k(x, y) = k(x, S)\, U |\Lambda|^{-1} U^\top k(S, y), \qquad k(S, S) = U \Lambda U^\top
+
+    On the sample S the matrix is :math:`U |\Lambda| U^\top`: the inner product of the Hilbert space that goes with the
+    Kreĭn space of k. `KreinSVC` is the support vector machine in it, written as a function in the space of k.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Any symmetric one.
+    X : collection, optional
+        S; as in `Clipped`.
+    rank : int >= 1, optional
+        How many eigenvalues to keep, the largest in magnitude; all that are more than rounding otherwise.
+
+    Notes
+    -----
+    Positive definite everywhere; costs, and values outside S, as in `Clipped`. Where negative eigenvalues carry
+    structure, and not only noise, this keeps it.
+
+    References
+    ----------
+    Graepel, Herbrich, Bollmann-Sdorra, Obermayer, *Classification on pairwise proximity data* (1999); Loosli, Canu,
+    Ong, *Learning SVM in Kreĭn spaces* (2016).
+
+    Examples
+    --------
+    >>> from mercer.kernels import FiniteDomain
+    >>> k = FiniteDomain([[0.0, 2.0], [2.0, 0.0]])
+    >>> Flipped(k, [0, 1])([0, 1]).round(12) + 0.0
+    array([[2., 0.],
+           [0., 2.]])
+    """
+
+    def _kept(self, values: np.ndarray) -> np.ndarray:
+        return np.ones_like(values, dtype=bool)
+
+
+@register
+class Squared(Projected):
+    r"""The inner product of the values of a kernel against a sample.
+
+    .. math:: \tilde k(x, y) = \sum_{s \in S} k(x, s)\, k(s, y)
+
+    On the sample S the matrix is :math:`U \Lambda^2 U^\top` for :math:`k(S, S) = U \Lambda U^\top`: values against S
+    are taken as the features.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Any symmetric one.
+    X : collection, optional
+        S; without one it is filled in by `resolve`. Some of the training samples suffice.
+
+    Notes
+    -----
+    Positive definite everywhere, and the only correction without a decomposition. Squares widen the spectrum: small
+    eigenvalues all but vanish beside large ones.
+
+    References
+    ----------
+    Graepel, Herbrich, Bollmann-Sdorra, Obermayer, *Classification on pairwise proximity data* (1999); Chen, Garcia,
+    Gupta, Rahimi, Cazzanti, *Similarity-based classification: concepts and algorithms* (2009).
+
+    Examples
+    --------
+    >>> from mercer.kernels import FiniteDomain
+    >>> k = FiniteDomain([[1.0, 2.0], [2.0, 0.0]])
+    >>> Squared(k, [0, 1])([0, 1])
+    array([[5., 2.],
+           [2., 4.]])
+    """
+
+    def _weights(self, precision: float) -> None:
+        return None
+
+
+@register
+class Shifted(Corrected):
+    r"""A kernel with as much on its diagonal as makes it positive definite on a sample.
+
+    .. math:: \tilde k(x, y) = k(x, y) + c\,[x = y], \qquad c = \max(0, -\lambda_{\min}(k(S, S)))
+
+    On the sample S, without repetitions, the matrix is :math:`U (\Lambda + c) U^\top`; values between different points
+    stay as they are.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Any symmetric one.
+    X : collection, optional
+        S; without one it is filled in by `resolve`.
+
+    Notes
+    -----
+    Positive definite on S; on other points there is no proof, and the definiteness is UNKNOWN unless k is PD. Points
+    are equal by content (numbers, strings, graphs, …). With :math:`P` the matrix that repeats members of S, repeated
+    ones have the matrix :math:`P(K + cI)P^\top`, which is positive semidefinite as well; c is that of the different
+    ones, so that repetitions change nothing. O(m³) once for m samples in S; a machine that is fitted with c on the
+    diagonal is the one of k with c more of ridge (`KernelRidge` with ``alpha + c``).
+
+    References
+    ----------
+    Roth, Laub, Kawanabe, Buhmann, *Optimal cluster preserving embedding of nonmetric proximity data* (2003); Chen,
+    Garcia, Gupta, Rahimi, Cazzanti, *Similarity-based classification: concepts and algorithms* (2009).
+
+    Examples
+    --------
+    >>> from mercer.kernels import FiniteDomain
+    >>> k = FiniteDomain([[0.0, 2.0], [2.0, 0.0]])
+    >>> Shifted(k, [0, 1])([0, 1])
+    array([[2., 2.],
+           [2., 2.]])
+    """
+
+    @property
+    def shift(self) -> float:
+        """c."""
+        return self._known()
+
+    def _derive(self, sample: Any) -> float:
+        first: dict[Hashable, int] = {}
+        for i, key in enumerate(contents(self.domain, sample)):
+            first.setdefault(key, i)
+        index = np.array(list(first.values()))
+        centres = self.domain.take(self.domain.centres(sample), index)
+        K = _tiles.matrix(self.kernel, self.domain.take(sample, index), centres)
+        return max(0.0, -float(np.linalg.eigvalsh(_symmetric(K))[0]))
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        K, numbers = self.kernel.evaluate(X, Y), dict[Hashable, int]()
+        rows, columns = (
+            np.array([numbers.setdefault(key, len(numbers)) for key in contents(self.domain, self._members(Z))])
+            for Z in (X, X if Y is None else Y)
+        )
+        return K + self.shift * like(rows[:, None] == columns[None, :], K)
+
+    def evaluate_diag(self, X: Any) -> Any:
+        return self.kernel.evaluate_diag(X) + self.shift
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        inner = self.kernel.definiteness_in(dimension)
+        return inner if inner.is_pd else UNKNOWN
+
+
+def contents(domain: Domain, X: Any) -> list[Hashable]:
+    """For each member something hashable by which members of equal content are recognised, on any domain."""
+    if isinstance(domain, Product):
+        return list(zip(*(contents(d, x) for d, x in zip(domain.domains, X, strict=True)), strict=True))
+    if is_sparse(X):
+        X = X.copy()
+        X.eliminate_zeros()
+        return [(tuple(X.indices[a:b].tolist()), tuple(X.data[a:b].tolist())) for a, b in pairwise(X.indptr)]
+    if is_array(X) or hasattr(X, "iloc"):
+        A = host(X)
+        A = A.reshape(len(A), -1)
+        if A.dtype.kind in "fiub":
+            return [row.tobytes() for row in np.ascontiguousarray(A + 0)]  # of 0 and −0 the same
+        return [tuple(None if v != v else v for v in row) for row in A.tolist()]  # what is missing equals itself
+    keys = [domain.key(x) for x in X]
+    return [key if isinstance(key, (str, bytes)) else joblib.hash(key) for key in keys]
