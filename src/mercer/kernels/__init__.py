@@ -5,7 +5,7 @@ On vectors, histograms, categories, tables, finite sets and prescribed features;
 and the methods `exp`, `series`, `on`, `warp`, `normalized` and `centered` make new ones.
 """
 
-from . import graphs, strings, text, trees
+from . import graphs, sequences, sets, strings, text, trees
 from ._base import Kernel, register, registry
 from ._definiteness import CPD, INDEFINITE, PD, STRICTLY_PD, UNKNOWN, Definiteness
 from .anova import ANOVA
@@ -16,6 +16,7 @@ from .brownian import Brownian
 from .categories import Delta, Hamming, Ordinal
 from .cauchy import Cauchy
 from .constant import Constant, White
+from .corrected import Clipped, Flipped, Shifted, Squared
 from .cosine import Cosine
 from .expression import as_kernel, parse
 from .features import Features, Fourier, MercerSeries, Wavelet
@@ -37,6 +38,7 @@ from .smoothing import CosineBump, Epanechnikov, Tophat, Triangular
 from .sobolev import Sobolev
 from .spline import Spline
 from .tables import Table
+from .tasks import Shared, Tasks
 from .thin_plate import ThinPlate
 from .wendland import Wendland
 
@@ -57,6 +59,7 @@ __all__ = [
     "Callable",
     "Cauchy",
     "ChiSquared",
+    "Clipped",
     "Constant",
     "Cosine",
     "CosineBump",
@@ -65,6 +68,7 @@ __all__ = [
     "Epanechnikov",
     "Features",
     "FiniteDomain",
+    "Flipped",
     "Fourier",
     "Gaussian",
     "Hamming",
@@ -88,10 +92,14 @@ __all__ = [
     "Power",
     "Precomputed",
     "RationalQuadratic",
+    "Shared",
+    "Shifted",
     "Sigmoid",
     "Sobolev",
     "Spline",
+    "Squared",
     "Table",
+    "Tasks",
     "ThinPlate",
     "Tophat",
     "Triangular",
@@ -102,6 +110,9 @@ __all__ = [
     "parse",
     "register",
     "registry",
+    "sequences",
+    "sets",
+    "strings",
     "text",
     "trees",
 ]

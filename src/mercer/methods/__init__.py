@@ -16,6 +16,7 @@ from .logistic import ImportVectorMachine, KernelLogisticRegression
 from .lssvc import LeastSquaresSVC
 from .machine import KernelMachine
 from .mean_classifier import KernelMeanClassifier
+from .multitask import MultitaskKernelRidge, MultitaskSVC
 from .online import OnlineKernelMachine
 from .pca import KernelPCA
 from .pls import KernelPLS, KernelPLSClassifier
@@ -30,6 +31,7 @@ from .spline import SmoothingSpline
 from .svc import SVC, NuSVC
 from .svr import SVR, NuSVR, OneClassSVM
 from .thin_plate import ThinPlateSpline
+from .transfer import MarginalTransfer
 
 __all__ = [
     "SVC",
@@ -61,6 +63,9 @@ __all__ = [
     "LeastSquaresSVC",
     "LinearSVC",
     "LinearSVR",
+    "MarginalTransfer",
+    "MultitaskKernelRidge",
+    "MultitaskSVC",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

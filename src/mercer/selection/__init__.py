@@ -8,6 +8,7 @@ from .one_class_path import OneClassMachine, OneClassPath, one_class_path
 from .path import SVMPath, svm_path
 from .retrieval import mean_average_precision, mean_reciprocal_rank
 from .search import KernelSearchCV
+from .tuning import KernelTuner
 
 __all__ = [
     "ClusterChoice",
@@ -16,6 +17,7 @@ __all__ = [
     "Difference",
     "ExpectedLoss",
     "KernelSearchCV",
+    "KernelTuner",
     "OneClassMachine",
     "OneClassPath",
     "SVMPath",

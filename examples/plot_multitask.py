@@ -1,0 +1,106 @@
+r"""
+Learning many tasks at once
+===========================
+
+Six people, a curve for each, and few samples of each curve. A fit of each person alone has too little to go by; one fit
+to all of them finds only what they have in common. `MultitaskKernelRidge` does both: with the kernel
+
+.. math:: K\big((x, s), (x', t)\big) = \bigl(\sigma + (1 - \sigma)\,[s = t]\bigr)\, k(x, x')
+
+each curve is a part in common plus a part of its own, and the share :math:`\sigma` says how large the first is.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from mercer import MultitaskKernelRidge
+from mercer.kernels import Gaussian
+
+GREY, BLUE, RED = "#9a9a9a", "#3b6ea8", "#c0504d"
+plt.rcParams.update(
+    {"axes.edgecolor": GREY, "xtick.color": GREY, "ytick.color": GREY, "font.size": 10}
+)
+
+# %%
+# **A share chosen by leave-one-out.** The errors of leave-one-out have a closed form, so that all shares and all
+# strengths of the penalty are tried at little cost. At the ends of the scale are the separate fits and the pooled one.
+
+rng = np.random.default_rng(7)
+kernel, n, people = Gaussian(1.0), 60, 6
+grid = np.linspace(0, 10, 200)
+x, who = rng.uniform(0, 10, n), np.arange(n) % people
+where = np.concatenate([x, grid])[:, None]
+root = np.linalg.cholesky(kernel(where) + 1e-9 * np.eye(len(where)))
+common = root @ rng.normal(size=(len(where), 1))
+curves = np.sqrt(0.8) * common + np.sqrt(0.2) * root @ rng.normal(size=(len(where), people))
+y = curves[np.arange(n), who] + 0.2 * rng.normal(size=n)
+X = np.stack([x, who], axis=1)
+
+models = {
+    name: MultitaskKernelRidge(kernel=kernel, task=1, coupling=coupling).fit(X, y)
+    for name, coupling in {"separate": 0.0, "together": "auto", "pooled": 1.0}.items()
+}
+truth, points = curves[n:], [np.stack([grid, np.full(200, t)], axis=1) for t in range(people)]
+found = {
+    name: np.stack([model.predict(p) for p in points], axis=1) for name, model in models.items()
+}
+error = {name: np.mean((values - truth) ** 2) for name, values in found.items()}
+
+figure, axes = plt.subplots(2, 3, figsize=(11, 5.2), layout="constrained", sharex=True, sharey=True)
+for t, ax in enumerate(axes.flat):
+    ax.plot(grid, truth[:, t], color=GREY, lw=4, alpha=0.5, label="the curve")
+    ax.plot(grid, found["separate"][:, t], color=RED, lw=1.2, label="alone")
+    ax.plot(grid, found["together"][:, t], color=BLUE, lw=1.8, label="together")
+    ax.plot(x[who == t], y[who == t], "o", color="black", ms=4, label="samples")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_title(f"person {t + 1}", loc="left", fontsize=10)
+handles, labels = axes[0, 0].get_legend_handles_labels()
+figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+figure.suptitle(
+    f"Mean squared error: alone {error['separate']:.2f}, pooled {error['pooled']:.2f}, "
+    f"together {error['together']:.2f} (share {models['together'].share_:g})",
+    x=0.01,
+    ha="left",
+    fontsize=11,
+)
+
+# %%
+# **A matrix that is learned.** A share says that all tasks are alike. The marginal likelihood finds more: which tasks
+# are alike, which are opposite, and which go their own way. Here three outputs follow one function, two its
+# negative, and one none of it.
+
+loadings = np.array([1.0, 1.0, 1.0, -1.0, -1.0, 0.0])
+x = np.sort(rng.uniform(0, 10, 60))
+root = np.linalg.cholesky(kernel(x[:, None]) + 1e-9 * np.eye(60))
+own = np.where(loadings == 0, 1.0, 0.3)
+Y = root @ (rng.normal(size=(60, 1)) * loadings + own * rng.normal(size=(60, 6)))
+Y += 0.2 * rng.normal(size=Y.shape)
+model = MultitaskKernelRidge(kernel=kernel, coupling="learned").fit(x[:, None], Y)
+
+B = model.task_matrix_
+size = np.sqrt(np.diagonal(B))
+true = np.outer(loadings, loadings) + np.diag(own**2)
+root_true = np.sqrt(np.diagonal(true))
+figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained", width_ratios=[1, 1, 1.2])
+for ax, matrix, title in (
+    (axes[0], true / np.outer(root_true, root_true), "true correlations"),
+    (axes[1], B / np.outer(size, size), "learned from 60 samples"),
+):
+    image = ax.imshow(matrix, vmin=-1, vmax=1, cmap="RdBu")
+    ax.set_title(title, loc="left", fontsize=10)
+    ax.set(xticks=range(6), yticks=range(6), xticklabels=range(1, 7), yticklabels=range(1, 7))
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+figure.colorbar(image, ax=axes[1], shrink=0.85, ticks=[-1, 0, 1]).outline.set_visible(False)
+axes[2].plot(model.objective_history_, color=BLUE, lw=1.8)
+axes[2].spines[["top", "right"]].set_visible(False)
+axes[2].set_title("minus log-likelihood", loc="left", fontsize=10)
+axes[2].set_xlabel("step")
+
+# %%
+# **Nothing is invented.** Between unrelated functions the common part does not earn its parameters, and the learned
+# matrix is diagonal.
+
+Y = root @ rng.normal(size=(60, 6)) + 0.2 * rng.normal(size=(60, 6))
+model = MultitaskKernelRidge(kernel=kernel, coupling="learned").fit(x[:, None], Y)
+print(np.abs(model.task_matrix_ - np.diag(np.diagonal(model.task_matrix_))).max())

@@ -1,0 +1,214 @@
+"""Compiled searches and walks in graphs; imported on first use, with numba."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._jit import njit, njit_reordered
+
+ACCURACY = 1e-15  # of a value of the random-walk kernel, relative to the walks of length 0
+POWERS = 100  # steps of the power method
+
+
+@njit
+def steps(indptr: Any, indices: Any) -> Any:
+    """The numbers of arcs on the shortest paths between all nodes, by breadth-first searches; −1 for none."""
+    n = len(indptr) - 1
+    D = np.full((n, n), -1.0)
+    queue = np.empty(n, dtype=np.int64)
+    for start in range(n):
+        row = D[start]
+        row[start] = 0.0
+        queue[0] = start
+        head, tail = 0, 1
+        while head < tail:
+            u = queue[head]
+            head += 1
+            for p in range(indptr[u], indptr[u + 1]):
+                v = indices[p]
+                if row[v] < 0.0:
+                    row[v] = row[u] + 1.0
+                    queue[tail] = v
+                    tail += 1
+    return D
+
+
+@njit
+def cliques(indptr: Any, indices: Any) -> Any:
+    """The cliques of four nodes whose smallest is each node, in an undirected graph with sorted neighbours."""
+    n = len(indptr) - 1
+    count = np.zeros(n)
+    mark = np.zeros(n, dtype=np.int64)  # when a node was last seen as a neighbour of u, or of u and v
+    both = np.empty(n, dtype=np.int64)
+    stamp = 0
+    for u in range(n):
+        stamp += 1
+        base = stamp
+        for p in range(indptr[u], indptr[u + 1]):
+            mark[indices[p]] = base
+        for p in range(indptr[u], indptr[u + 1]):
+            v = indices[p]
+            if v <= u:
+                continue
+            size = 0
+            for q in range(indptr[v], indptr[v + 1]):
+                w = indices[q]
+                if w > v and mark[w] >= base:
+                    both[size] = w
+                    size += 1
+            stamp += 1
+            for k in range(size):
+                mark[both[k]] = stamp
+            for k in range(size):
+                w = both[k]
+                for q in range(indptr[w], indptr[w + 1]):
+                    if indices[q] > w and mark[indices[q]] == stamp:
+                        count[u] += 1.0
+    return count
+
+
+@njit
+def spread(V: Any, sa: Any, ta: Any, la: Any, wa: Any, sb: Any, tb: Any, lb: Any, wb: Any, T: Any, out: Any) -> None:
+    """out = Σ_l A_l V B_lᵀ over the labels l of the arcs, which are sorted by label; T is room for B."""
+    n, m = V.shape
+    out[:] = 0.0
+    a = b = 0
+    while a < len(la) and b < len(lb):
+        if la[a] != lb[b]:
+            if la[a] < lb[b]:
+                a += 1
+            else:
+                b += 1
+            continue
+        label, first = la[a], b
+        while b < len(lb) and lb[b] == label:
+            b += 1
+        T[:] = 0.0
+        for i in range(n):
+            for q in range(first, b):
+                T[i, sb[q]] += wb[q] * V[i, tb[q]]
+        while a < len(la) and la[a] == label:
+            for j in range(m):
+                out[sa[a], j] += wa[a] * T[ta[a], j]
+            a += 1
+
+
+@njit
+def alike(a: Any, b: Any, similarity: Any, shift: int) -> Any:
+    """The matrix S of the nodes' similarities: equal labels, times the columns of `similarity` from `shift` on."""
+    S = np.zeros((len(a), len(b)))
+    for i in range(len(a)):
+        for j in range(len(b)):
+            if a[i] == b[j]:
+                S[i, j] = similarity[i, shift + j] if similarity.size else 1.0
+    return S
+
+
+@njit
+def radius(labels: Any, source: Any, target: Any, arc: Any, weights: Any, similarity: Any) -> float:
+    """An upper bound, close from above, of the spectral radius of V ↦ S ∘ Σ_l A_l V A_lᵀ.
+
+    For every positive V the largest ratio of image to V is one (Collatz and Wielandt). The power method makes it
+    smaller; half of it times V is added to the image, so that it does so for bipartite graphs as well.
+    """
+    S = alike(labels, labels, similarity, 0)
+    n = len(labels)
+    V, W, T = np.ones((n, n)), np.empty((n, n)), np.empty((n, n))
+    best = 1e300
+    for _ in range(POWERS):
+        spread(V, source, target, arc, weights, source, target, arc, weights, T, W)
+        W *= S
+        bound = 0.0
+        for i in range(n):
+            for j in range(n):
+                if S[i, j] > 0.0 and V[i, j] > 1e-200:
+                    bound = max(bound, W[i, j] / V[i, j])
+        if bound == 0.0:
+            return 0.0
+        best = min(best, bound)
+        V = W + bound / 2 * V
+        V /= V.max()
+    return best
+
+
+@njit_reordered
+def conjugate_gradients(
+    S: Any, sa: Any, ta: Any, la: Any, wa: Any, sb: Any, tb: Any, lb: Any, wb: Any, decay: float, rate: float
+) -> float:
+    """sᵀ(I − λ D(A ⊗ B)D)⁻¹s for undirected graphs, with s = S^½ and D its diagonal matrix."""
+    n, m = S.shape
+    root = np.sqrt(S)
+    r, p, U = root.copy(), root.copy(), S.copy()  # the residual, the direction, and D times it
+    T, Q = np.empty((n, m)), np.empty((n, m))
+    rr = start = S.sum()
+    total = 0.0
+    for _ in range(10 * n * m + 10):
+        if rr <= ACCURACY * (1.0 - rate) * start:
+            break
+        spread(U, sa, ta, la, wa, sb, tb, lb, wb, T, Q)
+        pq = 0.0
+        for i in range(n):
+            for j in range(m):
+                Q[i, j] = p[i, j] - decay * root[i, j] * Q[i, j]
+                pq += p[i, j] * Q[i, j]
+        step, before = rr / pq, rr
+        total += step * rr  # the form rises by that much: Hestenes and Stiefel
+        rr = 0.0
+        for i in range(n):
+            for j in range(m):
+                r[i, j] -= step * Q[i, j]
+                rr += r[i, j] * r[i, j]
+        for i in range(n):
+            for j in range(m):
+                p[i, j] = r[i, j] + rr / before * p[i, j]
+                U[i, j] = root[i, j] * p[i, j]
+    return total
+
+
+@njit
+def series(
+    S: Any, sa: Any, ta: Any, la: Any, wa: Any, sb: Any, tb: Any, lb: Any, wb: Any, decay: float, rate: float
+) -> float:
+    """The sum of the entries of F = S + λ S ∘ Σ_l A_l F B_lᵀ, term by term."""
+    V, T, W = S.copy(), np.empty_like(S), np.empty_like(S)
+    term = total = S.sum()
+    while term > ACCURACY * (1.0 - rate) * total:
+        spread(V, sa, ta, la, wa, sb, tb, lb, wb, T, W)
+        V = decay * S * W
+        term = V.sum()
+        total += term
+    return total
+
+
+@njit
+def walks(
+    labels: Any,
+    source: Any,
+    target: Any,
+    arc: Any,
+    weights: Any,
+    nodes: Any,
+    ends: Any,
+    all_labels: Any,
+    all_source: Any,
+    all_target: Any,
+    all_arc: Any,
+    all_weights: Any,
+    similarity: Any,
+    directed: Any,
+    decay: float,
+    rate: Any,
+    first: int,
+    out: Any,
+) -> None:
+    """out[j] = the random-walk kernel of a graph and the j-th of many, which follow one another, from `first` on."""
+    for j in range(first, len(nodes) - 1):
+        inside, part = slice(nodes[j], nodes[j + 1]), slice(ends[j], ends[j + 1])
+        S = alike(labels, all_labels[inside], similarity, nodes[j])
+        sb, tb, lb, wb = all_source[part], all_target[part], all_arc[part], all_weights[part]
+        if directed[j]:
+            out[j] = series(S, source, target, arc, weights, sb, tb, lb, wb, decay, rate[j])
+        else:
+            out[j] = conjugate_gradients(S, source, target, arc, weights, sb, tb, lb, wb, decay, rate[j])

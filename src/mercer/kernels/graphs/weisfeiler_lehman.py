@@ -1,0 +1,105 @@
+"""The subtree kernel of Weisfeiler and Lehman's refinement of labels."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..._errors import check_choice, check_number
+from ...domains import Graph, Graphs
+from .._base import register
+from .._definiteness import PD, Definiteness
+from .._structured import Counted, Counts, Store
+from ._union import Union, arc_numbers, node_numbers
+
+
+def refined_labels(graphs: list[Graph], store: Store, iterations: int, edge_labels: bool) -> list[Counts]:
+    """The counts of the labels that the nodes have had from the start to the last refinement.
+
+    A new label is the number of the old one together with the sorted pairs (label of arc, label of its end). It is
+    looked up by that content, so that labels agree across collections, and two different ones never do. Labels of
+    different iterations have different numbers, since the first old label tells them apart.
+    """
+    union = Union.of(graphs)
+    nodes, arcs = union.first[-1], len(union.source)
+    label = node_numbers(graphs, store)
+    arc = arc_numbers(graphs, store) if edge_labels else np.zeros(arcs, dtype=np.int64)
+    starts = np.searchsorted(union.source, np.arange(nodes + 1)) + np.arange(nodes + 1)
+    content = np.zeros((nodes + arcs, 2), dtype=np.int64)
+    history = [label]
+    for _ in range(iterations):
+        order = np.lexsort((label[union.target], arc, union.source))
+        content[starts[:-1], 1] = label
+        places = np.arange(arcs) + union.source + 1
+        content[places, 0], content[places, 1] = arc[order], label[union.target[order]]
+        text = content.tobytes()
+        label = np.array([store.number(text[a:b]) for a, b in pairwise((16 * starts).tolist())])
+        history.append(label)
+    every = np.stack(history)
+    return [Counts.of(every[:, a:b].ravel()) for a, b in pairwise(union.first)]
+
+
+class Refined(Counted):
+    """Base of the kernels on refined labels."""
+
+    domain = Graphs()
+    form_parameters = ("iterations", "edge_labels")
+
+    def __init__(self, iterations: int = 3, edge_labels: bool = False):
+        self.iterations, self.edge_labels = iterations, edge_labels
+
+    def validate(self) -> None:
+        check_number(self, "iterations", self.iterations, at_least=0, integer=True)
+        check_choice(self, "edge_labels", self.edge_labels, (True, False))
+
+    def forms(self, members: list[Any], store: Store) -> list[Counts]:
+        return refined_labels(members, store, int(self.iterations), bool(self.edge_labels))
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        return PD
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [cls(), cls(iterations=0), cls(iterations=2, edge_labels=True)]
+
+
+@register
+class WeisfeilerLehman(Refined):
+    r"""Weisfeiler–Lehman subtree kernel: counts of the labels of refined neighbourhoods.
+
+    .. math::
+        k(G, H) = \sum_{i=0}^h \sum_{v \in G} \sum_{w \in H} [\tau_i(v) = \tau_i(w)], \qquad
+        \tau_{i+1}(v) = \bigl(\tau_i(v), \{\!\{ (\ell(vu), \tau_i(u)) : u \in N(v) \}\!\}\bigr)
+
+    where τ₀ are the labels of the nodes, ℓ those of the edges, and the double braces a multiset.
+
+    Parameters
+    ----------
+    iterations : int >= 0
+        h, the number of refinements. Raising it tells larger neighbourhoods apart; 0 is `VertexHistogram`.
+    edge_labels : bool
+        Whether edges are told apart by their labels.
+
+    Notes
+    -----
+    Positive definite, as an inner product of counts. Labels are compared exactly, without hashing. A directed graph is
+    refined along its arcs, from the source to the targets. Values grow with the sizes of the graphs:
+    ``WeisfeilerLehman().normalized()`` is the cosine. A form costs O(h · edges), a value at most O(h · nodes).
+
+    References
+    ----------
+    Shervashidze, Schweitzer, van Leeuwen, Mehlhorn, Borgwardt, *Weisfeiler–Lehman graph kernels* (2011).
+
+    Examples
+    --------
+    A triangle and a path of three nodes have the same labels at first, and one in common afterwards.
+
+    >>> import numpy as np
+    >>> triangle, path = np.ones((3, 3)) - np.eye(3), [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    >>> WeisfeilerLehman(iterations=0)([triangle], [path])
+    array([[9.]])
+    >>> WeisfeilerLehman(iterations=1)([triangle], [path])
+    array([[12.]])
+    """

@@ -1,0 +1,59 @@
+"""What kernels on time series share: they lie one after the other in one array."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import _tiles
+from ..._array import host
+from ..._errors import check_choice, check_number, where
+from ...domains import Domain, Sequences
+from .._structured import Structured
+
+
+class Series(NamedTuple):
+    """A time series as a (length, d) array, and the logarithm of its value with itself."""
+
+    values: np.ndarray
+    log_square: float
+
+    @property
+    def nbytes(self) -> int:
+        return self.values.nbytes
+
+
+def stack(members: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The (length, d) arrays below each other, and where each starts; the last entry is where the last one ends."""
+    return np.concatenate(members), np.cumsum([0, *map(len, members)])
+
+
+class OnSeries(Structured):
+    """Base of the kernels on time series."""
+
+    domain: Domain = Sequences()
+    tile = 64
+    lengthscale: Any
+
+    def validate(self) -> None:
+        if isinstance(self.lengthscale, str):
+            check_choice(self, "lengthscale", self.lengthscale, ("median",))
+            raise ValueError(
+                f"{where(self)}: lengthscale = 'median' depends on the data; call kernel.resolve(X) first (estimators "
+                "do so in fit)."
+            )
+        check_number(self, "lengthscale", self.lengthscale, above=0)
+
+    def arrays(self, members: list[Any]) -> list[np.ndarray]:
+        """The series in double precision."""
+        if not all(_tiles.on_host(x) for x in members):
+            raise TypeError(f"{where(self)}: series are compared on the host; give them as NumPy arrays.")
+        return [np.ascontiguousarray(host(x), dtype=np.float64) for x in members]
+
+    def _check_together(self, X: Any, Y: Any) -> None:
+        widths = [self.domain.dimension(Z) for Z in (X, Y)]
+        if widths[0] != widths[1]:
+            raise ValueError(
+                f"{where(self)}: the series of X have {widths[0]} columns and those of Y {widths[1]}; they must agree."
+            )

@@ -1,0 +1,6 @@
+"""Kernels on sets of anything that has a kernel, and on samples of distributions."""
+
+from .distribution_gaussian import DistributionGaussian
+from .mean_map import MeanMap
+
+__all__ = ["DistributionGaussian", "MeanMap"]

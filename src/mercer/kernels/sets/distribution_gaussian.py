@@ -1,0 +1,109 @@
+"""A Gaussian of the distance between the mean feature vectors of two sets."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from ..._errors import check_choice, check_number
+from .._base import Kernel, register
+from .._definiteness import PD, UNKNOWN, Definiteness
+from ..gaussian import Gaussian
+from ._base import OnSets
+
+SAMPLE = 1000  # distances among at most so many sets, drawn with a fixed seed
+
+
+@register
+class DistributionGaussian(OnSets):
+    r"""Gaussian kernel of the maximum mean discrepancy between two sets, or two samples of distributions.
+
+    .. math:: k(A, B) = \exp\Bigl(-\frac{\mathrm{MMD}^2(A, B)}{2\ell^2}\Bigr), \qquad
+              \mathrm{MMD}^2(A, B) = \|\mu_A - \mu_B\|^2
+              = \overline{\kappa(a, a')} + \overline{\kappa(b, b')} - 2\, \overline{\kappa(a, b)}
+
+    with means over all pairs, of a member with itself too. The order of the members does not matter.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        κ, on whatever the members are; ``lengthscale="median"`` is taken over the members of all sets together.
+    lengthscale : float > 0 or "median"
+        ℓ, in units of the discrepancy, which is at most √2 for κ in [0, 1]. Raising it makes functions smoother.
+        "median" is the median discrepancy between sets that differ (of at most 1,000, drawn with a fixed seed).
+    n_features : even int >= 2, optional
+        Replace κ by so many random features of it, of which each set keeps the mean: time O(N · n_features) for N
+        members of all sets together instead of O(N²), with an error that falls like 1/√n_features. For kernels with
+        `spectral_sample` (Gaussian, Laplace, Matern, …).
+    random_state : int >= 0
+        Of the random features.
+
+    Notes
+    -----
+    Positive definite for κ PD or CPD(1); ``Power(1.0)`` gives the energy distance. Where κ is characteristic (the
+    Gaussian is), its space approximates every continuous function of a distribution on a compact set, not only means.
+    ‖μ_A‖² is kept for each set and never computed twice.
+
+    References
+    ----------
+    Christmann, Steinwart, *Universal kernels on non-standard input spaces* (2010). Muandet, Fukumizu, Dinuzzo,
+    Schölkopf, *Learning from distributions via support measure machines* (2012).
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> from mercer.kernels.sets import DistributionGaussian
+    >>> k = DistributionGaussian(Linear(), lengthscale=2.0)  # the distance of the means
+    >>> k([[[1.0], [3.0]]], [[[5.0]], [[4.0], [0.0]]]).round(4)
+    array([[0.3247, 1.    ]])
+    """
+
+    def __init__(self, kernel: Kernel, lengthscale: Any = 1.0, n_features: int | None = None, random_state: int = 0):
+        self.kernel, self.lengthscale = kernel, lengthscale
+        self.n_features, self.random_state = n_features, random_state
+
+    def validate(self) -> None:
+        super().validate()
+        if isinstance(self.lengthscale, str):
+            check_choice(self, "lengthscale", self.lengthscale, ("median",))
+            raise ValueError(
+                "DistributionGaussian: lengthscale = 'median' depends on the data; call kernel.resolve(X) first "
+                "(estimators do so in fit)."
+            )
+        check_number(self, "lengthscale", self.lengthscale, above=0)
+
+    def resolve(self, X: Any) -> Self:
+        kernel = super().resolve(X)
+        if isinstance(self.lengthscale, str) and self.lengthscale == "median":
+            X = kernel.domain.check(X, kernel)
+            n = len(X)
+            rows = np.arange(n) if n <= SAMPLE else np.random.default_rng(0).choice(n, SAMPLE, replace=False)
+            d2 = kernel.squared_discrepancies([X[i] for i in rows])[np.triu_indices(len(rows), 1)]
+            # sets of the same members differ by rounding alone
+            different = d2[d2 > 1e-14 * kernel.squared_lengths([X[0]])[0]]
+            kernel.lengthscale = float(np.median(np.sqrt(different))) if len(different) else 1.0
+        return kernel
+
+    def squared_discrepancies(self, X: Any, Y: Any = None) -> np.ndarray:
+        """MMD² between the sets of X and those of Y."""
+        a = self.squared_lengths(X)
+        b = a if Y is None else self.squared_lengths(Y)
+        D = np.maximum(a[:, None] + b[None, :] - 2 * self.means(X, Y), 0.0)
+        if Y is None:
+            np.fill_diagonal(D, 0.0)
+        return D
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        return np.exp(self.squared_discrepancies(X, Y) / (-2 * float(self.lengthscale) ** 2))
+
+    def evaluate_diag(self, X: Any) -> Any:
+        return np.ones(len(X))
+
+    def feature_frequencies(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """n frequencies of random features of this kernel, as functions of the `mean_features` of sets."""
+        return Gaussian(self.lengthscale).spectral_sample(n, int(self.n_features or 0), rng)
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        inner = self.kernel.definiteness_in(dimension)
+        return PD if self.n_features is not None or (inner.is_cpd and inner.order <= 1) else UNKNOWN

@@ -1,0 +1,23 @@
+"""Kernels on strings of any alphabet: common substrings, subsequences, mismatches, places, alignments, edits."""
+
+from .alignment import LocalAlignment
+from .degree import WeightedDegree
+from .levenshtein import Levenshtein
+from .mismatch import Mismatch
+from .subsequence import Subsequence
+from .substrings import BoundedRange, ExactLength, FullString, Spectrum
+from .suffixes import ConstantWeight, ExponentialDecay
+
+__all__ = [
+    "BoundedRange",
+    "ConstantWeight",
+    "ExactLength",
+    "ExponentialDecay",
+    "FullString",
+    "Levenshtein",
+    "LocalAlignment",
+    "Mismatch",
+    "Spectrum",
+    "Subsequence",
+    "WeightedDegree",
+]

@@ -1,0 +1,235 @@
+"""Compiled loops over the letters of strings; imported on first use, with numba.
+
+Strings come joined: those of x lie in ``x[xs[a]:xs[a + 1]]``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._jit import njit
+
+LANES = 32  # strings that are compared with one at once, so that the inner loops vectorise
+HIGH, LOW, LOG_HIGH = 1e100, 1e-100, 100 * np.log(10.0)
+ONE, LAST = np.uint64(1), np.uint64(63)
+
+
+@njit
+def _automaton(y: Any, following: Any, length: Any, link: Any, count: Any) -> Any:
+    """Build the suffix automaton of a string online, letter by letter; return its number of states."""
+    following[0, :] = -1
+    length[0], link[0], count[0] = 0, -1, 0.0
+    size, last = 1, 0
+    for c in y:
+        new = size
+        size += 1
+        following[new, :] = -1
+        length[new], count[new] = length[last] + 1, 1.0
+        p = last
+        while p >= 0 and following[p, c] < 0:
+            following[p, c] = new
+            p = link[p]
+        if p < 0:
+            link[new] = 0
+        else:
+            q = following[p, c]
+            if length[q] == length[p] + 1:
+                link[new] = q
+            else:
+                copy = size
+                size += 1
+                following[copy, :] = following[q, :]
+                length[copy], link[copy], count[copy] = length[p] + 1, link[q], 0.0
+                while p >= 0 and following[p, c] == q:
+                    following[p, c] = copy
+                    p = link[p]
+                link[q] = link[new] = copy
+        last = new
+    return size
+
+
+@njit
+def common_substrings(x: Any, xs: Any, y: Any, ys: Any, n_letters: int, total: Any, out: Any) -> None:
+    """out[a, b] = Σ_s w(|s|) n_s n_s, where total[l] = w(1) + … + w(l)."""
+    longest = 0
+    for b in range(len(ys) - 1):
+        longest = max(longest, ys[b + 1] - ys[b])
+    states = 2 * longest + 1
+    length, link = np.empty(states, np.int64), np.empty(states, np.int64)
+    count, below = np.empty(states), np.empty(states)
+    local = np.empty(n_letters, np.int64)
+    for b in range(len(ys) - 1):
+        local[:] = -1
+        string = y[ys[b] : ys[b + 1]].copy()
+        width = 0
+        for i in range(len(string)):
+            c = string[i]
+            if local[c] < 0:
+                local[c] = width
+                width += 1
+            string[i] = local[c]
+        following = np.empty((2 * len(string) + 1, max(1, width)), np.int32)
+        size = _automaton(string, following, length, link, count)
+        order = np.argsort(length[:size])
+        for k in range(size - 1, 0, -1):
+            count[link[order[k]]] += count[order[k]]
+        below[0] = 0.0  # of the suffixes that are shorter than all in the state
+        for k in range(1, size):
+            s = order[k]
+            p = link[s]
+            below[s] = 0.0 if p == 0 else below[p] + count[p] * (total[length[p]] - total[length[link[p]]])
+        for a in range(len(xs) - 1):
+            s, reach, value = 0, 0, 0.0
+            for i in range(xs[a], xs[a + 1]):
+                c = local[x[i]]
+                if c < 0:
+                    s, reach = 0, 0
+                    continue
+                while s > 0 and following[s, c] < 0:
+                    s = link[s]
+                    reach = length[s]
+                s = following[s, c]
+                reach += 1
+                value += below[s] + count[s] * (total[reach] - total[length[link[s]]])
+            out[a, b] = value
+
+
+@njit
+def common_subsequences(x: Any, xs: Any, y: Any, ys: Any, order: Any, n: int, decay: float, out: Any) -> None:
+    """out[a, b] = Σ decay^(gaps in both) over common subsequences of n letters.
+
+    near[p, j + 1] holds the sum over those of p letters that end at or before x_i and y_j, times decay to the distance
+    from there; the last letters are added to the total where they agree.
+    """
+    for start in range(0, len(order), LANES):
+        width = min(LANES, len(order) - start)
+        longest = 0
+        for k in range(width):
+            b = order[start + k]
+            longest = max(longest, ys[b + 1] - ys[b])
+        letters = np.full((longest, LANES), -1, np.int64)  # which no letter equals
+        for k in range(width):
+            b = order[start + k]
+            for j in range(ys[b + 1] - ys[b]):
+                letters[j, k] = y[ys[b] + j]
+        near = np.ones((n, longest + 1, LANES))
+        run, value = np.empty(LANES), np.empty(LANES)
+        for a in range(len(xs) - 1):
+            near[1:] = 0.0
+            value[:] = 0.0
+            for i in range(xs[a], xs[a + 1]):
+                c = np.int64(x[i])
+                for j in range(longest):
+                    row, before = letters[j], near[n - 1, j]
+                    for k in range(LANES):
+                        value[k] += before[k] if row[k] == c else 0.0
+                for p in range(n - 1, 0, -1):
+                    run[:] = 0.0
+                    for j in range(longest):
+                        row, before, here = letters[j], near[p - 1, j], near[p, j + 1]
+                        for k in range(LANES):
+                            r = decay * run[k] + (before[k] if row[k] == c else 0.0)
+                            run[k] = r
+                            here[k] = decay * here[k] + r
+            for k in range(width):
+                out[a, order[start + k]] = value[k]
+
+
+@njit
+def local_alignments(x: Any, xs: Any, y: Any, ys: Any, weight: Any, opening: float, extension: float, out: Any) -> None:
+    """out[a, b] = log of the sum of weights of all local alignments; the table is scaled down where it grows large."""
+    longest = 0
+    for b in range(len(ys) - 1):
+        longest = max(longest, ys[b + 1] - ys[b])
+    matched, gap, any_end = np.empty(longest), np.empty(longest), np.empty(longest)
+    for a in range(len(xs) - 1):
+        for b in range(len(ys) - 1):
+            m = ys[b + 1] - ys[b]
+            matched[:m] = 0.0
+            gap[:m] = 0.0
+            any_end[:m] = 0.0
+            unit, value, scale = 1.0, 1.0, 0.0
+            for i in range(xs[a], xs[a + 1]):
+                row = weight[x[i]]
+                diagonal, match_left, gap_left, run = 0.0, 0.0, 0.0, 0.0
+                for j in range(m):
+                    match = row[y[ys[b] + j]] * (unit + diagonal)
+                    skip = opening * matched[j] + extension * gap[j]
+                    run = opening * (match_left + gap_left) + extension * run
+                    diagonal = any_end[j]
+                    matched[j], gap[j], any_end[j] = match, skip, match + skip + run
+                    match_left, gap_left = match, skip
+                    value += match
+                while value > HIGH:
+                    for j in range(m):
+                        matched[j] *= LOW
+                        gap[j] *= LOW
+                        any_end[j] *= LOW
+                    unit *= LOW
+                    value *= LOW
+                    scale += LOG_HIGH
+            out[a, b] = np.log(value) + scale
+
+
+@njit
+def edit_distances(x: Any, xs: Any, y: Any, ys: Any, n_letters: int, out: Any) -> None:
+    """out[a, b] = the edit distance, by columns whose vertical differences +1 and −1 are the bits of two words."""
+    longest = 0
+    for a in range(len(xs) - 1):
+        longest = max(longest, xs[a + 1] - xs[a])
+    blocks = (longest + 63) // 64
+    places = np.zeros((n_letters, blocks), np.uint64)
+    up, down = np.empty(blocks, np.uint64), np.empty(blocks, np.uint64)
+    zero = np.uint64(0)
+    for a in range(len(xs) - 1):
+        n = xs[a + 1] - xs[a]
+        for i in range(n):
+            places[x[xs[a] + i], i // 64] |= ONE << np.uint64(i % 64)
+        used = (n + 63) // 64
+        final = np.uint64((n - 1) % 64)
+        for b in range(len(ys) - 1):
+            distance = n
+            up[:used] = ~zero
+            down[:used] = zero
+            if n == 0:
+                distance = ys[b + 1] - ys[b]
+            else:
+                for j in range(ys[b], ys[b + 1]):
+                    rise, fall = ONE, zero
+                    for k in range(used):
+                        equal, p, q = places[y[j], k], up[k], down[k]
+                        vertical = equal | q
+                        equal |= fall
+                        horizontal = (((equal & p) + p) ^ p) | equal
+                        plus = q | ~(horizontal | p)
+                        minus = p & horizontal
+                        if k == used - 1:
+                            distance += np.int64((plus >> final) & ONE) - np.int64((minus >> final) & ONE)
+                        next_rise, next_fall = plus >> LAST, minus >> LAST
+                        plus = (plus << ONE) | rise
+                        minus = (minus << ONE) | fall
+                        up[k] = minus | ~(vertical | plus)
+                        down[k] = plus & vertical
+                        rise, fall = next_rise, next_fall
+            out[a, b] = distance
+        for i in range(n):
+            places[x[xs[a] + i], i // 64] = zero
+
+
+@njit
+def matches_in_place(x: Any, xs: Any, y: Any, ys: Any, total: Any, shift: int, out: Any) -> None:
+    """out[a, b] = Σ (1 − |s|/(shift + 1)) Σ total[run] over the runs of equal letters x_i = y_{i+s}, up to a length."""
+    longest = len(total) - 1
+    for a in range(len(xs) - 1):
+        for b in range(len(ys) - 1):
+            n, m = xs[a + 1] - xs[a], ys[b + 1] - ys[b]
+            value = 0.0
+            for s in range(-shift, shift + 1):
+                run, part = 0, 0.0
+                for i in range(max(0, -s), min(n, m - s)):
+                    run = min(run + 1, longest) if x[xs[a] + i] == y[ys[b] + i + s] else 0
+                    part += total[run]
+                value += (1 - abs(s) / (shift + 1)) * part
+            out[a, b] = value

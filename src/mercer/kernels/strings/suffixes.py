@@ -1,0 +1,124 @@
+"""Kernels of the common substrings of every length, ConstantWeight and ExponentialDecay, by suffix automata.
+
+All substrings of y are the paths of its smallest automaton, with at most 2|y| states. Reading x through it gives, after
+each letter, the longest suffix that occurs in y, hence the sum over all substrings of x that end there. References:
+Blumer et al., *The smallest automaton recognizing the subwords of a text* (1985); Vishwanathan, Smola, *Fast kernels
+for string and tree matching* (2003), with suffix trees in the same rôle.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._errors import check_number, where
+from .._base import register
+from .._definiteness import CPD, Definiteness
+from .._structured import Store
+from ._letters import Joined, Spelled, check_end, codes, number
+
+LARGEST = 600.0  # logarithm up to which values are surely finite, with room for sums
+
+
+class _AllLengths(Spelled):
+    """Σ_s λ^{2|s|} n_s(x) n_s(y) over all substrings."""
+
+    decay: float = 1.0
+    end: str
+    form_parameters = ("end",)
+
+    def validate(self) -> None:
+        check_number(self, "decay", self.decay, above=0)
+        check_end(self, self.end)
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        return CPD(0, strict=bool(self.end))
+
+    def forms(self, members: list[str], store: Store) -> list[np.ndarray]:
+        return [codes(x + self.end) for x in members]
+
+    def fill(self, A: Joined, B: Joined, out: np.ndarray) -> None:
+        from ._compiled import common_substrings
+
+        longest = int(min(np.diff(A.starts).max(), np.diff(B.starts).max()))
+        if 2 * longest * np.log(float(self.decay)) > LARGEST:
+            raise ValueError(
+                f"{where(self)}: decay = {self.decay!r} overflows on common substrings of up to {longest} letters; "
+                "it must be smaller."
+            )
+        A, B, alphabet = number(A, B)
+        total = np.concatenate([[0.0], np.cumsum(float(self.decay) ** (2 * np.arange(1, longest + 1)))])
+        common_substrings(A.letters, A.starts, B.letters, B.starts, len(alphabet), total, out)
+
+
+@register
+class ConstantWeight(_AllLengths):
+    r"""Constant-weight kernel: common substrings of every length.
+
+    .. math:: k(x, y) = \sum_{s \ne \varepsilon} n_s(x)\, n_s(y)
+
+    where :math:`n_s(x)` says how often s occurs in x, overlaps included.
+
+    Parameters
+    ----------
+    end : str
+        Appended to every string before counting. ``"\n"`` gives the values of kernlab's
+        ``stringdot(type="constant")``.
+
+    Notes
+    -----
+    Positive definite as an inner product of counts. On non-empty strings strictly, so with a non-empty `end` on all: of
+    distinct strings the longest is a feature that no other has, hence has the coefficient 0, and so on. A value costs
+    O(|x| + |y|), by an automaton of y that serves many x.
+
+    References
+    ----------
+    Vishwanathan, Smola, *Fast kernels for string and tree matching* (2003).
+
+    Examples
+    --------
+    >>> ConstantWeight()(["ab", "abb"])
+    array([[3., 4.],
+           [4., 8.]])
+    """
+
+    def __init__(self, end: str = ""):
+        self.end = end
+
+
+@register
+class ExponentialDecay(_AllLengths):
+    r"""Exponential-decay kernel: common substrings of every length, each letter of them weighted by a decay.
+
+    .. math:: k(x, y) = \sum_{s \ne \varepsilon} \lambda^{2|s|}\, n_s(x)\, n_s(y)
+
+    where :math:`n_s(x)` says how often s occurs in x, overlaps included.
+
+    Parameters
+    ----------
+    decay : float > 0
+        λ, the factor of each letter of a feature. Raising it gives long substrings more weight; 1 is `ConstantWeight`.
+    end : str
+        Appended to every string before counting. With ``"\n"`` and λ = ``lambda**-0.5`` the values are those of
+        kernlab's ``stringdot(type="exponential")``.
+
+    Notes
+    -----
+    Positive definite as an inner product of weighted counts, strictly on non-empty strings (see `ConstantWeight`). A
+    value costs O(|x| + |y|).
+
+    References
+    ----------
+    Vishwanathan, Smola, *Fast kernels for string and tree matching* (2003).
+
+    Examples
+    --------
+    >>> ExponentialDecay(decay=0.5)(["ab"], ["abb"])
+    array([[0.8125]])
+    """
+
+    def __init__(self, decay: float = 0.8, end: str = ""):
+        self.decay, self.end = decay, end
+
+    @classmethod
+    def examples(cls) -> list[ExponentialDecay]:
+        return [cls(), cls(decay=1.2, end="\n")]

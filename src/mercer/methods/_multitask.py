@@ -1,0 +1,182 @@
+"""What the methods for many tasks share: where the task of a sample is found, and which kernel the tasks have."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from .._array import host, is_array, is_sparse
+from .._errors import check_choice, check_number, where
+from ..domains import Categories, Rows
+from ..kernels import Kernel
+from ..kernels.tasks import Shared, Tasks
+from ..solvers.multitask import Evidence, learn
+from ._base import KernelEstimator
+
+PAIRS = "pairs"
+SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 1.0)
+Points = tuple[Any, np.ndarray | None]  # samples and, where they come with them, their tasks
+
+
+def preferred(losses: np.ndarray, weight: Any) -> int:
+    """The candidate (row) with the least mean loss, if it is better than the first by a standard error.
+
+    That is of the mean difference of their losses, sample by sample; otherwise the first.
+    """
+    share = np.full(losses.shape[1], 1 / losses.shape[1]) if weight is None else weight / np.sum(weight)
+    best = int(np.argmin(losses @ share))
+    gain = losses[0] - losses[best]
+    mean = float(gain @ share)
+    return best if mean > np.sqrt(float((gain - mean) ** 2 @ share**2)) else 0
+
+
+class Multitask(KernelEstimator):
+    """Base: samples apart from their tasks, and the kernels between tasks that a `coupling` stands for."""
+
+    task: Any
+    coupling: Any
+    rank: int
+
+    # ---- samples and tasks
+
+    def _kernel(self, n_features: int) -> Kernel:
+        kernel = super()._kernel(n_features)
+        if self.task is not None and isinstance(kernel.domain, Rows):
+            raise ValueError(f"{where(self)}: kernel = {self.kernel!r} knows no tasks; give the kernel itself.")
+        return kernel
+
+    def _split(self, X: Any) -> Points:
+        """The samples and the labels of their tasks."""
+        if self.task is None:
+            return X, None
+        X, labels = self._pairs(X) if isinstance(self.task, str) and self.task == PAIRS else self._column(X)
+        return X, Categories().check(labels, self, "the tasks")[:, 0]
+
+    def _pairs(self, X: Any) -> tuple[Any, Any]:
+        if isinstance(X, tuple) and len(X) == 2:
+            return X
+        if isinstance(X, (list, np.ndarray)) and len(X) and all(isinstance(x, tuple) and len(x) == 2 for x in X):
+            return [x for x, _ in X], [t for _, t in X]
+        raise TypeError(
+            f"{where(self)}: task = 'pairs' needs X as a list of pairs (sample, task), or a pair of collections."
+        )
+
+    def _column(self, X: Any) -> tuple[Any, Any]:
+        if hasattr(X, "columns") and hasattr(X, "drop"):
+            known = list(X.columns)
+            name = self.task if self.task in known else known[self._place(len(known))]
+            return X.drop(columns=[name]), X[name].to_numpy()
+        if is_array(X) and not isinstance(X, np.ndarray):
+            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays, or task='pairs'.")
+        # a list may hold text for the task beside numbers, all of which NumPy would make text
+        A = X if is_sparse(X) or isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
+        if A.ndim != 2:
+            raise ValueError(
+                f"{where(self)}: X has shape {A.shape}, expected (n_samples, n_features + 1). Reshape your data."
+            )
+        place = self._place(A.shape[1])
+        others = np.delete(np.arange(A.shape[1]), place)
+        labels: Any = A[:, [place]]
+        return A[:, others], (labels.toarray() if is_sparse(A) else labels)[:, 0]
+
+    def _place(self, columns: int) -> int:
+        if isinstance(self.task, (int, np.integer)) and -columns <= self.task < columns:
+            return int(self.task) % columns
+        raise ValueError(
+            f"{where(self)}: task = {self.task!r} is no column of X, which has {columns}; give its index, or its name "
+            "in a DataFrame."
+        )
+
+    def _check_training(self, X: Any, y: Any, **options: Any) -> tuple[Points, Any]:
+        X, labels = self._split(X)
+        X, y = super()._check_training(X, y, **options)
+        if is_array(X) and not isinstance(X, np.ndarray):
+            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
+        self._require_definite(X, 0)
+        if labels is None:
+            return (X, None), y
+        if len(labels) != self.kernel_.domain.size(X):
+            raise ValueError(
+                f"{where(self)}: X has {self.kernel_.domain.size(X)} samples and {len(labels)} tasks; they must agree."
+            )
+        try:
+            self.tasks_ = np.unique(labels)
+        except TypeError:
+            raise TypeError(f"{where(self)}: the tasks are labels of several types; convert them to one.") from None
+        return (X, labels), y
+
+    def _check_new(self, X: Any) -> Points:
+        X, labels = self._split(X)
+        return super()._check_new(X), labels
+
+    # ---- the kernel between tasks
+
+    def _check_parameters(self) -> None:
+        check_number(self, "rank", self.rank, at_least=1, integer=True)
+        if isinstance(self.coupling, str):
+            check_choice(self, "coupling", self.coupling, ("auto", "learned"))
+        elif np.ndim(self.coupling) == 0 and not isinstance(self.coupling, Kernel):
+            check_number(self, "coupling", self.coupling, at_least=0, at_most=1)
+
+    @property
+    def _learns(self) -> bool:
+        return isinstance(self.coupling, str) and self.coupling == "learned" and len(self.tasks_) > 1
+
+    def _couplings(self) -> list[Kernel]:
+        """The kernels between tasks among which to choose."""
+        if len(self.tasks_) == 1 and not isinstance(self.coupling, Kernel):
+            return [Shared(1.0)]
+        if isinstance(self.coupling, str):
+            return [Shared(share) for share in SHARES]
+        if isinstance(self.coupling, Kernel):
+            return [clone(self.coupling)]
+        if np.ndim(self.coupling) == 0:
+            return [Shared(float(self.coupling))]
+        B, T = host(self.coupling), len(self.tasks_)
+        if B.shape != (T, T):
+            raise ValueError(
+                f"{where(self)}: coupling of shape {B.shape} must be {T} × {T}, a row for each task; tasks_ = "
+                f"{self.tasks_.tolist()}."
+            )
+        return [Tasks(B, self.tasks_)]
+
+    def _matrix(self, kernel: Kernel) -> np.ndarray:
+        """B, in the order of `tasks_`."""
+        B = host(kernel(self.tasks_)).astype(np.float64)
+        values = np.linalg.eigvalsh(B)
+        if values[0] < -1e-10 * np.abs(values).max():
+            raise ValueError(
+                f"{where(self)}: coupling is not positive semidefinite (smallest eigenvalue {values[0]:.2g}); a matrix "
+                "over tasks is a covariance."
+            )
+        return B
+
+    def _learn(self, evidence: Evidence, alpha: float | None) -> None:
+        T = len(self.tasks_)
+        self.learned_ = learned = learn(evidence, T, min(self.rank, T), alpha)
+        self.objective_history_ = learned.history
+        if not learned.converged:
+            warnings.warn(
+                f"{where(self)}: the task matrix was not learned to the end ({learned.message}; a slope of "
+                f"{learned.slope:.1g} per target is left). Scale the targets, or lower rank.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _couple(self, kernel: Kernel) -> None:
+        """Keep what was chosen."""
+        self._forget("share_")
+        self.task_kernel_, self.task_matrix_ = kernel, self._matrix(kernel)
+        if isinstance(kernel, Shared):
+            self.share_ = kernel.share
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.pairwise &= self.task is None
+        tags.input_tags.two_d_array &= not (isinstance(self.task, str) and self.task == PAIRS)
+        return tags

@@ -1,0 +1,277 @@
+"""Learning from several labelled samples for a new unlabelled one of another distribution."""
+
+from __future__ import annotations
+
+import warnings
+from inspect import signature
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+
+from .._array import host, is_array, like
+from .._errors import check_number, where
+from .._random import generator
+from ..domains import Bags, Rows
+from ..kernels import INDEFINITE, Kernel, Linear
+from ..kernels import sets as _sets  # noqa: F401  (enters the default kernel into the registry)
+from ..kernels.expression import as_kernel
+from ._base import KernelEstimator
+
+DROP_IN = ("gamma", "degree", "coef0", "kernel_params")  # parameters of the estimator that its kernel has taken up
+DISTRIBUTIONS = "distribution_gaussian(gaussian(lengthscale='median'), lengthscale='median')"
+
+
+def _has(name: str) -> Any:
+    """Whether the estimator has a method, fitted or not."""
+    return available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), name))
+
+
+class MarginalTransfer(KernelEstimator):
+    r"""Marginal transfer learning: a function of a point and of the distribution that the point was drawn from.
+
+    .. math:: f(P, x) = \sum_{i,j} a_{ij}\, k_D(P, P_i)\, k(x, x_{ij}), \qquad
+              k_D(P, P') = \exp\Bigl(-\frac{\mathrm{MMD}^2(P, P')}{2\ell^2}\Bigr) \text{ by default}
+
+    The training data are several samples, of patients, speakers or days, whose distributions :math:`P_i` differ, and
+    with them the best decision. A new sample comes without labels; but its distribution is seen, and if the decision
+    depends on that, it is known. The estimator is fitted to all samples together with the product kernel.
+
+    Parameters
+    ----------
+    estimator : estimator of this library
+        With a parameter `kernel`, which is that of the points: `SVC`, `KernelRidge`, `KernelLogisticRegression`, …
+    distribution_kernel : str or Kernel
+        :math:`k_D`, a positive definite kernel on sets, whose inner kernel compares the points. Raising its lengthscale
+        makes distributions more alike; in the limit all samples are pooled. When it is small, each sample is fitted
+        alone, and nothing is known of new ones.
+    n_features : even int >= 2, optional
+        Use so many random features of the inner kernel, for the mean of each sample, and again so many of the product
+        kernel. Then N points take O(N · n_features) time, and the estimator has a linear kernel on them; give it
+        ``gram="low_rank"`` where that saves time. For a `DistributionGaussian` and stationary kernels.
+    random_state : int, RandomState, Generator or None
+        For random features.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        Fitted to the pairs of sample and point.
+    groups_ : array
+        The labels of the training samples.
+    kernel_ : Kernel
+        Of the points, with its data-driven values.
+    distribution_kernel_ : Kernel
+        Of the samples, with its data-driven values.
+    classes_ : array
+        Of a classifier.
+
+    Notes
+    -----
+    All points of a sample share its distribution, so that :math:`k_D` is computed between samples and never between
+    pairs of points: the sample enters as coordinates of :math:`k_D` on the training samples (exact where the function
+    is evaluated, not a Nyström approximation), and the product kernel costs no more than that of the points.
+
+    Predictions for a point depend on the other points of its sample. ``predict(X)`` takes X as one new sample,
+    ``predict(X, groups=…)`` as several, and ``predict(X, sample=…)`` as points of the distribution of another one. A
+    loss in which every sample counts the same, whatever its size n, is had by the sample weights 1/n. With one training
+    sample there is nothing to transfer, and the estimator is fitted as it is, with a warning.
+
+    In scikit-learn's cross-validation a group splitter holds whole samples out, and `fit` must receive the groups as
+    well: ``cross_val_score(model, X, y, groups=groups, params={"groups": groups}, cv=LeaveOneGroupOut())``. With
+    metadata routing enabled it asks for them by itself, in `fit` and in `score`, and searches work as well. Scorers
+    other than `score` take the points held out as one sample, which they are for `LeaveOneGroupOut`.
+
+    References
+    ----------
+    Blanchard, Lee, Scott, *Generalizing from several related classification tasks to a new unlabeled sample* (2011).
+    Blanchard, Deshmukh, Dogan, Lee, Scott, *Domain generalization by marginal transfer learning* (2021).
+
+    Examples
+    --------
+    The boundary between the classes lies in the middle of each sample.
+
+    >>> from mercer import KernelRidge, MarginalTransfer
+    >>> rng = np.random.default_rng(0)
+    >>> groups = np.repeat(np.arange(10), 40)
+    >>> middle = rng.uniform(-5, 5, 12)
+    >>> X = rng.normal(size=(400, 1)) + middle[groups][:, None]
+    >>> y = X[:, 0] - middle[groups]
+    >>> model = MarginalTransfer(KernelRidge(kernel="gaussian(lengthscale=3.0)", alpha=1e-3)).fit(X, y, groups=groups)
+    >>> X_new = rng.normal(size=(40, 1)) + 0.7
+    >>> error = model.predict(X_new) - (X_new[:, 0] - 0.7)
+    >>> bool(np.sqrt(np.mean(error**2)) < 0.5)
+    True
+    """
+
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
+    __metadata_request__score: ClassVar[dict[str, bool]] = {"groups": True}
+
+    def __init__(
+        self,
+        estimator: Any,
+        distribution_kernel: Any = DISTRIBUTIONS,
+        *,
+        n_features: int | None = None,
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.distribution_kernel = distribution_kernel
+        self.n_features = n_features
+        self.random_state = random_state
+
+    def _kernel(self, n_features: int) -> Kernel:
+        if not isinstance(self.estimator, KernelEstimator) or not hasattr(self.estimator, "predict"):
+            raise TypeError(
+                f"{where(self)}: estimator = {self.estimator!r} must be an estimator of this library that predicts, "
+                "for example SVC() or KernelRidge()."
+            )
+        return self.estimator._kernel(n_features)
+
+    def _resolved_kernel(self, X: Any, n_features: int) -> Kernel:
+        return clone(self.estimator)._resolved_kernel(X, n_features)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit to points X with targets y; `groups` says for each point which sample it belongs to."""
+        X, y = self._check_fit(X, y, **({"y_numeric": True, "multi_output": True} if is_regressor(self) else {}))
+        if isinstance(self.kernel_.domain, Rows):
+            raise TypeError(f"{where(self)}: kernel = 'precomputed' knows no samples of points; give a kernel.")
+        weight = self._check_weight(sample_weight, X)
+        self._forget("_root", "_frequencies", "samples_", "distribution_kernel_")
+        self.groups_, which = self._group(X, groups)
+        model = clone(self.estimator)
+        if len(self.groups_) == 1:
+            warnings.warn(
+                f"{where(self)}: there is one sample, so that nothing is transferred to others; give `groups` to fit "
+                "(in cross-validation as params={'groups': groups}, or by metadata routing).",
+                UserWarning,
+                stacklevel=2,
+            )
+            pairs = X
+        else:
+            bags = self._bags(X, which)
+            distribution = as_kernel(self.distribution_kernel)
+            if not isinstance(distribution.domain, Bags):
+                raise TypeError(
+                    f"{where(self)}: distribution_kernel = {distribution} is on {distribution.domain!r}; give a kernel "
+                    "on sets, such as DistributionGaussian or MeanMap."
+                )
+            self.distribution_kernel_ = distribution.resolve(bags)
+            pairs = self._learn_samples(X, which, bags)
+            kernel = Linear() if self.n_features is not None else Linear() @ self.kernel_
+            defaults = signature(type(model)).parameters
+            model.set_params(kernel=kernel, **{name: defaults[name].default for name in DROP_IN if name in defaults})
+        self.estimator_ = model.fit(pairs, y, **({} if weight is None else {"sample_weight": weight}))
+        return self
+
+    def _group(self, X: Any, groups: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The labels of the samples, and for each point the number of its sample."""
+        n = self.kernel_.domain.size(X)
+        labels = np.zeros(n, dtype=int) if groups is None else host(groups)
+        if labels.shape != (n,):
+            raise ValueError(f"{where(self)}: groups has shape {labels.shape}; give one label for each of {n} points.")
+        if labels.dtype.kind == "f" and np.isnan(labels).any():
+            raise ValueError(f"{where(self)}: groups contains NaN; give every point the label of its sample.")
+        names, which = np.unique(labels, return_inverse=True)
+        return names, which
+
+    def _bags(self, X: Any, which: np.ndarray) -> list[Any]:
+        take = self.kernel_.domain.take
+        return [take(X, np.flatnonzero(which == g)) for g in range(which.max() + 1)]
+
+    # ---- what the estimator sees of a point and its sample
+
+    def _learn_samples(self, X: Any, which: np.ndarray, bags: list[Any]) -> Any:
+        """The pairs of the training data, and what is needed to make those of new data."""
+        distribution: Any = self.distribution_kernel_
+        if self.n_features is None:
+            if distribution.definiteness == INDEFINITE:
+                raise ValueError(
+                    f"{where(self)}: distribution_kernel = {distribution} is INDEFINITE; take a positive definite one."
+                )
+            self.samples_ = bags
+            values, vectors = np.linalg.eigh(distribution(bags))
+            kept = values > len(bags) * np.finfo(float).eps * values[-1]
+            self._root = vectors[:, kept] / np.sqrt(values[kept])
+            return self._pairs(X, which, bags)
+        check_number(self, "n_features", self.n_features, at_least=2, integer=True)
+        if not hasattr(distribution, "feature_frequencies") or "spectral_sample" not in self.kernel_.provides:
+            raise TypeError(
+                f"{where(self)}: n_features needs a DistributionGaussian and a stationary kernel of the points "
+                f"(Gaussian, Laplace, Matern, …), not {distribution} and {self.kernel_}."
+            )
+        rng = generator(self.random_state)
+        distribution.set_params(n_features=self.n_features, random_state=int(rng.integers(2**31)))
+        m = self.n_features // 2
+        self._frequencies = (
+            distribution.feature_frequencies(m, rng).T,
+            self.kernel_.spectral_sample(m, X.shape[1], rng).T,
+        )
+        return self._pairs(X, which, bags)
+
+    def _pairs(self, X: Any, which: np.ndarray, bags: list[Any]) -> Any:
+        distribution: Any = self.distribution_kernel_
+        if self.n_features is None:
+            Z = (distribution(bags, self.samples_) @ self._root)[which]
+            return like(Z, X) if is_array(X) else Z, X
+        of_samples, of_points = self._frequencies
+        distribution.check_arguments(bags)
+        angles = X @ like(of_points, X) + like((distribution.mean_features(bags) @ of_samples)[which], X)
+        variance = float(self.kernel_.evaluate_diag(self.kernel_.domain.take(X, slice(0, 1)))[0])
+        return np.sqrt(variance / angles.shape[1]) * np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
+
+    def _new(self, X: Any, groups: Any, sample: Any) -> Any:
+        X = self._check_new(X)
+        if sample is not None and groups is not None:
+            raise ValueError(
+                f"{where(self)}: sample is one for all points, groups says that there are several; drop one."
+            )
+        if len(self.groups_) == 1:
+            return X
+        if sample is not None:
+            return self._pairs(X, np.zeros(self.kernel_.domain.size(X), dtype=int), [self._check_new(sample)])
+        which = self._group(X, groups)[1]
+        return self._pairs(X, which, self._bags(X, which))
+
+    # ---- what the fitted estimator does
+
+    @property
+    def classes_(self) -> Any:
+        """The classes, of a classifier."""
+        if "estimator_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'classes_' before fit")
+        return self.estimator_.classes_
+
+    def predict(self, X: Any, groups: Any = None, sample: Any = None) -> Any:
+        """Predictions for the points of one new sample X, or of several with labels `groups`.
+
+        With `sample`, unlabelled points of the same distribution, X itself need not show it and may be a single point.
+        """
+        X = self._new(X, groups, sample)
+        return self.estimator_.predict(X)
+
+    @_has("decision_function")
+    def decision_function(self, X: Any, groups: Any = None, sample: Any = None) -> Any:
+        """Values of the decision function for the points of one new sample X, or of several, as in `predict`."""
+        X = self._new(X, groups, sample)
+        return self.estimator_.decision_function(X)
+
+    @_has("predict_proba")
+    def predict_proba(self, X: Any, groups: Any = None, sample: Any = None) -> Any:
+        """Probabilities of the classes for the points of one new sample X, or of several, as in `predict`."""
+        X = self._new(X, groups, sample)
+        return self.estimator_.predict_proba(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
+        """Accuracy of a classifier, else R², of the predictions for one new sample or several."""
+        score = accuracy_score if is_classifier(self) else r2_score
+        return float(score(host(y), host(self.predict(X, groups)), sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        for name in ("estimator_type", "target_tags", "classifier_tags", "regressor_tags"):
+            setattr(tags, name, getattr(inner, name))
+        return tags

@@ -1,0 +1,159 @@
+r"""Derivatives of a function of the kernel matrix in the parameters of the kernel, by the chain rule backwards.
+
+A criterion T of the matrix has the derivatives E = ∂T/∂K, and those in the parameters are the contractions
+
+.. math:: \frac{\partial T}{\partial \theta} = \sum_{ij} E_{ij} \frac{\partial k(x_i, x_j)}{\partial \theta}.
+
+Through sums, products and functions of kernels E is handed down to the parts, and a radial kernel with one lengthscale
+for each of d features contracts it by matrix products, O(n²d) with matrices of n × n: the derivatives themselves, of
+n × n × d, are formed for no composite, and for a kernel that knows of no better way a few rows at a time.
+"""
+
+from __future__ import annotations
+
+from functools import reduce, singledispatch
+from typing import Any
+
+import numpy as np
+
+from ... import _tiles
+from ..._array import host, is_sparse, namespace
+from ...kernels import Kernel
+from ...kernels._composite import Product, Sum, Tensor
+from ...kernels._outer import Scaled, _Outer
+from ...kernels._radial import Radial
+from ...kernels._transformed import Restricted
+
+__all__ = ["adjoint", "contract"]
+
+BLOCK = 1 << 20  # entries of E at a time
+Names = frozenset[str] | None
+Matrix = np.ndarray | None
+
+
+def contract(kernel: Kernel, X: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+    """Σᵢⱼ Eᵢⱼ ∂k(xᵢ, xⱼ)/∂θ for each parameter, or the `wanted` ones alone; an array for an array of parameters.
+
+    K is the matrix of the kernel, where it is known.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> kernel = 2.0 * Gaussian(np.array([1.0, 1.0])) + Linear()
+    >>> E = np.array([[0.0, 1.0], [0.0, 0.0]])
+    >>> found = contract(kernel, np.array([[0.0, 0.0], [1.0, 0.0]]), E)
+    >>> sorted(found), (found["0__kernel__lengthscale"] / np.exp(-0.5)).round(6)
+    (['0__kernel__lengthscale', '0__scale'], array([2., 0.]))
+    """
+    size, take = kernel.domain.size(X), kernel.domain.take
+    rows = _tiles.slices(size, max(1, BLOCK // size))
+    parts: list[dict[str, Any]] = [{} for _ in rows]
+
+    def work(i: int) -> None:
+        parts[i] = adjoint(kernel, take(X, rows[i]), X, E[rows[i]], wanted, None if K is None else K[rows[i]])
+
+    if len(rows) > 1:
+        _tiles.run(range(len(rows)), work)
+    else:
+        work(0)
+    return {name: sum(part[name] for part in parts) for name in parts[0]}
+
+
+@singledispatch
+def adjoint(kernel: Kernel, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+    """Σᵢⱼ Eᵢⱼ ∂k(xᵢ, yⱼ)/∂θ; a kernel without derivatives raises where one of its own parameters is wanted.
+
+    K is the matrix k(xᵢ, yⱼ), where it is known.
+    """
+    return _plain(kernel, X, Y, E, wanted)
+
+
+def _plain(kernel: Kernel, X: Any, Y: Any, E: np.ndarray, wanted: Names) -> dict[str, Any]:
+    if wanted is not None and not wanted:
+        return {}
+    if wanted is None and "gradient_theta" not in kernel.provides and not _continuous(kernel):
+        return {}
+    kernel.require("gradient_theta")
+    derivatives = kernel.gradient_theta(X, Y)
+    return {
+        name: np.tensordot(E, np.asarray(D), axes=2)
+        for name, D in derivatives.items()
+        if wanted is None or name in wanted
+    }
+
+
+def _continuous(kernel: Kernel) -> list[str]:
+    """The parameters of a kernel that are numbers with a fraction, or arrays of them."""
+    return [name for name, v in kernel.get_params().items() if isinstance(v, float) or np.asarray(v).dtype.kind == "f"]
+
+
+def _inner(part: Kernel, prefix: str, X: Any, Y: Any, E: np.ndarray, wanted: Names, K: Matrix = None) -> dict[str, Any]:
+    """The same of a part, by the names that its parameters have in the whole."""
+    own = None if wanted is None else frozenset(n.removeprefix(prefix) for n in wanted if n.startswith(prefix))
+    return {prefix + name: g for name, g in adjoint(part, X, Y, E, own, K).items()}
+
+
+@adjoint.register
+def _(kernel: Sum, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for i, k in enumerate(kernel.kernels):
+        found |= _inner(k, f"{i}__", X, Y, E, wanted)
+    return found
+
+
+@adjoint.register
+def _(kernel: Product, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+    return _factors([(k, X, Y) for k in kernel.kernels], E, wanted)
+
+
+@adjoint.register
+def _(kernel: Tensor, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+    return _factors(list(zip(kernel.kernels, X, Y, strict=True)), E, wanted)
+
+
+def _factors(parts: list[tuple[Kernel, Any, Any]], E: np.ndarray, wanted: Names) -> dict[str, Any]:
+    """Of a product of kernels, each of its own collections."""
+    factors = [np.asarray(k.evaluate(X, Y)) for k, X, Y in parts]
+    found: dict[str, Any] = {}
+    for i, (k, X, Y) in enumerate(parts):
+        others = reduce(np.multiply, (F for j, F in enumerate(factors) if j != i), E)
+        found |= _inner(k, f"{i}__", X, Y, others, wanted, factors[i])
+    return found
+
+
+@adjoint.register
+def _(kernel: _Outer, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+    t = np.asarray(kernel.kernel.evaluate(X, Y))
+    return _inner(kernel.kernel, "kernel__", X, Y, E * kernel.outer(t, namespace(t), 1), wanted, t)
+
+
+@adjoint.register
+def _(kernel: Scaled, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+    scale, own = float(kernel.scale), {}
+    t = None if K is None or scale == 0 else K / scale
+    if wanted is None or "scale" in wanted:
+        t = np.asarray(kernel.kernel.evaluate(X, Y)) if t is None else t
+        own = {"scale": np.vdot(E, t)}
+    return own | _inner(kernel.kernel, "kernel__", X, Y, scale * E, wanted, t)
+
+
+@adjoint.register
+def _(kernel: Restricted, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+    return _inner(kernel.kernel, "kernel__", kernel._part(X), kernel._part(Y), E, wanted, K)
+
+
+@adjoint.register
+def _(kernel: Radial, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+    length = np.asarray(host(kernel.lengthscale), dtype=np.float64)
+    own = type(kernel).gradient_theta is not Radial.gradient_theta
+    if own or length.ndim > 1 or (length.ndim == 1 and is_sparse(X)) or (wanted is not None and not wanted):
+        return _plain(kernel, X, Y, E, wanted)
+    s = np.asarray(kernel.scaled_distances(X, Y))
+    W = E * kernel.slope(s, namespace(s))
+    if length.ndim == 0:
+        return {"lengthscale": -2 * np.vdot(W, s) / float(length)}
+    # Σ W (aᵢ − bⱼ)² feature by feature, of centred and scaled points
+    centre = np.mean(Y, axis=0)
+    A, B = kernel.scaled(X - centre), kernel.scaled(Y - centre)
+    squares = W.sum(axis=1) @ A**2 + W.sum(axis=0) @ B**2 - 2 * np.sum(A * (W @ B), axis=0)
+    return {"lengthscale": -2 * squares / length}

@@ -1,0 +1,300 @@
+"""Many functions at once, of which a matrix B over the tasks says how they vary together: B_st k(x, y).
+
+Where every task has a target at every sample, B = VMVᵀ rotates the targets into problems of one function each,
+(K + (α/μⱼ)I) cⱼ = Yvⱼ: one decomposition of K serves them all, and all α (`mercer.solvers.spectral`). Where targets are
+missing, or each sample belongs to one task, `TaskGram` is the matrix of the entries that there are.
+
+B = WWᵀ + diag(v) is learned by the marginal likelihood, with as many columns of W as that is worth.
+Bonilla, Chai, Williams, *Multi-task Gaussian process prediction* (2008); Álvarez, Rosasco, Lawrence, *Kernels for
+vector-valued functions: a review* (2012).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.linalg import cho_solve
+from scipy.optimize import OptimizeResult, minimize
+
+from .._array import host
+from ..gram import Gram
+from .linear.cholesky import factorize
+from .spectral import Spectral
+
+__all__ = ["Complete", "Coregionalisation", "Scattered", "TaskGram", "learn"]
+
+LEAST = 1e-6  # the smallest part of its own that a task has while B is learned, of the scale of B
+LARGEST = 1e2  # the largest loading, of the root of the scale
+NOISE = 0.1  # where the search for alpha starts, of the scale
+REACH = 1e5  # factor by which alpha may lie away from its start
+SLOPE = 1e-6  # of the log-likelihood per target, to which searches go
+STARTS = ((0.7, 0.5), (0.1, 1.0))  # loading and own part: half shared, nearly separate
+
+
+class TaskGram(Gram):
+    """The matrix k(xᵢ, xⱼ) B_st of entries (i, s) and (j, t), on the Gram operator of the samples.
+
+    Parameters
+    ----------
+    base : Gram
+        Of the samples, whole, lazy or as a factor.
+    rows, tasks : integer arrays of shape (N,)
+        The sample and the task of each entry.
+    matrix : array of shape (T, T)
+        B.
+    """
+
+    def __init__(self, base: Gram, rows: np.ndarray, tasks: np.ndarray, matrix: np.ndarray):
+        self.base, self.rows, self.tasks, self.matrix = base, rows, tasks, matrix
+        self.kernel, self.X, self.centres = base.kernel, base.X, base.centres
+        self.trace_error = base.trace_error
+        self.provides = base.provides  # type: ignore[misc]
+        if "factor" in base.provides and len(matrix) * base.factor().shape[1] >= len(rows):
+            self.provides = frozenset({"dense"})  # type: ignore[misc]
+
+    @property
+    def n(self) -> int:
+        return len(self.rows)
+
+    def spread(self, V: np.ndarray) -> np.ndarray:
+        """Coefficients on the entries as coefficients on samples × tasks, of shape (n, T)."""
+        out = np.zeros((self.base.n, len(self.matrix)), dtype=V.dtype)
+        out[self.rows, self.tasks] = V
+        return out
+
+    def __matmul__(self, V: Any) -> Any:
+        if "dense" in self.provides:
+            return self._held @ V
+        columns = V[:, None] if V.ndim == 1 else V
+        wide = np.stack([self.spread(v) @ self.matrix for v in columns.T], axis=2)
+        n, T, t = wide.shape
+        values = np.asarray(self.base @ wide.reshape(n, T * t)).reshape(n, T, t)[self.rows, self.tasks]
+        return values.reshape(V.shape)
+
+    def diagonal(self) -> Any:
+        return host(self.base.diagonal())[self.rows] * np.diagonal(self.matrix)[self.tasks]
+
+    def block(self, rows: Any, columns: Any) -> Any:
+        K = host(self.base.block(self.rows[rows], self.rows[columns]))
+        return K * self.matrix[np.ix_(self.tasks[rows], self.tasks[columns])]
+
+    @cached_property
+    def _held(self) -> np.ndarray:
+        return self.block(slice(None), slice(None))
+
+    def dense(self) -> Any:
+        return self._held if "dense" in self.provides else self.block(slice(None), slice(None))
+
+    def _products(self, Z: np.ndarray) -> np.ndarray:
+        """Products of the features of the samples and those of the tasks."""
+        values, vectors = np.linalg.eigh(self.matrix)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        return (Z[self.rows][:, :, None] * root[self.tasks][:, None, :]).reshape(self.n, -1)
+
+    def factor(self) -> Any:
+        return self._products(host(self.base.factor()))
+
+    def sketch(self, rank: int) -> Any:
+        return self._products(host(self.base.sketch(max(1, rank // len(self.matrix)))))
+
+
+class Evidence(Protocol):
+    """The marginal likelihood of targets as a function of B and the variance α of the noise."""
+
+    size: int
+    scale: float
+
+    def __call__(self, matrix: np.ndarray, alpha: float) -> tuple[float, np.ndarray, float]:
+        """log p, and its derivatives in B (as if its entries were free) and in α."""
+        ...
+
+
+class Complete:
+    """Of targets Y of shape (n, T), all observed: O(nT² + T³) after one decomposition of K.
+
+    Parameters
+    ----------
+    path : Spectral
+        Of the samples, weights included, without a free part.
+    Y : array of shape (n, T)
+    """
+
+    def __init__(self, path: Spectral, Y: np.ndarray):
+        target = np.asarray(path.design.scaled(Y))
+        self.values = np.maximum(host(path.values), 0.0)
+        self.Z = host(path.vectors).T @ target
+        self.outside = 0.0 if path.full else float(np.sum((target - host(path.vectors) @ self.Z) ** 2))
+        self.rest = path.rest * Y.shape[1]
+        self.size = path.design.effective * Y.shape[1]
+        self.constant = self.size * float(np.log(2 * np.pi)) + Y.shape[1] * float(path.design.log_volume)
+        self.scale = float(np.sum(target**2)) / (Y.shape[1] * float(np.sum(self.values)))
+
+    def __call__(self, matrix: np.ndarray, alpha: float) -> tuple[float, np.ndarray, float]:
+        mu, V = np.linalg.eigh(matrix)
+        S = self.values[:, None] * np.maximum(mu, 0.0)[None, :] + alpha
+        rotated = self.Z @ V
+        Q = rotated / S
+        value = float(np.sum(rotated * Q) + np.sum(np.log(S))) + self.outside / alpha + self.rest * np.log(alpha)
+        inner = (Q * self.values[:, None]).T @ Q - np.diag(np.sum(self.values[:, None] / S, axis=0))
+        slope = float(np.sum(Q * Q) - np.sum(1 / S)) + self.outside / alpha**2 - self.rest / alpha
+        return -(value + self.constant) / 2, V @ inner @ V.T / 2, slope / 2
+
+
+class Scattered:
+    """Of targets at some entries (i, t): O(N³) for each B.
+
+    Parameters
+    ----------
+    K : array of shape (N, N)
+        k(xᵢ, xⱼ) of the samples of the entries.
+    tasks : integer array of shape (N,)
+    y : array of shape (N, c)
+        Targets; c > 1 are as many draws with the same B.
+    weight : array of shape (N,), >= 0, optional
+        The noise has the variances α/w; entries of weight 0 take no part.
+    """
+
+    def __init__(self, K: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None):
+        used = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
+        root = np.ones(len(y)) if weight is None else np.sqrt(weight[used])
+        K, y = K[np.ix_(used, used)].astype(np.float64), y[used]
+        self.K, self.y, self.tasks = K * root[:, None] * root[None, :], y * root[:, None], tasks[used]
+        self.size = y.size
+        self.constant = self.size * float(np.log(2 * np.pi)) - 2 * y.shape[1] * float(np.sum(np.log(root)))
+        self.scale = float(np.sum(self.y**2)) / (y.shape[1] * float(np.trace(self.K)))
+
+    def __call__(self, matrix: np.ndarray, alpha: float) -> tuple[float, np.ndarray, float]:
+        draws, mine = self.y.shape[1], np.eye(len(matrix))[self.tasks]
+        L, _ = factorize(self.K * matrix[np.ix_(self.tasks, self.tasks)], alpha)
+        inverse = cho_solve((L, True), np.eye(len(self.y)))
+        a = inverse @ self.y
+        value = float(np.sum(self.y * a)) + 2 * draws * float(np.sum(np.log(np.diagonal(L))))
+        E = (a @ a.T - draws * inverse) / 2
+        return -(value + self.constant) / 2, mine.T @ ((E * self.K) @ mine), float(np.trace(E))
+
+
+@dataclass(frozen=True)
+class Coregionalisation:
+    """The matrix that was learned, and how the search for it went."""
+
+    loadings: np.ndarray  # W, of shape (T, rank); without columns if the tasks are better taken apart
+    own: np.ndarray  # v, of shape (T,)
+    alpha: float
+    log_likelihood: float
+    criterion: list[float]  # −2 log p + p log N for the ranks 0, 1, … that were tried
+    slope: float  # the largest derivative that is left, of the log-likelihood per target
+    converged: bool
+    message: str
+    history: list[float]  # minus the log-likelihood after each step, never rising
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """B = WWᵀ + diag(v)."""
+        return self.loadings @ self.loadings.T + np.diag(self.own)
+
+
+def learn(evidence: Evidence, n_tasks: int, rank: int, alpha: float | None = None) -> Coregionalisation:
+    r"""The matrix B = WWᵀ + diag(v) of the largest marginal likelihood; and α, unless it is given.
+
+    W has columns as long as they earn their parameters by Schwarz's criterion, so that unrelated tasks stay apart.
+
+    Parameters
+    ----------
+    evidence : Complete or Scattered
+    n_tasks : int
+    rank : int >= 0
+        Of W at most. One function is common to all tasks, with a loading for each, or several are.
+    alpha : float > 0, optional
+
+    Notes
+    -----
+    L-BFGS-B in W, log v and log α, from a start in which the tasks are half shared and from one in which they are
+    nearly separate. The better end is returned: a stationary point to within `slope`, not always the highest.
+
+    References
+    ----------
+    Schwarz, *Estimating the dimension of a model* (1978).
+
+    Examples
+    --------
+    >>> from mercer.gram import Dense
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.linspace(0, 6, 40)[:, None]
+    >>> Y = np.sin(X) * [1.0, -2.0] + 0.1 * np.random.default_rng(0).normal(size=(40, 2))
+    >>> found = learn(Complete(Spectral(Dense().build(Gaussian(), X)), Y), 2, rank=1)
+    >>> B = found.matrix
+    >>> round(float(B[0, 1] / np.sqrt(B[0, 0] * B[1, 1])), 2), found.loadings.shape[1], found.converged
+    (-1.0, 1, True)
+    """
+    best = _Search(evidence, n_tasks, 0, alpha).run(0.0, 1.0)
+    criterion = [best.schwarz]
+    for r in range(1, rank + 1):
+        searches = [_Search(evidence, n_tasks, r, alpha).run(*start) for start in STARTS]
+        found = min(searches, key=lambda search: search.lowest)
+        criterion.append(found.schwarz)
+        if found.schwarz >= best.schwarz:
+            break
+        best = found
+    return best.result(criterion)
+
+
+class _Search:
+    """For one rank: W in units of the root of the scale of B, log v in units of the scale, log α from its start."""
+
+    def __init__(self, evidence: Evidence, n_tasks: int, rank: int, alpha: float | None):
+        self.evidence, self.shape, self.given = evidence, (n_tasks, rank), alpha
+        self.scale = evidence.scale or 1.0
+        self.history: list[float] = []
+
+    def _unpacked(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        (T, r), scale = self.shape, self.scale
+        W, v = u[: T * r].reshape(T, r) * np.sqrt(scale), np.exp(u[T * r : T * r + T]) * scale
+        return W, v, NOISE * scale * float(np.exp(u[-1])) if self.given is None else self.given
+
+    def _loss(self, u: np.ndarray) -> tuple[float, np.ndarray]:
+        W, v, alpha = self._unpacked(u)
+        value, G, slope = self.evidence(W @ W.T + np.diag(v), alpha)
+        parts = [2 * np.sqrt(self.scale) * (G @ W).ravel(), np.diagonal(G) * v]
+        parts += [[slope * alpha]] if self.given is None else []
+        return -value / self.evidence.size, -np.concatenate(parts) / self.evidence.size
+
+    def _keep(self, intermediate_result: OptimizeResult) -> None:
+        self.history.append(float(intermediate_result.fun) * self.evidence.size)
+
+    def run(self, loading: float, own: float) -> _Search:
+        T, r = self.shape
+        # columns of a cosine transform: different directions, the first of which is common to all tasks
+        W = loading * np.cos(np.pi * np.outer(np.arange(T) + 0.5, np.arange(r)) / T)
+        noise = [np.zeros(1)] if self.given is None else []
+        start = np.concatenate([W.ravel(), np.full(T, np.log(own)), *noise])
+        bounds = np.repeat([[-LARGEST, LARGEST]], len(start), axis=0)
+        bounds[T * r : T * r + T] = np.log(LEAST), 2 * np.log(LARGEST)
+        bounds[T * r + T :] = -np.log(REACH), np.log(REACH)
+        self.history = [self._loss(start)[0] * self.evidence.size]
+        options = {"gtol": SLOPE, "ftol": 1e-14, "maxiter": 1000, "maxfun": 3000}
+        self.found = minimize(
+            self._loss, start, jac=True, method="L-BFGS-B", bounds=bounds, callback=self._keep, options=options
+        )
+        g, u = np.asarray(self.found.jac), self.found.x
+        held = ((u <= bounds[:, 0]) & (g > 0)) | ((u >= bounds[:, 1]) & (g < 0))
+        self.slope = float(np.max(np.abs(np.where(held, 0.0, g))))
+        return self
+
+    @property
+    def lowest(self) -> float:
+        return float(self.found.fun) * self.evidence.size
+
+    @property
+    def schwarz(self) -> float:
+        T, r = self.shape
+        # what W adds to B beside its diagonal: as much as rotations of it leave, and no more than the pairs of tasks
+        parameters = min(T * r - r * (r - 1) // 2, T * (T - 1) // 2)
+        return 2 * self.lowest + parameters * float(np.log(self.evidence.size))
+
+    def result(self, criterion: list[float]) -> Coregionalisation:
+        W, v, alpha = self._unpacked(self.found.x)
+        converged, message = self.slope <= 100 * SLOPE, str(self.found.message)
+        return Coregionalisation(W, v, alpha, -self.lowest, criterion, self.slope, converged, message, self.history)
