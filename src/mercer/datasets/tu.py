@@ -1,0 +1,115 @@
+"""Graphs in the text format of the TU Dortmund collection."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from ..domains import Graph
+
+
+def load_tu(path: str | PathLike[str]) -> Bunch:
+    r"""Read a collection of graphs in the TU format, from its zip file or its folder.
+
+    Parameters
+    ----------
+    path : path
+        A zip file, or a folder, that holds ``NAME_A.txt``, ``NAME_graph_indicator.txt``, ``NAME_graph_labels.txt`` (or
+        ``NAME_graph_attributes.txt``, for regression) and possibly ``NAME_node_labels.txt``, ``NAME_edge_labels.txt``
+        and ``NAME_node_attributes.txt``.
+
+    Returns
+    -------
+    Bunch
+        ``graphs``, a list of `mercer.domains.Graph`; ``y``, an array with one entry per graph; ``name``.
+
+    Notes
+    -----
+    Labels are integers, or tuples of them where a line has several. The format lists an undirected edge in both
+    directions: if every arc has its reverse, with the same label, the graphs are undirected. Arcs that are listed twice
+    are kept once. Attributes of edges are not read.
+
+    References
+    ----------
+    Morris, Kriege, Bause, Kersting, Mutzel, Neumann, *TUDataset: a collection of benchmark datasets for learning with
+    graphs* (2020).
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> files = {"A": "1, 2\n2, 1\n", "graph_indicator": "1\n1\n2\n", "graph_labels": "1\n-1\n"}
+    >>> with TemporaryDirectory() as folder:
+    ...     for part, text in files.items():
+    ...         _ = Path(folder, f"TOY_{part}.txt").write_text(text)
+    ...     data = load_tu(folder)
+    >>> data.graphs, data.y
+    ([Graph(2 nodes, 1 edges), Graph(1 nodes, 0 edges)], array([ 1, -1]))
+    """
+    name, files = _files(Path(path))
+
+    def table(part: str, kind: type = np.int64) -> np.ndarray | None:
+        text = files.get(f"{name}_{part}.txt")
+        if text is None:
+            return None
+        rows = np.loadtxt(BytesIO(text), dtype=np.float64, delimiter=",", ndmin=2) if text.strip() else np.empty((0, 2))
+        return rows.astype(kind)
+
+    arcs, owner = table("A"), table("graph_indicator")
+    y = table("graph_labels")
+    y = table("graph_attributes", np.float64) if y is None else y
+    if arcs is None or owner is None or y is None:
+        raise ValueError(f"load_tu: {path} lacks {name}_A, {name}_graph_indicator or {name}_graph_labels (.txt).")
+    nodes, edges, attributes = table("node_labels"), table("edge_labels"), table("node_attributes", np.float64)
+    first = np.searchsorted(owner[:, 0], np.arange(1, len(y) + 2))
+    lengths = (nodes, len(owner)), (attributes, len(owner)), (edges, len(arcs))
+    if np.any(np.diff(owner[:, 0]) < 0) or any(part is not None and len(part) != n for part, n in lengths):
+        raise ValueError(f"load_tu: the files of {name} do not belong together: their numbers of lines disagree.")
+    ends, edges, directed = _edges(arcs - 1, edges)
+    begin = np.searchsorted(ends[:, 0], first)
+    graphs = [
+        Graph(
+            b - a,
+            ends[p:q] - a,
+            None if nodes is None else _labels(nodes[a:b]),
+            None if edges is None else _labels(edges[p:q]),
+            None if attributes is None else attributes[a:b],
+            directed=directed,
+        )
+        for (a, b), (p, q) in zip(pairwise(first), pairwise(begin), strict=True)
+    ]
+    return Bunch(graphs=graphs, y=y[:, 0] if y.shape[1] == 1 else y, name=name)
+
+
+def _files(path: Path) -> tuple[str, dict[str, bytes]]:
+    """The name of the collection, and its text files by their names."""
+    if path.is_dir():
+        files = {file.name: file.read_bytes() for file in path.glob("*.txt")}
+    else:
+        with ZipFile(path) as archive:
+            files = {Path(entry).name: archive.read(entry) for entry in archive.namelist() if entry.endswith(".txt")}
+    names = [file.removesuffix("_A.txt") for file in files if file.endswith("_A.txt")]
+    if len(names) != 1:
+        raise ValueError(f"load_tu: {path} must hold exactly one file NAME_A.txt; it holds {len(names)}.")
+    return names[0], files
+
+
+def _edges(ends: np.ndarray, labels: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None, bool]:
+    """Arcs in order and without repetition, or edges once where all arcs come in pairs; whether they are arcs."""
+    ends, kept = np.unique(ends, axis=0, return_index=True)
+    labels = None if labels is None else labels[kept]
+    back = np.lexsort((ends[:, 0], ends[:, 1]))
+    same = np.array_equal(ends, ends[back][:, ::-1]) and (labels is None or np.array_equal(labels, labels[back]))
+    once = (ends[:, 0] <= ends[:, 1]) | (not same)
+    return ends[once], None if labels is None else labels[once], not same
+
+
+def _labels(rows: np.ndarray) -> list[Any]:
+    return rows[:, 0].tolist() if rows.shape[1] == 1 else [tuple(row) for row in rows.tolist()]

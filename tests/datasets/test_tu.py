@@ -1,0 +1,103 @@
+"""The TU format, written by hand and from real collections."""
+
+from zipfile import ZipFile
+
+import numpy as np
+import pytest
+
+from mercer.datasets import load_tu
+from mercer.domains import Graph
+
+TOY = {
+    "A": "1, 2\n2, 1\n2, 3\n3, 2\n4, 5\n5, 4\n",
+    "graph_indicator": "1\n1\n1\n2\n2\n3\n",
+    "graph_labels": "1\n-1\n1\n",
+    "node_labels": "0\n1\n0\n2\n2\n7\n",
+    "edge_labels": "5\n5\n6\n6\n5\n5\n",
+    "node_attributes": "0.5, 1\n0, 2\n0, 3\n1, 1\n2, 2\n3, 3\n",
+}
+GRAPHS = [
+    Graph(3, [(0, 1), (1, 2)], [0, 1, 0], [5, 6], [[0.5, 1], [0, 2], [0, 3]]),
+    Graph(2, [(0, 1)], [2, 2], [5], [[1, 1], [2, 2]]),
+    Graph(1, [], [7], [], [[3, 3]]),
+]
+
+
+def write(folder, files):
+    for part, text in files.items():
+        (folder / f"TOY_{part}.txt").write_text(text)
+    return folder
+
+
+def test_folder_and_zip(tmp_path) -> None:
+    data = load_tu(write(tmp_path, TOY))
+    assert data.graphs == GRAPHS and data.name == "TOY"
+    assert data.y.tolist() == [1, -1, 1]
+    with ZipFile(tmp_path / "TOY.zip", "w") as archive:
+        for part, text in TOY.items():
+            archive.writestr(f"TOY/TOY_{part}.txt", text)
+    assert load_tu(str(tmp_path / "TOY.zip")).graphs == GRAPHS
+
+
+def test_without_labels_and_attributes(tmp_path) -> None:
+    files = {part: TOY[part] for part in ("A", "graph_indicator", "graph_labels")}
+    bare = load_tu(write(tmp_path, files)).graphs
+    assert bare == [Graph(3, [(0, 1), (1, 2)]), Graph(2, [(0, 1)]), Graph(1, [])]
+
+
+def test_arcs_without_their_reverse_are_directed(tmp_path) -> None:
+    one_way = load_tu(write(tmp_path, TOY | {"A": "1, 2\n2, 3\n4, 5\n", "edge_labels": "5\n6\n5\n"})).graphs
+    assert one_way[0] == Graph(3, [(0, 1), (1, 2)], [0, 1, 0], [5, 6], [[0.5, 1], [0, 2], [0, 3]], directed=True)
+    unlike = load_tu(write(tmp_path, TOY | {"edge_labels": "5\n4\n6\n6\n5\n5\n"})).graphs
+    assert all(g.directed for g in unlike) and unlike[0].edge_labels == (5, 4, 6, 6)
+
+
+def test_repeated_arcs_loops_and_several_labels(tmp_path) -> None:
+    files = TOY | {
+        "A": "2, 1\n1, 2\n1, 2\n6, 6\n",
+        "edge_labels": "5, 1\n5, 1\n5, 1\n9, 9\n",
+        "node_labels": "0, 0\n1, 0\n0, 0\n2, 1\n2, 1\n7, 1\n",
+    }
+    first, _, last = load_tu(write(tmp_path, files)).graphs
+    assert first.n_edges == 1 and first.labels == ((0, 0), (1, 0), (0, 0)) and first.edge_labels == ((5, 1), (5, 1))
+    assert last.n_edges == 1 and last.edge_labels == ((9, 9),)
+
+
+def test_no_edges_at_all(tmp_path) -> None:
+    files = {"A": "", "graph_indicator": "1\n2\n", "graph_labels": "0\n1\n"}
+    assert load_tu(write(tmp_path, files)).graphs == [Graph(1, []), Graph(1, [])]
+
+
+def test_targets_for_regression(tmp_path) -> None:
+    files = {part: text for part, text in TOY.items() if part != "graph_labels"}
+    data = load_tu(write(tmp_path, files | {"graph_attributes": "0.5\n1.5\n-2\n"}))
+    assert data.y.tolist() == [0.5, 1.5, -2.0]
+
+
+def test_what_is_refused(tmp_path) -> None:
+    with pytest.raises(ValueError, match=r"must hold exactly one file NAME_A\.txt; it holds 0"):
+        load_tu(tmp_path)
+    write(tmp_path, {"A": TOY["A"]})
+    with pytest.raises(ValueError, match="lacks TOY_A, TOY_graph_indicator or TOY_graph_labels"):
+        load_tu(tmp_path)
+    write(tmp_path, TOY | {"node_labels": "0\n"})
+    with pytest.raises(ValueError, match="the files of TOY do not belong together"):
+        load_tu(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        load_tu(tmp_path / "none.zip")
+
+
+@pytest.mark.parametrize(
+    ("name", "graphs", "classes", "nodes", "edges"),
+    [
+        ("MUTAG", 188, [63, 125], 17.93, 19.79),  # the figures that the collection publishes
+        ("PROTEINS", 1113, [663, 450], 39.06, 72.82),
+    ],
+)
+def test_published_figures(data_dir, name, graphs, classes, nodes, edges) -> None:
+    data = load_tu(data_dir / "graphs" / f"{name}.zip")
+    assert len(data.graphs) == graphs
+    assert np.unique(data.y, return_counts=True)[1].tolist() == classes
+    assert round(float(np.mean([g.n for g in data.graphs])), 2) == nodes
+    assert round(float(np.mean([g.n_edges for g in data.graphs])), 2) == edges
+    assert not any(g.directed for g in data.graphs)
