@@ -16,6 +16,7 @@ from .logistic import ImportVectorMachine, KernelLogisticRegression
 from .lssvc import LeastSquaresSVC
 from .machine import KernelMachine
 from .mean_classifier import KernelMeanClassifier
+from .multiple import MultipleKernel
 from .multitask import MultitaskKernelRidge, MultitaskSVC
 from .online import OnlineKernelMachine
 from .pca import KernelPCA
@@ -64,6 +65,7 @@ __all__ = [
     "LinearSVC",
     "LinearSVR",
     "MarginalTransfer",
+    "MultipleKernel",
     "MultitaskKernelRidge",
     "MultitaskSVC",
     "NuSVC",

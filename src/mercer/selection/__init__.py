@@ -1,5 +1,6 @@
 """Choosing parameters and judging the choice: shared-work cross-validation, paths, expected losses, comparisons."""
 
+from .alignment import alignment, class_separability, dependence
 from .clusters import ClusterChoice, choose_clusters, silhouette
 from .comparison import Comparison, Difference, compare, subspace_agreement
 from .components import ComponentChoice, choose_components
@@ -21,9 +22,12 @@ __all__ = [
     "OneClassMachine",
     "OneClassPath",
     "SVMPath",
+    "alignment",
     "choose_clusters",
     "choose_components",
+    "class_separability",
     "compare",
+    "dependence",
     "expected_loss",
     "mean_average_precision",
     "mean_reciprocal_rank",

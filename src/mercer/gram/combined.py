@@ -1,0 +1,120 @@
+"""Σ cᵢ Kᵢ of Gram operators that are there already: what learning a combination of kernels builds, again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from .._array import host, namespace
+from .._errors import where
+from ..domains import take
+from ..kernels import Kernel
+from ..kernels._base import Prepared, _same
+from ..kernels.finite import FiniteDomain
+from ._base import Gram, Representation
+from .dense import DenseGram
+from .low_rank import FeatureGram, LowRankGram
+
+
+class Combined(Representation):
+    """The Gram operator of Σ cᵢ kᵢ from those of the kᵢ on the same sample: nothing is evaluated.
+
+    Factors stay factors, side by side; otherwise the matrix is held.
+
+    Parameters
+    ----------
+    grams : sequence of Gram
+        Of the kernels kᵢ.
+    coefficients : sequence of float >= 0
+        c; those that are 0 have no part in it.
+
+    Attributes
+    ----------
+    expanded_ : array of shape (n,) or (n, t)
+        The coefficients, on the whole sample, of the function that was made last.
+
+    Examples
+    --------
+    >>> from mercer.gram import Dense
+    >>> from mercer.kernels import Constant, Linear
+    >>> X = np.array([[1.0], [2.0]])
+    >>> parts = [Dense().build(k, X) for k in (Linear(), Constant(1.0))]
+    >>> Combined(parts, [2.0, 0.5]).build(2 * Linear() + 0.5, X).dense()
+    array([[2.5, 4.5],
+           [4.5, 8.5]])
+    """
+
+    expanded_: Any
+
+    def __init__(self, grams: Sequence[Gram], coefficients: Sequence[float]):
+        self.grams, self.coefficients = grams, coefficients
+
+    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> Gram:
+        if not _equal(X, self.grams[0].X):
+            raise ValueError(
+                f"{where(self)}: X is not the sample whose operators are combined; a method that changes its samples, "
+                "or has several, cannot use them."
+            )
+        parts = [(gram, float(c)) for gram, c in zip(self.grams, self.coefficients, strict=True) if c > 0]
+        if not all("factor" in gram.provides for gram, _ in parts):
+            return _Matrix(self, kernel, X, sum(c * gram.dense() for gram, c in parts))
+        roots = [sqrt(c) for _, c in parts]
+        factors = [root * gram.factor() for (gram, _), root in zip(parts, roots, strict=True)]
+        Z = namespace(*factors).concat(factors, axis=1)
+        if all(isinstance(gram, FeatureGram) for gram, _ in parts):
+            return _Exact(self, kernel, X, kernel.feature_map, 0.0, Z)
+        features = SideBySide([gram.features for gram, _ in parts], roots)  # type: ignore[attr-defined]
+        return _Factor(self, kernel, X, features, sum(c * gram.trace_error for gram, c in parts), Z)
+
+
+def _equal(X: Any, Y: Any) -> bool:
+    return bool(X.equals(Y)) if hasattr(X, "equals") else _same(X, Y)
+
+
+class SideBySide:
+    """φ(x) = (√c₁ φ₁(x), …, √c_m φ_m(x))."""
+
+    def __init__(self, features: Sequence[Any], roots: Sequence[float]):
+        self.features, self.roots = features, roots
+
+    def __call__(self, X: Any) -> Any:
+        parts = [root * phi(X) for root, phi in zip(self.roots, self.features, strict=True)]
+        return namespace(*parts).concat(parts, axis=1)
+
+
+class _Matrix(DenseGram):
+    """The combined matrix; its functions keep the points that they use."""
+
+    def __init__(self, owner: Combined, kernel: Kernel, X: Any, K: Any):
+        Gram.__init__(self, kernel, X)
+        self.owner, self.K = owner, K
+
+    def points(self) -> tuple[Prepared, Prepared]:
+        entries = Prepared(FiniteDomain(self.K), np.arange(self.n))
+        return entries, entries
+
+    def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
+        self.owner.expanded_ = coefficients
+        used = np.flatnonzero(host(coefficients).reshape(self.n, -1).any(axis=1))
+        if not 0 < len(used) < self.n:
+            return super().expansion(coefficients)
+        return self.kernel, self.kernel.domain.take(self.centres, used), take(coefficients, used)
+
+
+class _Factor(LowRankGram):
+    """The factors side by side."""
+
+    def __init__(self, owner: Combined, *rest: Any):
+        super().__init__(*rest)
+        self.owner = owner
+
+    def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
+        self.owner.expanded_ = coefficients
+        return super().expansion(coefficients)
+
+
+class _Exact(_Factor, FeatureGram):
+    """The same of features that approximate nothing."""

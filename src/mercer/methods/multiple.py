@@ -1,0 +1,539 @@
+"""Learning a combination of kernels, around any estimator."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier, is_clusterer, is_regressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from .._array import host
+from .._errors import check_choice, check_number, where
+from .._progress import Deadline
+from .._random import generator
+from ..gram import Auto, Gram, as_representation
+from ..gram.centered import CenteredGram
+from ..gram.combined import Combined
+from ..kernels import Kernel
+from ..kernels._algebra import Scaled, Sum
+from ..kernels.expression import as_kernel
+from ..solvers.multiple import (
+    Descent,
+    align,
+    alignf,
+    alternating,
+    blockwise,
+    consensus,
+    inner_products,
+    on_simplex,
+    quadratic_forms,
+    shares,
+    target_columns,
+    variance,
+)
+from ._base import KernelEstimator
+from .logistic import ImportVectorMachine
+from .lssvc import LeastSquaresSVC
+from .machine import KernelMachine
+from .ridge import KernelRidge
+from .robust import RobustKernelRegression
+from .svc import SVC
+from .svr import SVR, NuSVR, OneClassSVM
+
+METHODS = ("auto", "uniform", "align", "alignf", "consensus", "alternate", "simplemkl", "lp", "easymkl")
+BY_TARGETS = ("align", "alignf", "easymkl")
+BY_OBJECTIVE = ("simplemkl", "lp")
+BY_FITS = (*BY_OBJECTIVE, "easymkl", "alternate")
+# what minimises Σ wℓ + α/2 ‖f‖² for a convex loss and a fixed α (or C)
+MINIMISERS = (
+    SVC,
+    SVR,
+    NuSVR,
+    OneClassSVM,
+    KernelRidge,
+    LeastSquaresSVC,
+    KernelMachine,
+)
+BUT = (RobustKernelRegression, ImportVectorMachine)  # machines of losses that are not convex, and on chosen points only
+
+
+def _inner_has(name: str) -> Any:
+    """Whether the estimator has a method, fitted or not."""
+
+    def check(self: MultipleKernel) -> bool:
+        getattr(getattr(self, "estimator_", self.estimator), name)
+        return True
+
+    return available_if(check)
+
+
+class MultipleKernel(KernelEstimator):
+    r"""A method in the space of a combination of kernels, whose weights are learned.
+
+    .. math:: k = \sum_{j=1}^m \mu_j\, \frac{k_j}{s_j}, \qquad \mu_j \ge 0,
+              \qquad s_j = \frac1n \sum_i \lVert \varphi_j(x_i) - \bar\varphi_j \rVert^2
+
+    Each kernel is divided by the variance of the sample in its space, so that weights of kernels in different units can
+    be compared, and a kernel multiplied by a number changes nothing.
+
+    Parameters
+    ----------
+    estimator : estimator with a parameter `kernel`
+        The method, with all its parameters but the kernel, which is replaced by the combination.
+    kernels : list or dict
+        The kernels kⱼ: Kernel objects, names, expressions, or pairs ``(kernel, columns)`` for ``kernel.on(columns)``; a
+        dict gives them names. Data-driven parameters are resolved on the training sample.
+    method : {"auto", "uniform", "align", "alignf", "consensus", "alternate", "simplemkl", "lp", "easymkl"}
+        How μ is found; see the table below. "auto" is "alignf" where the estimator has targets, "alternate" where it
+        finds clusters, and "consensus" otherwise.
+    p : float >= 1, or inf
+        The norm of "lp": μ is sparse for 1, as of "simplemkl", and goes to 1 for all kernels as p grows.
+    lam : float between 0 and 1
+        The regularisation Λ of "easymkl": larger compares class means, smaller the nearest points of the classes.
+    normalize : bool
+        Whether kernels are divided by their variances; otherwise all sⱼ are 1.
+    tol : float > 0
+        "simplemkl" and "lp" stop at this duality gap, relative to ½‖f‖² (which is below the objective), and "alternate"
+        where other weights would raise the alignment by no more than this part of it.
+    max_iter : int >= 1
+        Rounds at most of these three.
+    time_budget : float > 0, optional
+        Seconds after which they begin no other round.
+
+    Attributes
+    ----------
+    weights_ : array of shape (m,)
+        μ, free of the kernels' units: of sum 1, and of p-norm 1 for "lp".
+    scales_ : array of shape (m,)
+        s.
+    alignments_ : array of shape (m,)
+        The centred alignment of each kernel with the targets; without targets, with the combination.
+    kernel_ : Kernel
+        The combination, without the kernels of weight 0.
+    estimator_ : estimator
+        The method, fitted with it.
+    method_ : str
+        The method that was used.
+    names_ : list of str
+        Of the kernels.
+    descent_ : Descent
+        Gap, rounds and message of "simplemkl", "lp" and "alternate".
+    n_iter_ : int
+        The rounds; 1 for the other methods.
+
+    Notes
+    -----
+    ============  ======================================================================================================
+    uniform       all weights equal
+    align         μⱼ proportional to the centred alignment ρ(kⱼ, YYᵀ) with the targets, each kernel for itself
+    alignf        the μ >= 0 with the largest ρ(k, YYᵀ), which sees what kernels have in common: a quadratic program of
+                  m variables
+    consensus     without targets: the compromise of STATIS, Kⱼ/‖Kⱼ‖ weighted by the leading eigenvector of all
+                  ρ(kᵢ, kⱼ), so that a kernel counts as far as the others agree with it
+    alternate     of clusters: "alignf" with the clusters found so far for targets, from equal weights, until it no
+                  longer raises the alignment of k with its own clusters
+    simplemkl     the μ of sum 1 for which the estimator's own objective is least: the problem of SimpleMKL, by
+                  quasi-Newton steps instead of reduced gradients, which takes fewer fits
+    lp            the same for ‖μ‖_p = 1, in rounds of closed-form updates
+    easymkl       μⱼ proportional to the squared distance in the space of kⱼ between the two points of the classes'
+                  (reduced) hulls that are nearest in the sum of all; the sum over classes against the rest
+    ============  ======================================================================================================
+
+    Targets Y are a column for each class, or the numbers themselves. "simplemkl" and "lp" need a method that minimises
+    Σ wℓ + ½α‖f‖² for a convex loss, as support vector machines, ridge, quantile and logistic regression do; with
+    several machines (pairs of classes, outputs) the sum of their objectives is minimised.
+
+    What the fitted estimator has learned (`classes_`, `labels_`, `support_`, …) are attributes as well.
+
+    The m matrices are computed once and combined; with a low-rank `gram` of the estimator so are the factors, side by
+    side, and no n × n matrix is made. The weights by alignment cost O(m²n²), or O(m²nr²), and read matrices that do not
+    fit into memory by rows; the others cost a fit of the estimator a round and need what they combine in memory.
+
+    References
+    ----------
+    Cortes, Mohri, Rostamizadeh, *Algorithms for learning kernels based on centered alignment* (2012); Rakotomamonjy,
+    Bach, Canu, Grandvalet, *SimpleMKL* (2008); Kloft, Brefeld, Sonnenburg, Zien, *lp-norm multiple kernel learning*
+    (2011); Aiolli, Donini, *EasyMKL: a scalable multiple kernel learning algorithm* (2015); Lavit, Escoufier, Sabatier,
+    Traissac, *The ACT (STATIS method)* (1994).
+
+    Examples
+    --------
+    >>> from mercer import SVC
+    >>> X = np.random.default_rng(0).normal(size=(80, 3))
+    >>> y = X[:, 0] ** 2 > 0.5  # the second and third columns are noise
+    >>> model = MultipleKernel(SVC(C=10.0), {"signal": ("gaussian", [0]), "noise": ("gaussian", [1, 2])}).fit(X, y)
+    >>> bool(model.weights_[0] > 0.9), model.score(X, y) > 0.9
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        kernels: Any,
+        *,
+        method: str = "auto",
+        p: float = 2.0,
+        lam: float = 0.1,
+        normalize: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 200,
+        time_budget: float | None = None,
+    ):
+        self.estimator = estimator
+        self.kernels = kernels
+        self.method = method
+        self.p = p
+        self.lam = lam
+        self.normalize = normalize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_budget = time_budget
+
+    # ---- parameters
+
+    def _kernel(self, n_features: int) -> Kernel:
+        return Sum([_base_kernel(self, k) for k in self._named().values()])
+
+    def _named(self) -> dict[str, Any]:
+        """The kernels under their names, in order."""
+        if isinstance(self.kernels, Mapping):
+            named = {str(name): kernel for name, kernel in self.kernels.items()}
+        elif isinstance(self.kernels, (list, tuple)):
+            named = {str(i): kernel for i, kernel in enumerate(self.kernels)}
+        else:
+            raise TypeError(f"{where(self)}: kernels = {self.kernels!r} must be a list of kernels, or a dict of names.")
+        if not named:
+            raise ValueError(f"{where(self)}: kernels is empty; give at least one kernel.")
+        return named
+
+    def _check_parameters(self) -> None:
+        check_choice(self, "method", self.method, METHODS)
+        check_choice(self, "normalize", self.normalize, (True, False))
+        if self.p != np.inf:
+            check_number(self, "p", self.p, at_least=1)
+        check_number(self, "lam", self.lam, above=0)
+        if self.lam >= 1:
+            raise ValueError(f"{where(self)}: lam = {self.lam!r} must be between 0 and 1.")
+        check_number(self, "tol", self.tol, above=0)
+        check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
+        if self.time_budget is not None:
+            check_number(self, "time_budget", self.time_budget, above=0)
+        if not isinstance(self.estimator, BaseEstimator) or "kernel" not in self.estimator.get_params(deep=False):
+            raise TypeError(
+                f"{where(self)}: estimator = {self.estimator!r} must be an estimator with a parameter `kernel`."
+            )
+
+    def _chosen_method(self, y: Any) -> str:
+        method: str = self.method
+        if method == "auto":
+            supervised = is_classifier(self.estimator) or is_regressor(self.estimator)
+            supervised = supervised or get_tags(self.estimator).target_tags.required
+            method = "alignf" if supervised else "alternate" if is_clusterer(self.estimator) else "consensus"
+        if method in BY_TARGETS and y is None:
+            raise ValueError(
+                f"{where(self)} requires y to be passed, but the target y is None: method = {method!r} compares "
+                "kernels with targets. Without any, use 'consensus' or 'uniform'."
+            )
+        if method == "easymkl" and not self._labelled(y):
+            raise ValueError(f"{where(self)}: method = 'easymkl' is for classes, and y holds numbers; use 'alignf'.")
+        if method == "alternate" and not is_clusterer(self.estimator):
+            raise ValueError(
+                f"{where(self)}: method = 'alternate' is for estimators that find clusters, and "
+                f"{where(self.estimator)} finds none; use 'alignf', or 'consensus' without y."
+            )
+        if method in BY_OBJECTIVE and not self._minimises():
+            raise ValueError(
+                f"{where(self)}: method = {method!r} lowers the regularised risk that an estimator minimises; "
+                f"{where(self.estimator)} minimises none of fixed strength. Use 'alignf', or 'consensus' without y."
+            )
+        return method
+
+    def _minimises(self) -> bool:
+        fixed = getattr(self.estimator, "penalty", "squared") == "squared"
+        return fixed and isinstance(self.estimator, MINIMISERS) and not isinstance(self.estimator, BUT)
+
+    def _labelled(self, y: Any) -> bool:
+        if is_classifier(self.estimator) or is_regressor(self.estimator):
+            return is_classifier(self.estimator)
+        return not type_of_target(y).startswith("continuous")
+
+    # ---- fitting
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the weights of the kernels from X (and targets y), and fit the estimator with the combination."""
+        self._check_parameters()
+        checked, target = self._checked(X, y)
+        method = self.method_ = self._chosen_method(target)
+        weight = self._check_weight(sample_weight, checked)
+        if weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
+            raise TypeError(f"{where(self)}: {where(self.estimator)} has no use for sample_weight; leave it out.")
+        kernels, self.names_ = list(self.kernel_.kernels), list(self._named())
+        grams = self._grams(kernels, checked)
+        held = all(gram.provides for gram in grams)
+        if method in BY_FITS and not held:
+            raise ValueError(self._too_large(len(grams), grams[0].n))
+        scales = [variance(gram, weight) if self.normalize else 1.0 for gram in grams]
+        self.scales_ = np.array([s or 1.0 for s in scales])  # a kernel that is constant on the sample stays as it is
+        problem = _Problem(self, kernels, grams, self.scales_, X, y, weight)
+        M, a = self._inner_products(grams, target, weight)
+        self.weights_ = self._learn(method, M, a, problem)
+        if a is None:
+            a = M @ self.weights_ / np.sqrt(self.weights_ @ M @ self.weights_ or 1.0)
+        norms = np.sqrt(np.diagonal(M))
+        self.alignments_ = np.divide(a, norms, out=np.zeros_like(norms), where=norms > 0)
+        self.kernel_ = problem.kernel(self.weights_)
+        self.estimator_ = problem.fitted(self.weights_, Combined(grams, self.weights_ / self.scales_) if held else None)
+        return self
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """X and y checked; y is None where the estimator has no use for it and the method neither."""
+        required = get_tags(self.estimator).target_tags.required
+        if y is None and required:
+            raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
+        if y is None or not (required or self.method in BY_TARGETS):
+            return self._check_sample(X), None
+        classifier = is_classifier(self.estimator)
+        X, y = self._check_fit(X, y, multi_output=not classifier, y_numeric=is_regressor(self.estimator))
+        if classifier:
+            check_classification_targets(y)
+            if len(np.unique(y)) < 2:
+                raise ValueError(f"{where(self)}: y holds one class; the number of classes has to be greater than one.")
+        return X, y
+
+    def _grams(self, kernels: list[Kernel], X: Any) -> list[Gram]:
+        """The operators of the kernels, as the estimator would hold that of one; they share the memory of "auto"."""
+        preferred = getattr(self.estimator, "_prefers_factor", False)
+        representation = as_representation(getattr(self.estimator, "gram", "auto"), factor=preferred)
+        if isinstance(representation, Auto):
+            representation = Auto(memory=max(1, representation.memory // len(kernels)), factor=representation.factor)
+        rng = generator(getattr(self.estimator, "random_state", None))
+        return [representation.build(kernel, X, rng) for kernel in kernels]
+
+    def _too_large(self, m: int, n: int) -> str:
+        return (
+            f"{where(self)}: method = {self.method_!r} combines {m} matrices of {n} × {n} again and again, and needs "
+            f"them in memory ({8e-9 * m * n * n:.2g} GB). Give the estimator a low-rank representation "
+            "(gram='nystrom') or a larger budget (gram=mercer.gram.Auto(memory=...)), or use a method that reads them "
+            "once: 'alignf', or 'consensus' without y."
+        )
+
+    def _inner_products(self, grams: list[Gram], target: Any, weight: Any) -> tuple[np.ndarray, np.ndarray | None]:
+        """⟨Kᵢ, Kⱼ⟩ of the kernels divided by their scales, and ⟨Kᵢ, YYᵀ⟩/‖YYᵀ‖ if there are targets."""
+        targets = [] if target is None else [target_columns(target, self._labelled(target))]
+        M = inner_products([*grams, *targets], weight)
+        m, s = len(grams), self.scales_
+        inner = M[:m, :m] / np.outer(s, s)
+        return inner, None if target is None else M[:m, m] / (s * (np.sqrt(M[m, m]) or 1.0))
+
+    def _learn(self, method: str, M: np.ndarray, a: Any, problem: _Problem) -> np.ndarray:
+        m, self.n_iter_ = len(M), 1
+        self._forget("descent_")
+        if method == "uniform":
+            return np.full(m, 1.0 / m)
+        if method == "consensus":
+            return consensus(M)
+        if method == "align":
+            return align(np.divide(a, np.sqrt(np.diagonal(M)), out=np.zeros(m), where=np.diagonal(M) > 0))
+        if method == "alignf":
+            return alignf(M, a)
+        if method == "easymkl":
+            return problem.hull_distances(self.lam)
+        stop = Deadline(self.time_budget)
+        if method == "simplemkl":
+            self.descent_ = on_simplex(problem.forms, m, self.tol, self.max_iter, stop)
+        elif method == "alternate":
+            self.descent_ = alternating(problem.partition, M, self.tol, self.max_iter, stop)
+        else:
+            self.descent_ = blockwise(problem.forms, m, float(self.p), self.tol, self.max_iter, stop)
+        self.n_iter_ = max(1, self.descent_.n_iter)
+        self._report_descent(self.descent_)
+        return self.descent_.weights
+
+    def _report_descent(self, descent: Descent) -> None:
+        if not descent.converged:
+            warnings.warn(
+                f"{where(self)}: the weights were left at a relative gap of {descent.gap:.2g} (tol = {self.tol:g}): "
+                f"{descent.message}.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    # ---- what the fitted estimator does
+
+    def report(self) -> str:
+        """A table of the kernels: weight, alignment and scale."""
+        check_is_fitted(self)
+        width = max(len("kernel"), *map(len, self.names_))
+        lines = [f"{'kernel':<{width}}  weight  alignment      scale"]
+        for name, mu, rho, s in zip(self.names_, self.weights_, self.alignments_, self.scales_, strict=True):
+            lines.append(f"{name:<{width}}  {mu:6.3f}  {rho:9.3f}  {s:9.3g}")
+        return "\n".join(lines)
+
+    def __getattr__(self, name: str) -> Any:
+        """What the fitted estimator has learned: `classes_`, `labels_`, `support_`, …"""
+        if name.endswith("_") and not name.startswith("_") and "estimator_" in vars(self):
+            return getattr(self.estimator_, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _delegate(self, name: str, *args: Any, **options: Any) -> Any:
+        check_is_fitted(self)
+        return getattr(self.estimator_, name)(*args, **options)
+
+    @_inner_has("predict")
+    def predict(self, X: Any) -> Any:
+        """What the estimator predicts."""
+        return self._delegate("predict", X)
+
+    @_inner_has("decision_function")
+    def decision_function(self, X: Any) -> Any:
+        """The decision function of the estimator."""
+        return self._delegate("decision_function", X)
+
+    @_inner_has("predict_proba")
+    def predict_proba(self, X: Any) -> Any:
+        """The probabilities of the estimator."""
+        return self._delegate("predict_proba", X)
+
+    @_inner_has("predict_log_proba")
+    def predict_log_proba(self, X: Any) -> Any:
+        """Their logarithms."""
+        return self._delegate("predict_log_proba", X)
+
+    @_inner_has("score_samples")
+    def score_samples(self, X: Any) -> Any:
+        """The scores of single samples."""
+        return self._delegate("score_samples", X)
+
+    @_inner_has("transform")
+    def transform(self, X: Any) -> Any:
+        """The features of the estimator."""
+        return self._delegate("transform", X)
+
+    @_inner_has("inverse_transform")
+    def inverse_transform(self, X: Any) -> Any:
+        """Back from features to samples, as the estimator does it."""
+        return self._delegate("inverse_transform", X)
+
+    @_inner_has("score")
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The score of the estimator."""
+        options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(self._delegate("score", X, y, **options))
+
+    @_inner_has("fit_transform")
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """The features of the sample itself."""
+        return self.fit(X, y, sample_weight).transform(X)
+
+    @_inner_has("fit_predict")
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """The labels of the sample itself."""
+        fitted = self.fit(X, y, sample_weight).estimator_
+        return fitted.labels_ if hasattr(fitted, "labels_") else fitted.predict(X)
+
+    @_inner_has("get_feature_names_out")
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """The names of the features of the estimator."""
+        return self._delegate("get_feature_names_out", input_features)
+
+    @_inner_has("set_output")
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """The container of the features, as scikit-learn's "default", "pandas" or "polars"."""
+        for estimator in [self.estimator, *([self.estimator_] if hasattr(self, "estimator_") else [])]:
+            estimator.set_output(transform=transform)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        for name in ("estimator_type", "target_tags", "transformer_tags", "classifier_tags", "regressor_tags"):
+            setattr(tags, name, getattr(inner, name))
+        tags.non_deterministic = inner.non_deterministic
+        return tags
+
+
+class _Problem:
+    """The estimator on one sample, as a function of the weights."""
+
+    def __init__(
+        self,
+        model: MultipleKernel,
+        kernels: list[Kernel],
+        grams: list[Gram],
+        scales: np.ndarray,
+        X: Any,
+        y: Any,
+        weight: Any,
+    ):
+        self.model, self.kernels, self.grams, self.scales = model, kernels, grams, scales
+        self.X, self.y = X, y
+        self.weight, self.options = weight, {} if weight is None else {"sample_weight": weight}
+
+    def kernel(self, mu: np.ndarray) -> Kernel:
+        """Σ μⱼ kⱼ/sⱼ, without the kernels of weight 0."""
+        pairs = zip(self.kernels, mu / self.scales, strict=True)
+        terms: list[Kernel] = [Scaled(kernel, float(c)) for kernel, c in pairs if c > 0]
+        return terms[0] if len(terms) == 1 else Sum(terms)
+
+    def fitted(self, mu: np.ndarray, representation: Any, estimator: Any = None) -> Any:
+        """The estimator fitted with weights μ, from operators that are there (None: as its parameters say)."""
+        model = clone(self.model.estimator if estimator is None else estimator)
+        own = model.get_params(deep=False).get("gram")
+        model.set_params(kernel=self.kernel(mu))
+        if own is None or representation is None:
+            return model.fit(self.X, self.y, **self.options)
+        model.set_params(gram=representation).fit(self.X, self.y, **self.options)
+        return model.set_params(gram=own)  # the operators are not kept
+
+    def coefficients(self, mu: np.ndarray, estimator: Any = None) -> np.ndarray:
+        """Those of the fitted functions, on the whole sample: a column for each."""
+        representation = Combined(self.grams, mu / self.scales)
+        self.fitted(mu, representation, estimator)
+        A = np.asarray(host(representation.expanded_), dtype=np.float64)
+        return A.reshape(len(A), -1)
+
+    def forms(self, mu: np.ndarray) -> np.ndarray:
+        """aᵀKⱼa for the normalised kernels: minus the derivatives of the objective, but for the factor α/2."""
+        A = self.coefficients(mu)
+        alpha = np.atleast_1d(np.asarray(getattr(self.model.estimator, "alpha", 1.0), dtype=np.float64))
+        if len(alpha) > 1:  # a penalty for each output
+            A = A * np.sqrt(alpha / alpha.max())
+        return quadratic_forms(self.grams, A) / self.scales
+
+    def partition(self, mu: np.ndarray) -> np.ndarray:
+        """⟨Kⱼ, P⟩ for the projection P onto the indicators of the clusters at μ: the scatter between them."""
+        labels = self.fitted(mu, Combined(self.grams, mu / self.scales)).labels_
+        w = shares(len(labels), self.weight)
+        member = w[:, None] * target_columns(labels, classes=True)
+        member = member[:, member.sum(axis=0) > 0]
+        centred = [CenteredGram(gram, w) for gram in self.grams]
+        return quadratic_forms(centred, member / np.sqrt(member.sum(axis=0))) / self.scales
+
+    def hull_distances(self, lam: float) -> np.ndarray:
+        r"""The weights of EasyMKL.
+
+        The problem :math:`\min_\gamma (1 - \Lambda)\, \gamma^\top Y K Y \gamma + \Lambda \lVert \gamma \rVert^2` over
+        distributions γ on each of two classes is, up to a factor of γ, the dual of the squared hinge at
+        :math:`C = (1 - \Lambda) / 2 \Lambda`.
+        """
+        machine = SVC(C=(1 - lam) / (2 * lam), loss="squared_hinge", multi_class="ovr", tol=1e-6)
+        A = self.coefficients(np.ones(len(self.grams)), machine)
+        gamma = 2 * A / np.abs(A).sum(axis=0)
+        forms = quadratic_forms(self.grams, gamma) / self.scales
+        return np.asarray(forms / forms.sum())
+
+
+def _base_kernel(owner: object, kernel: Any) -> Kernel:
+    """A kernel, its text, or a pair (kernel, columns)."""
+    if isinstance(kernel, tuple):
+        if len(kernel) != 2:
+            raise TypeError(f"{where(owner)}: kernels holds {kernel!r}; a pair is (kernel, columns).")
+        return as_kernel(kernel[0]).on(kernel[1])
+    return as_kernel(kernel)

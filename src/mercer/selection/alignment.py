@@ -1,0 +1,197 @@
+"""How well a kernel suits targets, or another kernel, before anything is fitted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import type_of_target
+
+from .._array import host, like
+from .._errors import check_choice
+from ..gram import Gram, as_representation
+from ..kernels import Kernel
+from ..kernels.expression import as_kernel
+from ..solvers.multiple import inner_products, normalised, target_columns, variance
+
+__all__ = ["alignment", "class_separability", "dependence"]
+
+
+def alignment(
+    kernel: Any,
+    X: Any,
+    y: Any,
+    *,
+    classes: bool | None = None,
+    centered: bool = True,
+    sample_weight: Any = None,
+    gram: Any = "auto",
+    random_state: Any = None,
+) -> float:
+    r"""The (centred) alignment of a kernel with targets, or with another kernel: the cosine between two matrices.
+
+    .. math:: \rho(K, L) = \frac{\langle HKH, HLH \rangle_F}{\lVert HKH \rVert_F \lVert HLH \rVert_F}, \qquad
+              H = I - \tfrac1n 1 1^\top
+
+    with :math:`L = YY^\top` for targets. For positive definite kernels it lies between 0 and 1, does not change when a
+    kernel is multiplied by a number, and, centred, when a constant is added to it.
+
+    Parameters
+    ----------
+    kernel : Kernel, text, or Gram
+        Of the first matrix; a `mercer.gram.Gram` is taken as it is.
+    X : collection
+        The samples; ignored (None) beside Grams.
+    y : array of shape (n,) or (n, n_targets), Kernel, or Gram
+        Classes, numbers, or what gives the second matrix. Each class is a column of Y, with 1 where a sample is of it.
+    classes : bool, optional
+        Whether y holds classes; None takes whole numbers, booleans and texts for classes and other numbers as they are.
+    centered : bool
+        Whether feature vectors and targets are centred; without it a constant part of the kernel counts as agreement.
+    sample_weight : array of shape (n,), optional
+        Weights of the samples; 2 is as if the sample were there twice.
+    gram : Representation or name
+        How the matrices are held. Low-rank ones cost O(nr²) and no n × n matrix is made; those that are not held are
+        read by blocks of rows.
+    random_state : int, Generator or None
+        For representations that draw.
+
+    Returns
+    -------
+    float
+        0 where one of the matrices vanishes.
+
+    References
+    ----------
+    Cortes, Mohri, Rostamizadeh, *Algorithms for learning kernels based on centered alignment* (2012); uncentred,
+    Cristianini, Shawe-Taylor, Elisseeff, Kandola, *On kernel-target alignment* (2001).
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> y = X[:, 0] > 0
+    >>> bool(alignment("linear", X[:, :1], y) > 3 * alignment("linear", X[:, 1:], y))
+    True
+    >>> round(alignment("linear", X, "5*linear + 1"), 12)
+    1.0
+    """
+    check_choice("alignment", "centered", centered, (True, False))
+    K = _gram("alignment", kernel, X, gram, random_state)
+    L = _second("alignment", y, classes, K, gram, random_state)
+    weight = _weight("alignment", sample_weight, K.n)
+    return float(normalised(inner_products([K, L], weight, centered))[0, 1])
+
+
+def dependence(
+    kernel: Any,
+    X: Any,
+    y: Any,
+    *,
+    classes: bool | None = None,
+    sample_weight: Any = None,
+    gram: Any = "auto",
+    random_state: Any = None,
+) -> float:
+    r"""The Hilbert–Schmidt criterion: how much of the targets the space of a kernel can see.
+
+    .. math:: \frac{1}{n^2} \operatorname{tr} (HKH)\, L, \qquad L = YY^\top
+
+    is the squared norm of the cross-covariance of feature vectors and targets, 0 where they are uncorrelated in the
+    space. Unlike the `alignment` it grows with the kernel; `mercer.inference.hsic` makes it a test of independence.
+    Parameters are those of `alignment`.
+
+    References
+    ----------
+    Gretton, Bousquet, Smola, Schölkopf, *Measuring statistical dependence with Hilbert–Schmidt norms* (2005).
+
+    Examples
+    --------
+    >>> X = np.array([[-1.0], [1.0]])
+    >>> round(dependence("linear", X, [-0.5, 0.5]), 12)  # the squared covariance
+    0.25
+    """
+    K = _gram("dependence", kernel, X, gram, random_state)
+    L = _second("dependence", y, classes, K, gram, random_state)
+    return float(inner_products([K, L], _weight("dependence", sample_weight, K.n))[0, 1])
+
+
+def class_separability(
+    kernel: Any, X: Any, y: Any, *, sample_weight: Any = None, gram: Any = "auto", random_state: Any = None
+) -> float:
+    r"""The scatter between classes over that within them, in the space of a kernel.
+
+    .. math:: \frac{\operatorname{tr} S_B}{\operatorname{tr} S_W}
+              = \frac{\sum_c n_c \lVert \mu_c - \mu \rVert^2}
+                     {\sum_c \sum_{i \in c} \lVert \varphi(x_i) - \mu_c \rVert^2}
+
+    Infinite where each class is one point in the space. It needs products with the matrix only: one for all classes.
+    Parameters are those of `alignment`; y holds classes.
+
+    References
+    ----------
+    Wang, *Feature selection with kernel class separability* (2008).
+
+    Examples
+    --------
+    >>> X = np.array([[-1.0], [-3.0], [1.0], [3.0]])
+    >>> class_separability("linear", X, ["a", "a", "b", "b"])  # means ±2, of total 0; each point is 1 away from its own
+    4.0
+    """
+    K = _gram("class_separability", kernel, X, gram, random_state)
+    weight = _weight("class_separability", sample_weight, K.n)
+    Y = target_columns(_targets("class_separability", y, K.n), classes=True)
+    if Y.shape[1] < 2:
+        raise ValueError("class_separability: y holds one class; give two or more.")
+    w = np.full(K.n, 1.0 / K.n) if weight is None else weight / weight.sum()
+    member = w[:, None] * Y
+    member = member[:, member.sum(axis=0) > 0]
+    means = member / member.sum(axis=0)
+    towards = np.asarray(host(K @ like(np.column_stack([means, w]), K.like)), dtype=np.float64)
+    squared = np.einsum("ic,ic->c", np.column_stack([means, w]), towards)  # ‖μ_c‖², and ‖μ‖² at the end
+    between = max(0.0, float(member.sum(axis=0) @ squared[:-1]) - float(squared[-1]))
+    within = variance(K, weight) - between
+    return between / within if within > 1e-14 * between else float("inf") if between > 0 else 0.0
+
+
+# ---- arguments
+
+
+def _gram(who: str, kernel: Any, X: Any, gram: Any, random_state: Any) -> Gram:
+    if isinstance(kernel, Gram):
+        return kernel
+    if X is None:
+        raise TypeError(f"{who}: X is None; give the samples of the kernel {kernel!r}.")
+    kernel = as_kernel(kernel)
+    return as_representation(gram).build(kernel.resolve(kernel.domain.check(X, kernel, "X")), X, random_state)
+
+
+def _second(who: str, y: Any, classes: bool | None, K: Gram, gram: Any, random_state: Any) -> Any:
+    """The second operator: a Gram, or Y with L = YYᵀ."""
+    if isinstance(y, (Gram, Kernel, str)):
+        L = _gram(who, y, K.X, gram, random_state)
+        if L.n != K.n:
+            raise ValueError(f"{who}: y is a Gram of {L.n} samples, and the kernel has {K.n}; they must agree.")
+        return L
+    y = _targets(who, y, K.n)
+    check_choice(who, "classes", classes, (None, True, False))
+    if classes is None:
+        classes = not type_of_target(y).startswith("continuous")
+    return target_columns(y, classes)
+
+
+def _targets(who: str, y: Any, n: int) -> np.ndarray:
+    values = host(y)
+    if values.ndim not in (1, 2) or len(values) != n:
+        raise ValueError(f"{who}: y has shape {values.shape}, expected ({n},) or ({n}, n_targets), a row per sample.")
+    if values.dtype.kind == "f" and not np.all(np.isfinite(values)):
+        raise ValueError(f"{who}: y contains NaN or infinity; drop those samples.")
+    return values
+
+
+def _weight(who: str, sample_weight: Any, n: int) -> np.ndarray | None:
+    if sample_weight is None:
+        return None
+    w = np.asarray(host(sample_weight), dtype=np.float64)
+    if w.shape != (n,) or not np.all(np.isfinite(w)) or (w < 0).any() or not w.any():
+        raise ValueError(f"{who}: sample_weight must be {n} finite numbers >= 0, not all zero; got shape {w.shape}.")
+    return w

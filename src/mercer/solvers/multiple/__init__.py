@@ -1,0 +1,30 @@
+"""Weights of several kernels: by alignment with targets, by agreement, and by the objective of a method itself."""
+
+from ._alignment import (
+    align,
+    alignf,
+    consensus,
+    inner_products,
+    normalised,
+    quadratic_forms,
+    shares,
+    target_columns,
+    variance,
+)
+from ._descent import Descent, alternating, blockwise, on_simplex
+
+__all__ = [
+    "Descent",
+    "align",
+    "alignf",
+    "alternating",
+    "blockwise",
+    "consensus",
+    "inner_products",
+    "normalised",
+    "quadratic_forms",
+    "shares",
+    "on_simplex",
+    "target_columns",
+    "variance",
+]

@@ -1,0 +1,144 @@
+r"""Gram matrices as vectors: inner products of centred operators, and the weights that follow from them.
+
+.. math:: \langle K, L \rangle = \sum_{ij} w_i w_j\, \tilde K_{ij} \tilde L_{ij}, \qquad \tilde K = H K H^\top,\quad
+          H = I - 1 w^\top, \quad \sum w_i = 1
+
+is computed from factors as :math:`\lVert Z_K^\top Z_L \rVert^2` where all have one, and otherwise by blocks of rows,
+so that nothing has to be held as a matrix for it. A weight of 2 is the same as a sample that is there twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+from ... import _tiles
+from ..._array import host, like
+from ...gram import Gram
+from ...gram.centered import CenteredGram
+
+BLOCK = 1 << 23  # entries of all blocks of rows that are held at once: 64 MiB
+ROUNDING = 1e-12  # the part of a squared length that centring may leave of nothing
+
+
+def target_columns(y: Any, classes: bool) -> np.ndarray:
+    """Y with K_Y = YYᵀ: the targets, or a column for each class (of each column of y) with 1 for the samples of it."""
+    y = host(y)
+    y = y.reshape(len(y), -1)
+    if not classes:
+        return y.astype(np.float64)
+    labels = [np.unique(column, return_inverse=True)[1] for column in y.T]
+    return np.hstack([np.eye(inverse.max() + 1)[inverse] for inverse in labels])
+
+
+def shares(n: int, weight: Any) -> np.ndarray:
+    """Weights that sum to one; equal ones for None."""
+    return np.full(n, 1.0 / n) if weight is None else np.asarray(host(weight), dtype=np.float64) / host(weight).sum()
+
+
+def inner_products(operators: Sequence[Any], weight: Any = None, centered: bool = True) -> np.ndarray:
+    """All ⟨K, L⟩, as a symmetric matrix; an operator is a `Gram`, or an array Y of n rows for K = YYᵀ.
+
+    Of an operator that is constant, products are 0 and not what rounding leaves.
+    """
+    n = int(operators[0].shape[0])
+    w = shares(n, weight)
+    parts = [_Operator(op, w, centered) for op in operators]
+    M = np.zeros((len(parts), len(parts)))
+    if all(part.Z is not None for part in parts):
+        for i, a in enumerate(parts):
+            for j, b in enumerate(parts[: i + 1]):
+                M[i, j] = M[j, i] = np.sum((a.Z.T @ b.Z) ** 2)
+    else:
+        for rows in _tiles.slices(n, max(1, BLOCK // (n * len(parts)))):
+            B = np.stack([part.block(rows).ravel() for part in parts])
+            M += B @ B.T
+    nothing = np.diagonal(M) <= [(ROUNDING * part.mean_square) ** 2 for part in parts]
+    M[nothing], M[:, nothing] = 0.0, 0.0
+    return M
+
+
+class _Operator:
+    """A centred and weighted operator, by its factor where it has one and else by blocks of rows."""
+
+    def __init__(self, operator: Any, w: np.ndarray, centered: bool):
+        self.root = np.sqrt(w)
+        self.Z: Any = None
+        self.mean_square = 0.0  # ‖μ‖², of which centring leaves rounding
+        if isinstance(operator, Gram) and "factor" not in operator.provides:
+            self.gram = CenteredGram(operator, w) if centered else operator
+            self.mean_square = float(self.gram.total) if isinstance(self.gram, CenteredGram) else 0.0
+            return
+        Z = np.asarray(host(operator.factor()) if isinstance(operator, Gram) else operator, dtype=np.float64)
+        if centered:
+            mean = w @ Z
+            Z, self.mean_square = Z - mean, float(mean @ mean)
+        self.Z = self.root[:, None] * Z
+
+    def block(self, rows: slice) -> np.ndarray:
+        if self.Z is not None:
+            return np.asarray(self.Z[rows] @ self.Z.T)
+        B = np.asarray(host(self.gram.block(rows, slice(None))), dtype=np.float64)
+        return self.root[rows, None] * B * self.root
+
+
+def normalised(M: np.ndarray) -> np.ndarray:
+    """⟨K, L⟩ / ‖K‖‖L‖; 0 where one of them is 0."""
+    norm = np.sqrt(np.clip(np.diagonal(M), 0, None))
+    norm = np.where(norm > 0, norm, np.inf)
+    return M / np.outer(norm, norm)
+
+
+def variance(gram: Gram, weight: Any = None) -> float:
+    """The mean squared distance Σ wᵢ ‖φ(xᵢ) − μ‖² of the samples from their mean; 0 where it is rounding."""
+    w = shares(gram.n, weight)
+    diagonal = float(np.asarray(host(gram.diagonal()), dtype=np.float64) @ w)
+    spread = diagonal - float(w @ np.asarray(host(gram @ like(w, gram.like)), dtype=np.float64))
+    return spread if spread > ROUNDING * abs(diagonal) else 0.0
+
+
+def quadratic_forms(grams: Sequence[Gram], coefficients: Any) -> np.ndarray:
+    """tr AᵀKA for each operator K: the squared norms of Σ aᵢ k(·, xᵢ), summed over the columns of A."""
+    A = like(coefficients, grams[0].like)
+    return np.array([float(np.sum(host(A) * host(gram @ A), dtype=np.float64)) for gram in grams])
+
+
+# ---- weights on the simplex from inner products
+
+
+def align(alignments: np.ndarray) -> np.ndarray:
+    """Weights in proportion to the alignment of each kernel with the target, as if there were no others."""
+    return _on_simplex(alignments)
+
+
+def alignf(M: np.ndarray, a: np.ndarray) -> np.ndarray:
+    r"""The weights, non-negative, whose combination has the largest alignment with the target.
+
+    :math:`\max_{\mu \ge 0} \mu^\top a / \sqrt{\mu^\top M \mu}` is attained in the direction of
+    :math:`\arg\min_{v \ge 0} v^\top M v - 2 v^\top a`, a least squares problem in a square root of M.
+    """
+    scale = np.sqrt(np.diagonal(M))
+    scale = np.where(scale > 0, scale, np.inf)
+    values, V = np.linalg.eigh(M / np.outer(scale, scale))  # of unit diagonal, so that nnls sees columns alike
+    keep = values > len(M) * np.finfo(float).eps * max(values[-1], 0.0)
+    if not keep.any():
+        return _on_simplex(np.zeros(len(M)))
+    root = np.sqrt(values[keep])
+    v, _ = nnls(root[:, None] * V[:, keep].T, (V[:, keep].T @ (a / scale)) / root)
+    return _on_simplex(v / scale)
+
+
+def consensus(M: np.ndarray) -> np.ndarray:
+    """The weights of the compromise of STATIS: the leading eigenvector of all alignments, each kernel of norm one."""
+    R = normalised(M)
+    leading = np.abs(np.linalg.eigh(R)[1][:, -1])  # of a matrix without negative entries: of one sign
+    norm = np.sqrt(np.diagonal(M))
+    return _on_simplex(np.divide(leading, norm, out=np.zeros_like(norm), where=norm > 0))
+
+
+def _on_simplex(v: np.ndarray) -> np.ndarray:
+    v = np.clip(v, 0.0, None)
+    return v / v.sum() if v.sum() > 0 else np.full(len(v), 1.0 / len(v))

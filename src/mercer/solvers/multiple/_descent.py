@@ -1,0 +1,176 @@
+r"""Weights that minimise the optimal value J of a regularised problem in the space of :math:`\sum \mu_k k_k`.
+
+The dual of :math:`\min_f \sum_i \ell(y_i, f(x_i)) + \tfrac{\alpha}{2} \lVert f \rVert^2` knows the kernel only through
+:math:`\tfrac{\alpha}{2} a^\top K a`. So :math:`J(\mu)` is convex with derivatives :math:`-\tfrac{\alpha}{2} q_k`,
+:math:`q_k = a^\top K_k a`, where a is the solution for μ. Both methods here see q alone, whatever the loss, and the gap
+that they stop at is that of the joint problem:
+
+.. math:: J(\mu) - \min J \le \tfrac{\alpha}{2} \Big( \max_{\lVert \nu \rVert_p \le 1} \nu^\top q - \mu^\top q \Big)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.optimize import nnls
+
+from ._alignment import alignf
+
+Oracle = Callable[[np.ndarray], np.ndarray]
+Stop = Callable[[], str | None]
+REACHED, SPENT = "the gap is below tol", "max_iter is reached"
+
+
+@dataclass
+class Descent:
+    """Weights, the relative gap (J(μ) − min J is at most this times α/2 ‖f‖²), and how it came to them."""
+
+    weights: np.ndarray
+    gap: float
+    converged: bool
+    n_iter: int
+    message: str
+    history: list[float] = field(default_factory=list)
+
+
+def relative_gap(mu: np.ndarray, q: np.ndarray, p: float) -> float:
+    """(‖q‖_{p*} − μᵀq) / μᵀq, where ‖q‖_{p*} is the largest νᵀq for ‖ν‖_p <= 1."""
+    value = float(mu @ q)
+    if value <= 0:
+        return 0.0 if not q.any() else np.inf
+    largest = float(q.max())  # divided by, because high powers overflow
+    dual = np.inf if p == 1 else 1.0 if np.isinf(p) else p / (p - 1)
+    return max(0.0, largest * float(np.linalg.norm(q / largest, dual)) / value - 1.0)
+
+
+def on_simplex(oracle: Oracle, m: int, tol: float, max_iter: int, stop: Stop) -> Descent:
+    """Minimise J over the simplex, from its centre.
+
+    Steps minimise a quadratic model over the simplex, whose matrix learns from the gradients (BFGS) and begins with the
+    curvature for given functions, qₖ/μₖ. Where J rises at the end of a step, it goes to where the slope is nearly zero,
+    which the slopes at both ends enclose; J itself is never needed, and never rises.
+    """
+    mu = np.full(m, 1.0 / m)
+    q = oracle(mu)
+    B = np.diag(np.maximum(q, 1e-3 * q.max()) / mu)
+    history: list[float] = []
+    for n_iter in range(max_iter + 1):
+        gap = relative_gap(mu, q, 1)
+        history.append(gap)
+        if gap <= tol:
+            return Descent(mu, gap, True, n_iter, REACHED, history)
+        message = stop() or (SPENT if n_iter == max_iter else None)
+        if message:
+            break
+        ahead = _model_minimum(B, mu, q)
+        d = ahead - mu
+        if d @ q <= 0:
+            message = "no step lowers the objective any more; lower the tolerance of the estimator"
+            break
+        last, q_last = mu, q
+        mu, q = ahead, oracle(ahead)
+        if d @ q < 0:
+            mu, q = _zero_of_slope(oracle, last, ahead, q_last, q)
+        B = _updated(B, mu - last, (q_last - q) / 2)
+    return Descent(mu, gap, False, n_iter, message or "", history)
+
+
+def _model_minimum(B: np.ndarray, mu: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """The ν on the simplex with the least −½qᵀ(ν − μ) + ½(ν − μ)ᵀB(ν − μ)."""
+    L = np.linalg.cholesky(B).T
+    heavy = 1e5 * np.linalg.norm(L)  # so that Σν = 1 holds nearly, and exactly after division
+    target = L @ mu + np.linalg.solve(L.T, q / 2)
+    nu = nnls(np.vstack([L, np.full(len(mu), heavy)]), np.append(target, heavy))[0]
+    return np.asarray(nu / nu.sum())
+
+
+def _updated(B: np.ndarray, step: np.ndarray, change: np.ndarray) -> np.ndarray:
+    """B after a step and the change of the gradient along it; as it was where rounding hides the curvature."""
+    Bs = B @ step
+    curvature, before = float(step @ change), float(step @ Bs)
+    if curvature <= 1e-8 * before:
+        return B
+    return B - np.outer(Bs, Bs) / before + np.outer(change, change) / curvature
+
+
+def _zero_of_slope(
+    oracle: Oracle, left: np.ndarray, right: np.ndarray, q_left: np.ndarray, q_right: np.ndarray, rounds: int = 12
+) -> tuple[np.ndarray, np.ndarray]:
+    """Between two points, J falling from the first and rising at the second: where it does neither (Illinois)."""
+    d = right - left
+    a, b, low, high = 0.0, 1.0, float(d @ q_left), float(d @ q_right)
+    start, side, best, at_best = low, 0, left, q_left
+    for _ in range(rounds):
+        t = (a * high - b * low) / (high - low)
+        mu = left + t * d
+        q = oracle(mu)
+        slope = float(d @ q)
+        if slope >= 0:  # J still falls here, so that it is below what it was
+            best, at_best = mu, q
+            a, low = t, slope
+            high = high / 2 if side == 1 else high
+            side = 1
+            if slope <= 0.5 * start:
+                break
+        else:
+            b, high = t, slope
+            low = low / 2 if side == -1 else low
+            side = -1
+    return best, at_best
+
+
+def blockwise(oracle: Oracle, m: int, p: float, tol: float, max_iter: int, stop: Stop) -> Descent:
+    r"""Minimise J over :math:`\lVert \mu \rVert_p \le 1`: for given functions :math:`f_k` the best weights are known.
+
+    :math:`\mu_k \propto \lVert f_k \rVert^{2/(p+1)}`, :math:`\lVert f_k \rVert^2 = \mu_k^2 q_k`. Each round lowers J.
+    """
+    mu = np.full(m, m ** (-1.0 / p))
+    history: list[float] = []
+    for n_iter in range(max_iter + 1):
+        q = oracle(mu)
+        gap = relative_gap(mu, q, p)
+        history.append(gap)
+        if gap <= tol:
+            return Descent(mu, gap, True, n_iter, REACHED, history)
+        message = stop() or (SPENT if n_iter == max_iter else None)
+        if message:
+            break
+        norms = mu * np.sqrt(np.clip(q, 0.0, None))
+        mu = (norms / norms.max()) ** (2.0 / (p + 1.0))
+        mu /= np.linalg.norm(mu, p)
+    return Descent(mu, gap, False, n_iter, message or "", history)
+
+
+def alternating(partition: Oracle, M: np.ndarray, tol: float, max_iter: int, stop: Stop) -> Descent:
+    r"""Raise the alignment of a combination with the partition that a method finds in its space, from equal weights.
+
+    `partition` gives :math:`a_k = \langle K_k, P \rangle` for the projection P onto the indicators of the clusters at
+    μ, and M all :math:`\langle K_k, K_l \rangle`. A partition that is best for μ has the largest :math:`\mu^\top a`;
+    for a given one `alignf` has the largest :math:`\mu^\top a / \sqrt{\mu^\top M \mu}`. So neither step lowers the
+    alignment, of which `history` holds the values (times the norm of P, which all partitions share). The gap is the
+    part by which other weights would raise it for this partition.
+    """
+    mu = np.full(len(M), 1.0 / len(M))
+    best, kept, gap = -np.inf, mu, np.inf
+    history: list[float] = []
+    for n_iter in range(max_iter + 1):
+        a = partition(mu)
+        value = _cosine(mu, M, a)
+        if value <= best:
+            return Descent(kept, gap, True, n_iter, "no better partition is found", history)
+        history.append(value)
+        better = alignf(M, a)
+        best, kept, gap = value, mu, max(0.0, _cosine(better, M, a) / value - 1.0) if value > 0 else 0.0
+        if gap <= tol:
+            return Descent(mu, gap, True, n_iter, REACHED, history)
+        message = stop() or (SPENT if n_iter == max_iter else None)
+        if message:
+            break
+        mu = better
+    return Descent(kept, gap, False, n_iter, message or "", history)
+
+
+def _cosine(mu: np.ndarray, M: np.ndarray, a: np.ndarray) -> float:
+    return float(mu @ a / np.sqrt(mu @ M @ mu or 1.0))
