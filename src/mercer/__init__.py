@@ -12,6 +12,7 @@ from . import closed_forms, gram, kernels, losses, preimage
 from ._errors import IndefiniteKernelWarning, JitterWarning
 from .expansion import MercerExpansion, mercer_expansion
 from .io.model import load, save
+from .kernels import deformed
 from .measures import GaussianMeasure, UniformMeasure
 from .methods import (
     SVC,
@@ -42,6 +43,7 @@ from .methods import (
     LeastSquaresSVC,
     LinearSVC,
     LinearSVR,
+    ManifoldRanking,
     MarginalTransfer,
     MultipleKernel,
     MultitaskKernelRidge,
@@ -54,6 +56,7 @@ from .methods import (
     RelevanceVectorMachine,
     RobustKernelDensity,
     RobustKernelRegression,
+    SemiSupervised,
     SmoothingSpline,
     SpectralClustering,
     ThinPlateSpline,
@@ -95,6 +98,7 @@ __all__ = [
     "LeastSquaresSVC",
     "LinearSVC",
     "LinearSVR",
+    "ManifoldRanking",
     "MarginalTransfer",
     "MercerExpansion",
     "MultipleKernel",
@@ -108,12 +112,14 @@ __all__ = [
     "RelevanceVectorMachine",
     "RobustKernelDensity",
     "RobustKernelRegression",
+    "SemiSupervised",
     "SmoothingSpline",
     "SpectralClustering",
     "ThinPlateSpline",
     "UniformMeasure",
     "amari_error",
     "closed_forms",
+    "deformed",
     "gram",
     "kernels",
     "load",

@@ -439,6 +439,11 @@ def test_series_of_the_exponential_converges_to_it():
     np.testing.assert_allclose(Affine().series(terms)(X), Affine().exp()(X), rtol=1e-13)
 
 
+def test_centring_cuts_off_no_label():
+    k = registry["delta"]().centered([["abc"], ["abcdef"]])
+    np.testing.assert_allclose(k([["abc"], ["abcdef"], ["x"]]), [[0.5, -0.5, 0.0], [-0.5, 0.5, 0.0], [0.0, 0.0, 1.5]])
+
+
 def test_normalisation_leaves_zero_at_zero_and_refuses_negative_squares():
     np.testing.assert_array_equal(Linear().normalized()([[-2.0], [0.0]]), [[1.0, 0.0], [0.0, 0.0]])
     np.testing.assert_array_equal(Linear().normalized().diag([[-2.0], [0.0]]), [1.0, 0.0])

@@ -18,6 +18,7 @@ from .cauchy import Cauchy
 from .constant import Constant, White
 from .corrected import Clipped, Flipped, Shifted, Squared
 from .cosine import Cosine
+from .deformed import Deformed, deformed
 from .expression import as_kernel, parse
 from .features import Features, Fourier, MercerSeries, Wavelet
 from .finite import Callable, FiniteDomain, Precomputed
@@ -64,6 +65,7 @@ __all__ = [
     "Cosine",
     "CosineBump",
     "Definiteness",
+    "Deformed",
     "Delta",
     "Epanechnikov",
     "Features",
@@ -87,6 +89,7 @@ __all__ = [
     "Periodic",
     "Polyharmonic",
     "Polynomial",
+    "deformed",
     "duchon",
     "graphs",
     "Power",

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from sklearn.base import clone
 
-from .._array import namespace
+from .._array import device_of, host, is_array, is_sparse, like, namespace
 from .._errors import where
 from ..domains import Anything, Domain, Vectors
 from ._base import Kernel
@@ -82,6 +82,20 @@ def join_domains(domains: Sequence[Domain], owner: object) -> Domain:
             f"{where(owner)}: its kernels live on different domains, {real[0]!r} and {real[-1]!r}; use @ for pairs."
         )
     return real[0]
+
+
+def in_type_of(A: Any, sample: Any) -> Any:
+    """A sample that a kernel keeps, in the array library, device and floating type of what it is compared with."""
+    if isinstance(sample, tuple):
+        return tuple(in_type_of(a, s) for a, s in zip(A, sample, strict=True))
+    if not all(is_array(B) or is_sparse(B) for B in (A, sample)):
+        return sample
+    if is_sparse(sample):
+        return sample.astype(A.dtype)
+    real = all(is_sparse(B) or namespace(B).isdtype(B.dtype, "real floating") for B in (A, sample))
+    if real or namespace(sample) is namespace(A):  # labels keep their type: text has a width that would cut off longer
+        return like(sample, A, dtype=A.dtype if real else sample.dtype)
+    return namespace(A).asarray(host(sample), device=device_of(A))
 
 
 def times(factor: Any, G: Any) -> Any:

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import clone
 
 from .. import _tiles
-from .._array import host, is_array, is_sparse, like, namespace
-from ..domains import Anything, Categories, Domain, Vectors
-from ._base import Kernel
+from .._array import host, is_sparse, like, namespace
+from ..domains import Anything, Categories, Domain, Vectors, take
+from ._base import Kernel, Prepared
 from ._definiteness import PD, UNKNOWN, Definiteness
-from ._parts import STATIONARY, Unary, inner_examples
+from ._parts import STATIONARY, Unary, in_type_of, inner_examples
 
 
 class Normalized(Unary):
@@ -49,9 +49,29 @@ class Normalized(Unary):
         a = self._inverse_root(X)
         return namespace(a).astype(a > 0, a.dtype)
 
+    def prepare(self, X: Any, beside: Any = None) -> Prepared:
+        inner = self.kernel.prepare(X, None if beside is None else beside.inner)
+        return PreparedNormalized(self, X, inner, self._inverse_root(X))
+
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         inner = self.kernel.definiteness_in(dimension)
         return inner if inner.is_pd else UNKNOWN
+
+
+class PreparedNormalized(Prepared):
+    """A collection beside the inverse lengths of its feature vectors."""
+
+    def __init__(self, kernel: Kernel, X: Any, inner: Prepared, inverse_root: Any):
+        super().__init__(kernel, X)
+        self.inner, self.inverse_root, self.batch = inner, inverse_root, inner.batch
+
+    def take(self, index: Any) -> PreparedNormalized:
+        X, root = self.kernel.domain.take(self.X, index), take(self.inverse_root, index)
+        return PreparedNormalized(self.kernel, X, self.inner.take(index), root)
+
+    def matrix(self, other: Prepared) -> Any:
+        a, b = self.inverse_root, other.inverse_root  # type: ignore[attr-defined]
+        return self.inner.matrix(other.inner) * (a[:, None] * b[None, :])  # type: ignore[attr-defined]
 
 
 class Warped(Unary):
@@ -229,7 +249,7 @@ class CenteredAt(Unary):
 
     def _mean(self, A: Any) -> tuple[Any, Any, Any]:
         X = self.kernel.domain.check(self.X, self, "sample")
-        X = like(X, A) if is_array(X) and is_array(A) else X
+        X = in_type_of(A, X)
         K = self.kernel.evaluate(A, X)
         w = np.ones(K.shape[1]) if self.weights is None else host(self.weights)
         if w.shape != (K.shape[1],) or not np.all(np.isfinite(w)) or w.sum() <= 0:

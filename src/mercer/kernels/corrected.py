@@ -11,26 +11,14 @@ import numpy as np
 from sklearn.base import clone
 
 from .. import _tiles
-from .._array import device_of, eps, host, is_array, is_sparse, like, namespace
+from .._array import eps, host, is_array, is_sparse, like, namespace
 from .._errors import check_number, where
 from ..domains import Domain, Product, Rows
 from ._base import Kernel, Prepared, _same, register
 from ._definiteness import PD, UNKNOWN, Definiteness
-from ._parts import Unary, inner_examples
+from ._parts import Unary, in_type_of, inner_examples
 from .power import Power
 from .sigmoid import Sigmoid
-
-
-def _beside(S: Any, A: Any) -> Any:
-    """The sample in the array library, device and floating type of A."""
-    if isinstance(S, tuple):
-        return tuple(_beside(s, a) for s, a in zip(S, A, strict=True))
-    if not (is_array(S) and is_array(A)):
-        return S
-    real = all(namespace(B).isdtype(B.dtype, "real floating") for B in (S, A))
-    if real or namespace(S) is namespace(A):
-        return like(S, A, dtype=A.dtype if real else S.dtype)
-    return namespace(A).asarray(host(S), device=device_of(A))
 
 
 def _symmetric(K: Any) -> np.ndarray:
@@ -107,7 +95,7 @@ class Projected(Corrected):
                     "give rows of kernel values against these."
                 )
         else:
-            centres = _beside(centres, A)
+            centres = in_type_of(A, centres)
             self.kernel._check_together(A, centres)
         K = _tiles.matrix(self.kernel, A, centres)
         W = self._weights(eps(K))

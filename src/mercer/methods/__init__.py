@@ -22,11 +22,13 @@ from .online import OnlineKernelMachine
 from .pca import KernelPCA
 from .pls import KernelPLS, KernelPLSClassifier
 from .quantile import KernelExpectileRegression, KernelQuantileRegression
+from .ranking import ManifoldRanking
 from .relevance import RelevanceVectorClassifier, RelevanceVectorMachine
 from .ridge import KernelRidge
 from .ridge_cv import KernelRidgeClassifierCV, KernelRidgeCV
 from .robust import RobustKernelRegression
 from .robust_density import RobustKernelDensity
+from .semi_supervised import SemiSupervised
 from .spectral_clustering import SpectralClustering
 from .spline import SmoothingSpline
 from .svc import SVC, NuSVC
@@ -64,6 +66,7 @@ __all__ = [
     "LeastSquaresSVC",
     "LinearSVC",
     "LinearSVR",
+    "ManifoldRanking",
     "MarginalTransfer",
     "MultipleKernel",
     "MultitaskKernelRidge",
@@ -76,6 +79,7 @@ __all__ = [
     "RelevanceVectorMachine",
     "RobustKernelDensity",
     "RobustKernelRegression",
+    "SemiSupervised",
     "SmoothingSpline",
     "SpectralClustering",
     "ThinPlateSpline",

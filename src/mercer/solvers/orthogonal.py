@@ -188,7 +188,9 @@ def require_pd(owner: object, name: str, kernel: Kernel, dimension: int | None) 
     """Raise for a kernel that is known not to be positive definite: its matrix has no factor."""
     claim = kernel.definiteness_in(dimension)
     if not claim.is_pd and claim.kind != "UNKNOWN":
-        raise ValueError(f"{where(owner)}: {name} = {kernel} is {claim}; give one that is positive definite. {REMEDIES}")
+        raise ValueError(
+            f"{where(owner)}: {name} = {kernel} is {claim}; give one that is positive definite. {REMEDIES}"
+        )
 
 
 class ProjectedFactor:

@@ -51,7 +51,8 @@ class RandomWalk(Structured):
     decay : float > 0
         λ. Raising it gives longer walks more weight. The series converges for λρ < 1, where ρ is the spectral radius
         of the product of a graph with itself, at most the square of its largest degree; a λ that is too large is
-        refused, and the message names one that is not.
+        refused, and the message names one that is not. A new graph may have a larger ρ than those of the fit; where
+        such graphs can come, take a λ below one over the square of the largest degree that is possible.
     edge_labels : bool
         Whether edges are told apart by their labels.
     node_kernel : Kernel, optional
@@ -83,7 +84,7 @@ class RandomWalk(Structured):
     >>> RandomWalk(decay=1.0)([edge])
     Traceback (most recent call last):
         ...
-    ValueError: RandomWalk: decay = 1 must be below 1 for the series to converge on these graphs; 0.9 will do.
+    ValueError: RandomWalk: decay = 1 must be below 1 for the series to converge on the graph with 2 nodes and 2 arcs; 0.9 will do, in fit as well.
     """
 
     domain = Graphs()
@@ -108,17 +109,19 @@ class RandomWalk(Structured):
         return X, Y
 
     def _check_decay(self, forms: list[Walker]) -> None:
-        radius = max(form.radius for form in forms)
-        if self.decay * radius >= 1:
+        worst = max(forms, key=lambda form: form.radius)
+        if self.decay * worst.radius >= 1:
             raise ValueError(
-                f"RandomWalk: decay = {self.decay:g} must be below {1 / radius:.4g} for the series to converge "
-                f"on these graphs; {0.9 / radius:.2g} will do."
+                f"RandomWalk: decay = {self.decay:g} must be below {1 / worst.radius:.4g} for the series to converge "
+                f"on the graph with {len(worst.labels)} nodes and {len(worst.source)} arcs; {0.9 / worst.radius:.2g} "
+                "will do, in fit as well."
             )
 
     def resolve(self, X: Any) -> Self:
         copy = clone(self)
         if self.node_kernel is not None:
             copy.node_kernel = self.node_kernel.resolve(self._attributes(self.domain.check(X, self)))
+        copy.check_arguments(X)  # inside other kernels `compare` sees a tile of the graphs at a time
         return copy
 
     def _attributes(self, members: Sequence[Graph | Walker]) -> np.ndarray:

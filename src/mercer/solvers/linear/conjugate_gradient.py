@@ -94,11 +94,11 @@ class ConjugateGradient(LinearSolver):
 
     def _preconditioner(self, gram: Gram, shift: float) -> Any:
         rank = min(self.rank, gram.n // 4)
+        if rank == 0 or shift <= 0:
+            return _identity
         claim = gram.kernel.definiteness_in(gram.kernel.domain.dimension(gram.X))
         sketchable = claim.is_pd or claim.kind == "UNKNOWN"
-        if rank == 0 or shift <= 0 or not sketchable:
-            return _identity
-        return LowRankInverse(gram.sketch(rank), shift)
+        return LowRankInverse(gram.sketch(rank), shift) if sketchable else _identity
 
 
 def _identity(V: Any) -> Any:

@@ -1,0 +1,134 @@
+"""Who is near whom in the metric of a kernel, d²(x, y) = k(x, x) + k(y, y) − 2k(x, y), and graphs of that.
+
+Rows of kernel values are computed a block at a time, so that no matrix of all pairs is ever held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from . import _tiles
+from ._array import host, is_sparse
+from ._errors import check_number, where
+
+BLOCK = 1 << 22  # kernel values of one block
+
+
+def check_rule(owner: object, name: str, rule: Any) -> None:
+    """Raise unless `rule` says which samples are linked: a number of nearest neighbours, or "connected"."""
+    if not isinstance(rule, str):
+        check_number(owner, name, rule, at_least=1, integer=True)
+    elif rule != "connected":
+        raise ValueError(f"{where(owner)}: {name} = {rule!r} is unknown; give a number of neighbours, or 'connected'.")
+
+
+def check_weights(owner: object, name: str, W: Any) -> Any:
+    """The weights of a graph's links as a CSR array or a NumPy array of doubles, symmetric and >= 0."""
+    W = csr_array(W, dtype=np.float64) if is_sparse(W) else host(W).astype(np.float64)
+    if W.ndim != 2 or W.shape[0] != W.shape[1]:
+        raise ValueError(
+            f"{where(owner)}: {name} has shape {W.shape}; it must be square, a weight for each two samples."
+        )
+    values = W.data if is_sparse(W) else W
+    if not np.all(np.isfinite(values)):
+        raise ValueError(f"{where(owner)}: {name} contains NaN or infinity; weights must be finite and >= 0.")
+    if values.min(initial=0) < 0:
+        raise ValueError(
+            f"{where(owner)}: {name} holds {values.min():g}; weights must be >= 0. Clip them, for example."
+        )
+    if abs(W - W.T).max() > 1e-10 * values.max(initial=0):
+        raise ValueError(f"{where(owner)}: {name} is not symmetric; use (W + W.T) / 2 for links of both ways.")
+    return W
+
+
+def links(kernel: Any, X: Any, rule: Any, length: float | None = None) -> csr_array:
+    """The kernel's values on the links of a sample, as a symmetric matrix; values of 0 are held too.
+
+    The rule is a number of neighbours, where two are linked if one is among the nearest of the other, or "connected":
+    the shortest links, up to the first at which every sample can be reached from every other; `length` is its d², if
+    known.
+    """
+    n = kernel.domain.size(X)
+    if rule == "connected":
+        first, second, values = within(kernel, X, connecting_length(kernel, X) if length is None else length)
+        once = first < second
+        first, second, values = first[once], second[once], values[once]
+    else:
+        index, near = nearest(kernel, X, int(rule))
+        here = np.repeat(np.arange(n), index.shape[1])
+        low, high = np.minimum(here, index.ravel()), np.maximum(here, index.ravel())
+        pairs, place = np.unique(low * n + high, return_index=True)
+        first, second, values = pairs // n, pairs % n, near.ravel()[place]
+    ends = np.concatenate([first, second]), np.concatenate([second, first])
+    return csr_array((np.concatenate([values, values]), ends), shape=(n, n))
+
+
+def nearest(kernel: Any, X: Any, count: int, new: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """For each of X the nearest others, or for each of `new` the nearest of X: indices, and the kernel's values there.
+
+    Both are of shape (n, count), in no order; all are taken where there are fewer.
+    """
+    row_block, own = _values(kernel, X, new), host(kernel.evaluate_diag(X))
+    n, m = kernel.domain.size(X if new is None else new), len(own)
+    count = min(count, m - (new is None))
+    index, values = np.empty((n, count), dtype=np.int64), np.empty((n, count))
+
+    def work(rows: slice) -> None:
+        K = row_block(rows)
+        gap = own - 2 * K  # d² less k(x, x), which is the same along a row
+        if new is None:
+            gap[np.arange(len(K)), np.arange(rows.start, rows.stop)] = np.inf
+        index[rows] = np.argpartition(gap, count - 1, axis=1)[:, :count]
+        values[rows] = np.take_along_axis(K, index[rows], axis=1)
+
+    if count:
+        _in_blocks(n, m, work)
+    return index, values
+
+
+def connecting_length(kernel: Any, X: Any) -> float:
+    """d² of the longest link of a minimum spanning tree, by Prim's algorithm on one row of the matrix at a time."""
+    row_block, own = _values(kernel, X), host(kernel.evaluate_diag(X))
+    gap, outside = np.full(len(own), np.inf), np.ones(len(own), dtype=bool)
+    longest, i = 0.0, 0
+    for _ in range(len(own) - 1):
+        outside[i] = False
+        gap = np.where(outside, np.minimum(gap, own[i] + own - 2 * row_block(slice(i, i + 1))[0]), np.inf)
+        i = int(gap.argmin())
+        longest = max(longest, float(gap[i]))
+    return longest
+
+
+def within(kernel: Any, X: Any, length: float, new: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All pairs of X with itself, or of `new` with X, of d² <= `length`: indices of both, and the kernel's values."""
+    row_block, own = _values(kernel, X, new), host(kernel.evaluate_diag(X))
+    mine = own if new is None else host(kernel.evaluate_diag(new))
+    length = length + 16 * np.finfo(own.dtype).eps * float(np.abs(own).max())  # a block may round as a row does not
+    found: dict[int, tuple[np.ndarray, ...]] = {}
+
+    def work(rows: slice) -> None:
+        K = row_block(rows)
+        i, j = np.nonzero(mine[rows, None] + own - 2 * K <= length)
+        found[rows.start] = i + rows.start, j, K[i, j]
+
+    _in_blocks(len(mine), len(own), work)
+    first, second, values = (np.concatenate(parts) for parts in zip(*(found[s] for s in sorted(found)), strict=True))
+    return first, second, values
+
+
+def _values(kernel: Any, X: Any, new: Any = None) -> Callable[[slice], np.ndarray]:
+    """A function from a slice to those rows of the matrix of X, or of `new` against X."""
+    centres, A = kernel.domain.centres(X), X if new is None else new
+    if not _tiles.on_host(X):
+        return lambda rows: host(kernel.evaluate(kernel.domain.take(A, rows), centres))
+    right = kernel.prepare(centres)
+    left = right if A is centres else kernel.prepare(A, right)
+    return lambda rows: left.take(np.arange(rows.start, rows.stop)).matrix(right)
+
+
+def _in_blocks(n: int, m: int, work: Callable[[slice], None]) -> None:
+    _tiles.run(_tiles.slices(n, max(1, BLOCK // m)), work)

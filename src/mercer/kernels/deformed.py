@@ -1,0 +1,278 @@
+"""A kernel bent along a point cloud: what makes every method semi-supervised."""
+
+from __future__ import annotations
+
+from threading import RLock
+from typing import Any, Self
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg.lapack import dpstrf
+from scipy.sparse import csgraph, csr_array
+from sklearn.base import clone
+
+from .. import _tiles
+from .._array import host, is_array, is_numpy, is_sparse, like, namespace
+from .._errors import check_choice, check_number, where
+from .._neighbours import check_rule, check_weights, links
+from ..domains import Rows, take
+from ._base import Kernel, Prepared, register
+from ._definiteness import UNKNOWN, Definiteness
+from ._parts import Unary, in_type_of, inner_examples
+from .expression import as_kernel
+
+_ONCE = RLock()  # threads that evaluate tiles wait for the first that finds no factor
+
+
+@register
+class Deformed(Unary):
+    r"""The kernel of the space with a further penalty on how a function varies along a graph on a point cloud.
+
+    .. math:: \|f\|_{\tilde H}^2 = \|f\|_H^2 + f(P)^\top M f(P), \quad M = \gamma L^p
+              \qquad\Longrightarrow\qquad
+              \tilde k(x, z) = k(x, z) - k(x, P) (I + M K_{PP})^{-1} M\, k(P, z)
+
+    with P the points, labelled or not, and L the Laplacian of a graph that links near ones. The space holds the same
+    functions; those that change between linked points have become longer. Any method with this kernel is the method
+    with the further penalty: `KernelRidge` is then Laplacian ridge regression, `SVC` the Laplacian support vector
+    machine.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k, positive definite.
+    X : collection, optional
+        The points P. None takes the samples of `fit`, which then say where functions may vary, without further points.
+    graph : int >= 1, "connected", Kernel, or array or sparse array of shape (n_points, n_points)
+        A number of neighbours: links of weight 1 between points of which one is among the nearest of the other, in the
+        kernel's metric; more make the graph denser, and join what is apart. "connected": all links up to the shortest
+        length at which every point can be reached. A Kernel with values >= 0: weights between all points. A matrix:
+        weights >= 0, symmetric.
+    weight : float >= 0
+        γ. Larger makes functions follow the graph more closely; 0 leaves k.
+    power : int >= 1
+        p. Larger spares what varies slowly along the graph, and punishes the rest more.
+    laplacian : {"normalized", "unnormalized"}
+        L: :math:`I - D^{-1/2} W D^{-1/2}`, with eigenvalues in [0, 2] whatever the weights W, or D − W.
+
+    Notes
+    -----
+    The factor of :math:`(I + M K)^{-1} M = G^\top G` is computed once, O(n³) for n points; each value then costs O(n)
+    and each new point O(n²). With M = BBᵀ, G = C⁻¹Bᵀ and CCᵀ = I + BᵀKB, which is symmetric and never singular,
+    though M is: L is constant on parts of the graph without links. Neither L nor its powers are made dense; for even p
+    B is a power of L, for odd p also a pivoted Cholesky factor.
+
+    k − k̃ is positive definite: values k̃(x, x) shrink as γ grows, most for points with many links, and errors want a
+    larger weight (C, 1/alpha) than with k. With a few labels and an offset, prefer ``Deformed(…).normalized()``: an
+    offset half way between two labels is one-sided where their k̃(x, x) differ greatly.
+
+    References
+    ----------
+    Sindhwani, Niyogi, Belkin, *Beyond the point cloud: from transductive to semi-supervised learning* (2005). Belkin,
+    Niyogi, Sindhwani, *Manifold regularization: a geometric framework for learning from labeled and unlabeled examples*
+    (2006).
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> cloud = np.array([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
+    >>> k = Deformed(Gaussian(2.0), cloud, graph=2, weight=100.0)
+    >>> Gaussian(2.0)([[0.0]], [[2.0], [7.0]]).round(2)
+    array([[0.61, 0.  ]])
+    >>> k.normalized()([[0.0]], [[2.0], [7.0]]).round(2)  # linked points have become alike
+    array([[0.99, 0.06]])
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any = None,
+        graph: Any = 6,
+        weight: float = 100.0,
+        power: int = 1,
+        laplacian: str = "normalized",
+    ):
+        self.kernel, self.X, self.graph = kernel, X, graph
+        self.weight, self.power, self.laplacian = weight, power, laplacian
+
+    def validate(self) -> None:
+        super().validate()
+        if isinstance(self.kernel.domain, Rows):
+            raise TypeError(
+                f"{where(self)}: {self.kernel} knows its points by number only; use FiniteDomain(K), on 0, …, n − 1."
+            )
+        if self.X is None:
+            raise ValueError(f"{where(self)}: X = None is filled in by fit; elsewhere give the points.")
+        check_number(self, "weight", self.weight, at_least=0)
+        check_number(self, "power", self.power, at_least=1, integer=True)
+        check_choice(self, "laplacian", self.laplacian, ("normalized", "unnormalized"))
+        if not isinstance(self.graph, Kernel) and not _is_matrix(self.graph):
+            check_rule(self, "graph", self.graph)
+
+    def resolve(self, X: Any) -> Self:
+        """A clone with X as points where there are none, and data-driven values of k found on the points."""
+        points = self.domain.check(X if self.X is None else self.X, self)
+        kernel = self.kernel.resolve(points)
+        copy = type(self)(kernel, points, self.graph, self.weight, self.power, self.laplacian)
+        if points is self.X and kernel == self.kernel:
+            self.validate()
+            self._cloud()  # kept here as well, for further fits with this kernel
+            copy._known = self._known
+        return copy
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        # strict as k is: both spaces hold the same functions, and so tell the same points apart
+        inner = self.kernel.definiteness_in(dimension)
+        return inner if inner.is_pd else UNKNOWN
+
+    # ---- the point cloud
+
+    def _cloud(self) -> tuple[Any, np.ndarray]:
+        """The checked points and G, found once and not anew for each tile of a matrix."""
+        if not self._is_known():
+            with _ONCE:
+                if not self._is_known():
+                    points = self.domain.check(self.X, self, "points")
+                    self._known = (
+                        (self.X, self.graph, *self._settings(), clone(self.kernel)),
+                        points,
+                        self._factor(points),
+                    )
+        return self._known[1:]
+
+    def _settings(self) -> tuple[Any, ...]:
+        return self.weight, self.power, self.laplacian
+
+    def _is_known(self) -> bool:
+        if not hasattr(self, "_known"):
+            return False
+        X, graph, *settings, kernel = self._known[0]
+        same = X is self.X and graph is self.graph and tuple(settings) == self._settings()
+        return same and bool(kernel == self.kernel)
+
+    def _factor(self, points: Any) -> np.ndarray:
+        claim = self.kernel.definiteness_in(self.domain.dimension(points))
+        if not claim.is_pd and claim.kind != "UNKNOWN":
+            raise ValueError(
+                f"{where(self)}: {self.kernel} is {claim} and has no norm to add to; choose a positive definite kernel."
+            )
+        L = csgraph.laplacian(self._weights(points), normed=self.laplacian == "normalized")
+        B: Any = None if self.power % 2 == 0 else _semidefinite_factor(L.toarray() if is_sparse(L) else L)
+        for _ in range(self.power // 2):
+            B = L if B is None else L @ B
+        B = np.sqrt(float(self.weight)) * (B.toarray() if is_sparse(B) else B)
+        K = host(_tiles.matrix(self.kernel, points)).astype(np.float64)
+        C = B.T @ (K @ B)
+        C[np.diag_indices_from(C)] += 1
+        return solve_triangular(cholesky((C + C.T) / 2, lower=True, overwrite_a=True), B.T, lower=True)
+
+    def _weights(self, points: Any) -> Any:
+        """The weights of the links as a matrix, sparse unless they are given for all pairs."""
+        if not isinstance(self.graph, Kernel) and not _is_matrix(self.graph):
+            W = links(self.kernel, points, self.graph)
+            W.data = np.ones_like(W.data)
+            return W
+        W = self.graph.resolve(points)(points) if isinstance(self.graph, Kernel) else self.graph
+        W = check_weights(self, "graph", W)
+        n = self.domain.size(points)
+        if W.shape != (n, n):
+            raise ValueError(f"{where(self)}: graph has shape {W.shape}, but there are {n} points; give ({n}, {n}).")
+        return W
+
+    # ---- values
+
+    def _image(self, A: Any) -> Any:
+        """k(A, P)Gᵀ, whose inner products are what is subtracted."""
+        points, G = self._cloud()
+        K = self.kernel.evaluate(A, in_type_of(A, points))
+        xp = namespace(K)
+        G = np.asarray(G, dtype=K.dtype) if is_numpy(xp) else like(G, K)  # `like` copies, which counts for few points
+        return K @ xp.matrix_transpose(G)
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        F = self._image(X)
+        E = F if Y is None else self._image(Y)
+        return self.kernel.evaluate(X, Y) - F @ namespace(F).matrix_transpose(E)
+
+    def evaluate_diag(self, X: Any) -> Any:
+        F = self._image(X)
+        return self.kernel.evaluate_diag(X) - namespace(F).sum(F * F, axis=1)
+
+    def prepare(self, X: Any, beside: Any = None) -> Prepared:
+        inner = self.kernel.prepare(X, None if beside is None else beside.inner)
+        return _Held(self, inner, self._image(X))
+
+    @classmethod
+    def examples(cls) -> list[Kernel]:
+        P = np.random.default_rng(5).normal(size=(7, 3))
+        ring = np.roll(np.eye(7), 1, axis=0)
+        gaussian, affine = inner_examples()
+        return [
+            cls(gaussian, P, 3),
+            cls(gaussian, P, csr_array(ring + ring.T), 0.5, 2, "unnormalized"),
+            cls(affine, P, gaussian, 2.0, 3),
+            cls(affine, P, "connected"),
+        ]
+
+
+class _Held(Prepared):
+    """A collection with its images, so that a value costs one inner product more than that of k."""
+
+    def __init__(self, kernel: Deformed, inner: Prepared, image: Any):
+        self.kernel, self.inner, self.image, self.batch = kernel, inner, image, inner.batch
+
+    def __len__(self) -> int:
+        return len(self.inner)
+
+    def take(self, index: Any) -> _Held:
+        return _Held(self.kernel, self.inner.take(index), take(self.image, index))
+
+    def matrix(self, other: Any) -> Any:
+        return self.inner.matrix(other.inner) - self.image @ namespace(self.image).matrix_transpose(other.image)
+
+
+def deformed(
+    kernel: Any,
+    X_unlabelled: Any = None,
+    graph: Any = 6,
+    *,
+    weight: float = 100.0,
+    power: int = 1,
+    laplacian: str = "normalized",
+) -> Deformed:
+    """The kernel bent along a cloud of points, labelled or not: every method with it is semi-supervised.
+
+    Parameters
+    ----------
+    kernel : Kernel, name or expression
+    X_unlabelled : collection, optional
+        The points; those that have labels belong to them as well. None takes the samples of `fit`.
+    graph, weight, power, laplacian
+        As in `mercer.kernels.Deformed`.
+
+    Examples
+    --------
+    Two rows of points, and one label in each:
+
+    >>> from mercer import SVC
+    >>> t = np.linspace(0, 5, 50)
+    >>> X = np.concatenate([np.column_stack([t, 0 * t]), np.column_stack([t, 0 * t + 1])])
+    >>> y, known = np.repeat(["low", "high"], 50), [0, 99]
+    >>> plain = SVC(kernel="gaussian(lengthscale=0.5)").fit(X[known], y[known])
+    >>> bent = SVC(kernel=deformed("gaussian(lengthscale=0.5)", X, 4)).fit(X[known], y[known])
+    >>> plain.score(X, y), bent.score(X, y)
+    (0.52, 1.0)
+    """
+    return Deformed(as_kernel(kernel), X_unlabelled, graph, weight, power, laplacian)
+
+
+def _is_matrix(graph: Any) -> bool:
+    return is_sparse(graph) or isinstance(graph, (list, tuple)) or (is_array(graph) and graph.ndim > 0)
+
+
+def _semidefinite_factor(L: np.ndarray) -> np.ndarray:
+    """B with L = BBᵀ, of as many columns as the rank of L."""
+    factor, pivots, rank, _ = dpstrf(L, lower=1)
+    B = np.zeros((len(L), rank))
+    B[pivots - 1] = np.tril(factor)[:, :rank]
+    return B

@@ -1,0 +1,215 @@
+"""Any estimator of the library on samples of which only some have a label."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._array import host, is_array
+from .._errors import check_choice, where
+from ..domains import take
+from ..kernels import Kernel
+from ..kernels.deformed import Deformed
+from ..kernels.expression import as_kernel
+from ._base import KernelEstimator
+
+
+def _has(method: str) -> Any:
+    def check(self: SemiSupervised) -> bool:
+        getattr(getattr(self, "estimator_", self.estimator), method)  # whose own message is raised where it is not
+        return True
+
+    return available_if(check)
+
+
+class SemiSupervised(MetaEstimatorMixin, BaseEstimator):
+    r"""An estimator fitted to the labelled samples, with a kernel bent along all of them.
+
+    .. math:: \min_f\; \sum_{i \text{ labelled}} \ell(y_i, f(x_i))
+              + \tfrac{\alpha}{2} \Big(\|f\|_H^2 + \gamma\, f(X)^\top L^p f(X)\Big)
+
+    with the loss and α of the estimator, and L the Laplacian of a graph on all samples.
+
+    Parameters
+    ----------
+    estimator : classifier or regressor with a parameter `kernel`
+        `SVC`, `KernelRidge`, `KernelLogisticRegression`, …, with any kernel but "precomputed"; its `gamma` and the like
+        keep their meaning, and data-driven values are those of all samples.
+    graph, weight, power, laplacian
+        The graph, γ, p and L: see `mercer.kernels.Deformed`.
+    normalized : bool
+        Whether the bent kernel is divided by the roots of its values k̃(x, x). These differ greatly between samples with
+        many links and with few, to which an offset between classes of few labels falls prey, and shrink as γ grows, so
+        that C or alpha would have to follow. False for the penalty as it is written above.
+    unlabelled : object
+        What stands for no label in the y of a classifier, −1 as in scikit-learn; NaN and None always do. A regressor
+        knows NaN and None only.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        Fitted; `kernel_` is its kernel.
+    labelled_ : array of shape (n_samples,)
+        Which samples have a label.
+    transduction_ : array of shape (n_samples,)
+        The labels or values that were given, and the predictions where none were.
+    classes_ : array
+        Of a classifier.
+
+    Notes
+    -----
+    The same as the estimator with ``kernel=mercer.deformed(kernel, X, …).normalized()`` on the labelled samples, or,
+    with ``normalized=False``, without that last step: then `KernelRidge` is Laplacian ridge regression, and `SVC` the
+    Laplacian support vector machine.
+
+    References
+    ----------
+    Belkin, Niyogi, Sindhwani, *Manifold regularization: a geometric framework for learning from labeled and unlabeled
+    examples* (2006).
+
+    Examples
+    --------
+    >>> from mercer import SVC
+    >>> t = np.linspace(0, 5, 50)
+    >>> X = np.concatenate([np.column_stack([t, 0 * t]), np.column_stack([t, 0 * t + 1])])
+    >>> y = np.full(100, -1)
+    >>> y[[0, 99]] = 0, 1  # one label in each of two rows of points
+    >>> model = SemiSupervised(SVC(), graph=4).fit(X, y)
+    >>> np.bincount(model.transduction_[:50]), np.bincount(model.transduction_[50:])
+    (array([50]), array([ 0, 50]))
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        graph: Any = 6,
+        weight: float = 100.0,
+        power: int = 1,
+        laplacian: str = "normalized",
+        normalized: bool = True,
+        unlabelled: Any = -1,
+    ):
+        self.estimator = estimator
+        self.graph = graph
+        self.weight = weight
+        self.power = power
+        self.laplacian = laplacian
+        self.normalized = normalized
+        self.unlabelled = unlabelled
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to samples X, of which those have a label where y says so; weights of the others do not count."""
+        inner = self._copy()
+        check_choice(self, "normalized", self.normalized, (True, False))
+        if y is None:
+            raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
+        checked = inner._check_sample(X)
+        n = inner.kernel_.domain.size(checked)
+        self.labelled_ = self._has_label(y, n)
+        known = np.flatnonzero(self.labelled_)
+        inner.set_params(**self._bent(inner, checked))
+        # a data frame stays one, so that the estimator knows its columns by name
+        X = X if hasattr(X, "iloc") else checked
+        values = host(y)
+        labels = (
+            np.array(values[known].tolist()) if values.dtype.kind == "O" else take(y if is_array(y) else values, known)
+        )
+        weight = inner._check_weight(sample_weight, checked)
+        routed = {} if weight is None else {"sample_weight": weight[known]}
+        self.estimator_ = inner.fit(inner.kernel_.domain.take(X, known), labels, **routed)
+        self.kernel_ = inner.kernel_
+        for name in ("classes_", "n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(inner, name):
+                setattr(self, name, getattr(inner, name))
+        self.transduction_ = self._transduce(X, host(labels))
+        return self
+
+    def _copy(self) -> Any:
+        """The estimator, unfitted, if it is one whose kernel can be replaced."""
+        if not isinstance(self.estimator, KernelEstimator) or "kernel" not in self.estimator.get_params(deep=False):
+            raise TypeError(
+                f"{where(self)}: estimator = {self.estimator!r} must be one of this library with a parameter `kernel`, "
+                "such as SVC() or KernelRidge()."
+            )
+        return clone(self.estimator)
+
+    def _bent(self, inner: Any, X: Any) -> dict[str, Any]:
+        """The parameters that bend the kernel, or each of several; what it was made from is in it already."""
+
+        def bend(kernel: Any) -> Kernel:
+            bent = Deformed(kernel, X, self.graph, self.weight, self.power, self.laplacian)
+            return bent.normalized() if self.normalized else bent
+
+        several = isinstance(inner.kernel, (list, tuple))
+        kernel = [bend(as_kernel(k).resolve(X)) for k in inner.kernel] if several else bend(inner.kernel_)
+        parameters = signature(type(inner)).parameters
+        used = [name for name in ("gamma", "degree", "coef0", "kernel_params") if name in parameters]
+        return {"kernel": kernel} | {name: parameters[name].default for name in used}
+
+    def _has_label(self, y: Any, n: int) -> np.ndarray:
+        values = host(y)
+        if values.ndim not in (1, 2) or len(values) != n:
+            raise ValueError(f"{where(self)}: X has {n} samples and y has shape {values.shape}; they must agree.")
+        if values.dtype.kind == "O":
+            missing = np.array([v is None or v != v for v in values.ravel()], dtype=bool).reshape(values.shape)
+        else:
+            missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, dtype=bool)
+        if is_classifier(self.estimator):
+            missing = missing | (values == self.unlabelled)
+        there = np.asarray(~missing.reshape(n, -1).any(axis=1))
+        if not there.any():
+            raise ValueError(f"{where(self)}: y holds no label; at least some samples need one.")
+        if is_classifier(self.estimator) and missing.any() and len(set(values[there].ravel().tolist())) == 1:
+            raise ValueError(
+                f"{where(self)}: the labelled samples are of one class, {values[there].ravel().tolist()[0]!r}; label "
+                f"others too, or, if {self.unlabelled!r} is a class and no missing label, set `unlabelled` otherwise."
+            )
+        return there
+
+    def _transduce(self, X: Any, labels: np.ndarray) -> np.ndarray:
+        known, unknown = np.flatnonzero(self.labelled_), np.flatnonzero(~self.labelled_)
+        if not len(unknown):
+            return labels
+        found = host(self.estimator_.predict(self.kernel_.domain.take(X, unknown)))
+        both = np.concatenate([labels.reshape(len(known), *found.shape[1:]), found])
+        return both[np.argsort(np.concatenate([known, unknown]))]
+
+    # ---- what the estimator does
+
+    @_has("predict")
+    def predict(self, X: Any) -> Any:
+        """The estimator's predictions at new points."""
+        return self._fitted().predict(X)
+
+    @_has("decision_function")
+    def decision_function(self, X: Any) -> Any:
+        """The estimator's decision values at new points."""
+        return self._fitted().decision_function(X)
+
+    @_has("predict_proba")
+    def predict_proba(self, X: Any) -> Any:
+        """The estimator's probabilities of the classes at new points."""
+        return self._fitted().predict_proba(X)
+
+    @_has("score")
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The estimator's score: accuracy, or R²."""
+        return self._fitted().score(X, y, sample_weight)
+
+    def _fitted(self) -> Any:
+        check_is_fitted(self, "estimator_")
+        return self.estimator_
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        for name in ("estimator_type", "classifier_tags", "regressor_tags", "input_tags", "target_tags"):
+            setattr(tags, name, getattr(inner, name))
+        return tags
