@@ -27,7 +27,14 @@ from mercer import (
     KernelRidge,
     KernelRidgeClassifierCV,
     KernelRidgeCV,
+    KreinRidge,
+    KreinSVC,
     LeastSquaresSVC,
+    ManifoldRanking,
+    MarginalTransfer,
+    MultipleKernel,
+    MultitaskKernelRidge,
+    MultitaskSVC,
     NuSVC,
     NuSVR,
     OneClassSVM,
@@ -80,9 +87,20 @@ EXPECTED |= {
 }
 
 
+EXPECTED |= {
+    "KreinRidge": dict.fromkeys(WEIGHTS, MEDIAN),
+    "KreinSVC": dict.fromkeys(WEIGHTS, f"{TOLERANCE}; {MEDIAN}"),
+    "MultitaskKernelRidge": dict.fromkeys(WEIGHTS, MEDIAN),
+    "MultitaskSVC": dict.fromkeys(WEIGHTS, TOLERANCE),
+}
+ALWAYS = ("AnovaSpline", "ThinPlateSpline", "KreinSVC", "MultitaskSVC")
+
+
 def expected_failures(estimator) -> dict[str, str]:
-    if type(estimator).__name__ in ("AnovaSpline", "ThinPlateSpline"):
+    if type(estimator).__name__ in ALWAYS and getattr(estimator, "kernel", None) != "precomputed":
         return EXPECTED[type(estimator).__name__]
+    if isinstance(estimator, MultipleKernel) and type(estimator.estimator).__name__ in ("SVC", "KernelKMeans"):
+        return EXPECTED[type(estimator.estimator).__name__]
     if getattr(estimator, "calibration", None):
         return dict.fromkeys(EXPECTED["SVC"], HELD_OUT)
     if type(estimator).__name__ in MACHINES and estimator.kernel != "precomputed":
@@ -94,6 +112,7 @@ def expected_failures(estimator) -> dict[str, str]:
     return EXPECTED.get(type(estimator).__name__, {}) if data_driven else {}
 
 
+PAIR = ["gaussian(lengthscale=2.0)", "linear"]
 ESTIMATORS = [
     KernelRidge(),
     KernelRidge(kernel="rbf", fit_intercept=True),
@@ -179,6 +198,20 @@ ESTIMATORS = [
     RobustKernelDensity(),
     RobustKernelDensity(bandwidth=1.0),
     RobustKernelDensity(bandwidth=0.8, loss="hampel", gram="incomplete_cholesky"),
+    KreinRidge(),
+    KreinRidge("precomputed"),
+    KreinSVC(),
+    KreinSVC("precomputed"),
+    ManifoldRanking(),
+    ManifoldRanking(graph=None),
+    MarginalTransfer(KernelRidge()),
+    MultipleKernel(KernelRidge(fit_intercept=True), PAIR),
+    MultipleKernel(SVC(), PAIR),
+    MultipleKernel(KernelLogisticRegression(), PAIR, method="simplemkl"),
+    MultipleKernel(KernelKMeans(2, random_state=0), PAIR),
+    MultitaskKernelRidge(),
+    MultitaskKernelRidge(1.0, kernel="gaussian", coupling="learned"),
+    MultitaskSVC(),
 ]
 
 
@@ -186,6 +219,7 @@ ESTIMATORS = [
     "ignore::mercer.IndefiniteKernelWarning"
 )  # precomputed matrices that the checks draw at random
 @pytest.mark.filterwarnings("ignore:.*at the end of the grid")  # of bandwidths, for data without structure
+@pytest.mark.filterwarnings("ignore:MarginalTransfer. there is one sample")
 @pytest.mark.filterwarnings("ignore:.*margin ρ vanishes")  # of classes that the checks draw at random
 @pytest.mark.filterwarnings("ignore:.*SCIPY_ARRAY_API:sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
