@@ -75,7 +75,7 @@ def told_by_base(docname, name):
     What remains are the members that none of its base classes has, and its abilities.
     """
     module, _, cls = docname.rpartition("/")[2].rpartition(".")
-    if module != "mercer.kernels":
+    if not module.startswith("mercer.kernels"):
         return False
     cls = getattr(import_module(module), cls)
     bases = [base for base in cls.__mro__[1:] if base.__module__.startswith("mercer.")]
