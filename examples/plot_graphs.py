@@ -74,9 +74,8 @@ figure, axes = plt.subplots(3, 5, figsize=(9, 5.6), layout="constrained")
 for row, kind in zip(axes, COLOURS, strict=True):
     for ax, graph in zip(row, np.array(graphs, dtype=object)[kinds == kind], strict=False):
         at = positions(graph)
-        source = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
-        for u, v in zip(source, graph.indices, strict=True):
-            ax.plot(*at[[u, v]].T, color=COLOURS[kind], linewidth=1.5, zorder=1)
+        for edge in graph.edges:
+            ax.plot(*at[edge].T, color=COLOURS[kind], linewidth=1.5, zorder=1)
         ax.scatter(*at.T, s=130, color="white", zorder=2)
         for (x, y), label in zip(at, graph.labels, strict=True):
             ax.text(x, y, label, ha="center", va="center", fontsize=9, color=INK)
@@ -94,7 +93,7 @@ for row, kind in zip(axes, COLOURS, strict=True):
 #
 # The discriminants on the left were found on one half of the graphs and are shown for the other half.
 
-bare = [Graph(g.n, g.__reduce__()[1][1]) for g in graphs]
+bare = [Graph(g.n, g.edges) for g in graphs]
 kernels = {
     "vertex histogram": VertexHistogram(),
     "optimal assignment": OptimalAssignment(3),

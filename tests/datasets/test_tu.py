@@ -80,8 +80,15 @@ def test_what_is_refused(tmp_path) -> None:
     write(tmp_path, {"A": TOY["A"]})
     with pytest.raises(ValueError, match="lacks TOY_A, TOY_graph_indicator or TOY_graph_labels"):
         load_tu(tmp_path)
-    write(tmp_path, TOY | {"node_labels": "0\n"})
-    with pytest.raises(ValueError, match="the files of TOY do not belong together"):
+    for part in ({"node_labels": "0\n"}, {"graph_labels": "1\n-1\n"}):
+        write(tmp_path, TOY | part)
+        with pytest.raises(ValueError, match="the files of TOY do not belong together"):
+            load_tu(tmp_path)
+    write(tmp_path, TOY | {"graph_labels": "1\n0.5\n1\n"})
+    with pytest.raises(ValueError, match=r"TOY_graph_labels\.txt holds 0\.5, expected integers"):
+        load_tu(tmp_path)
+    write(tmp_path, TOY | {"A": TOY["A"].replace("5, 4", "7, 4")})
+    with pytest.raises(ValueError, match=r"TOY_A\.txt names a node that is not among the 6"):
         load_tu(tmp_path)
     with pytest.raises(FileNotFoundError):
         load_tu(tmp_path / "none.zip")

@@ -21,7 +21,7 @@ def test_a_column_of_strings():
     [
         ("abc", "X is a str; give a sequence with one string per sample"),
         ([], "X is empty"),
-        (["a", None], r"X\[1\] is NoneType, expected a string; fill in what is missing"),
+        (["a", None], r"X\[1\] is None, expected a string; fill in what is missing"),
         (["a", float("nan")], r"X\[1\] is nan, expected a string; fill in what is missing"),
         ([b"a"], r"X\[0\] is bytes, expected a string; convert"),
         ([3.5], r"X\[0\] is 3.5, expected a string; convert"),

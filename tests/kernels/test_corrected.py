@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from mercer import SVC, KernelRidge
+from mercer import SVC, KernelRidge, load, save
 from mercer.gram import LowRank, Nystrom
 from mercer.kernels import (
     INDEFINITE,
@@ -126,7 +126,7 @@ def test_eigenvalues_of_rounding_are_no_features() -> None:
     assert Flipped(kernel, X).feature_map(NEW).shape == (20, 2)
     single = Flipped(kernel, X).feature_map(NEW.astype(np.float32))
     assert single.shape == (20, 2) and single.dtype == np.float32
-    with pytest.raises(ValueError, match=r"no positive eigenvalue .* use another correction"):
+    with pytest.raises(ValueError, match=r"lie in \[-.*of which nothing is left; use another correction"):
         Clipped(-1.0 * Linear(), X)(NEW)
 
 
@@ -259,6 +259,22 @@ def test_parameters_of_the_kernel_inside_are_followed() -> None:
     kernel(NEW)
     assert np.allclose(kernel.set_params(kernel__scale=0.5)(NEW), Flipped(Sigmoid(0.5, -0.5), X)(NEW))
     assert clone(kernel) == kernel != Flipped(Sigmoid(0.5, -0.5), X[:9])
+
+
+@pytest.mark.parametrize("correction", RULES, ids=lambda c: c.__name__)
+def test_machines_are_written_and_read(correction, tmp_path) -> None:
+    model = SVC(kernel=correction(Sigmoid(1.0, -0.5))).fit(X, X[:, 0] > 0)
+    save(model, tmp_path / "machine")
+    assert np.allclose(load(tmp_path / "machine").decision_function(NEW), model.decision_function(NEW), atol=1e-12)
+
+
+@pytest.mark.parametrize("correction", [Clipped, Flipped], ids=lambda c: c.__name__)
+def test_the_spectrum_is_no_more_precise_than_the_sample(correction) -> None:
+    """Machines may compute in double precision with a sample of single precision, whose small eigenvalues are noise."""
+    single, y = (X @ X.T).astype(np.float32), X[:, 0] > 0  # of rank 2, which only its own precision shows
+    model = SVC(kernel=correction(Precomputed())).fit(single, y)
+    assert np.allclose(model.decision_function(NEW @ X.T), SVC(kernel=Linear()).fit(X, y).decision_function(NEW), atol=0.01)
+    assert correction(Linear(), X.astype(np.float32)).feature_map(NEW).shape == (20, 2)
 
 
 def test_features_are_held_where_asked_for() -> None:

@@ -247,6 +247,8 @@ def test_the_factor_is_found_once(monkeypatch):
         {"power": 2},
         {"X": P[:20]},
         {"laplacian": "unnormalized"},
+        {"graph": Gaussian(2.0)},
+        {"graph__lengthscale": 1.0},
     )
     for count, change in enumerate(changes, 3):
         last, K = K, kernel.set_params(**change)(X)
@@ -287,7 +289,8 @@ def test_sparse_points():
         ({"graph": np.triu(np.ones((15, 15)))}, ValueError, "not symmetric"),
         ({"graph": Linear()}, ValueError, "weights must be >= 0"),
         ({"kernel": Log()}, ValueError, "has no norm to add to"),
-        ({"kernel": Sigmoid(1.0, -1.0)}, ValueError, "has no norm to add to"),
+        ({"kernel": Sigmoid(1.0, -1.0)}, ValueError, "has no norm to add to.* Flipped.* KreinSVC.* SVC, which finds"),
+        ({"kernel": 1e20 * Gaussian()}, ValueError, r"weight = 100 with values .* up to 1e\+20 .* lower weight"),
         ({"kernel": Precomputed()}, TypeError, "FiniteDomain"),
         ({"kernel": "gaussian"}, TypeError, "give Kernel objects"),
     ],

@@ -21,7 +21,10 @@ from mercer import (
     SVC,
     SVR,
     ImportVectorMachine,
+    KernelCCA,
+    KernelDimensionReduction,
     KernelFisher,
+    KernelICA,
     KernelKMeans,
     KernelLogisticRegression,
     KernelMachine,
@@ -32,11 +35,13 @@ from mercer import (
     KernelRidgeCV,
     LeastSquaresSVC,
     LinearSVC,
+    MultitaskSVC,
     NuSVC,
     OneClassSVM,
 )
 from mercer.gram import Auto, LowRank, Nystrom
-from mercer.kernels import Callable, Constant, Gaussian, Linear
+from mercer.kernels import Callable, Constant, FiniteDomain, Gaussian, Linear
+from mercer.kernels.text import BagOfWords
 from mercer.methods.multiple import MultipleKernel
 from mercer.selection.alignment import alignment
 
@@ -382,6 +387,35 @@ def test_frames_sparse_matrices_and_tensors(method) -> None:
     assert np.allclose(there.predict(T).numpy(), clone(ridge).fit(X, numbers).predict(X))
 
 
+@pytest.mark.parametrize("method", ["alignf", "simplemkl"])
+def test_columns_of_a_frame_by_name(method) -> None:
+    """Text beside numbers, one of them missing, as the kernels of the columns themselves."""
+    pandas = pytest.importorskip("pandas")
+    X, y, _ = sample()
+    words = np.where(y, "good and nice", "bad or worse").astype(object)
+    words[::5] = "nothing said"
+    frame = pandas.DataFrame({"text": words, "a": X[:, 0], "b": X[:, 1]})
+    model = MultipleKernel(SVC(), {"text": ("bag_of_words", "text"), "ab": ("gaussian", ["a", "b"])}, method=method)
+    fitted = clone(model).fit(frame, y)
+    K = [BagOfWords()(list(words)), Gaussian()(X[:, :2])]
+    H = np.eye(60) - 1 / 60
+    K = [M / (np.trace(H @ M @ H) / 60) for M in K]
+    assert np.allclose(fitted.kernel_(frame), sum(c * M for c, M in zip(fitted.weights_, K, strict=True)))
+    assert np.array_equal(
+        fitted.predict(frame), SVC(kernel="precomputed").fit(M := fitted.kernel_(frame), y).predict(M)
+    )
+    frame.loc[3, "a"] = np.nan
+    assert cross_val_score(model, frame, y, cv=3).mean() > 0.8
+    assert pickle.loads(pickle.dumps(fitted)).predict(frame[:3]).tolist() == fitted.predict(frame[:3]).tolist()
+
+
+def test_matrices_that_are_there() -> None:
+    X, y, _ = sample()
+    matrices = [k(X) for k in TWO]
+    model = MultipleKernel(SVC(), [FiniteDomain(K) for K in matrices], method="simplemkl").fit(np.arange(60), y)
+    assert np.allclose(model.weights_, MultipleKernel(SVC(), TWO, method="simplemkl").fit(X, y).weights_)
+
+
 # ---- any estimator
 
 
@@ -541,6 +575,26 @@ def test_parameters_searches_pipelines_and_copies() -> None:
     assert model.estimator.kernel == "rbf"  # what was given is left alone
 
 
+def test_parameters_of_kernels_are_nested() -> None:
+    X, y, _ = sample()
+    model = MultipleKernel(SVC(), {"near": Gaussian(0.1), "text": "gaussian", "first": (Gaussian(3.0), [0])})
+    params = model.get_params()
+    assert params["kernels__near__lengthscale"] == 0.1 and params["kernels__first__lengthscale"] == 3.0
+    copy = clone(model).set_params(
+        kernels__near__lengthscale=2.0, kernels__text__lengthscale=5.0, kernels__first="linear"
+    )
+    assert copy.kernels == {"near": Gaussian(2.0), "text": Gaussian(5.0), "first": ("linear", [0])}
+    assert model.kernels["near"].lengthscale == 0.1 and model.kernels["text"] == "gaussian"
+    listed = MultipleKernel(SVC(), [Gaussian(1.0), Linear()]).set_params(
+        kernels__0=Gaussian(), kernels__0__lengthscale=4.0
+    )
+    assert listed.kernels == [Gaussian(4.0), Linear()]
+    grid = GridSearchCV(MultipleKernel(SVC(), TWO), {"kernels__0__kernel__lengthscale": [1e-3, 1.0]}, cv=3).fit(X, y)
+    assert grid.best_params_["kernels__0__kernel__lengthscale"] == 1.0
+    with pytest.raises(ValueError, match="'kernels__2__scale' is no parameter; the kernels are 0, 1"):
+        listed.set_params(kernels__2__scale=1.0)
+
+
 def test_methods_are_those_of_the_estimator() -> None:
     X, y, _ = sample()
     model = MultipleKernel(SVC(), TWO)
@@ -586,6 +640,11 @@ def test_stopping_early_is_told() -> None:
         ({"estimator": ImportVectorMachine(), "method": "lp"}, "ImportVectorMachine minimises none"),
         ({"estimator": KernelRidge(), "method": "easymkl"}, "'easymkl' is for classes"),
         ({"method": "alternate"}, "'alternate' is for estimators that find clusters"),
+        *(({"kernels": ["sigmoid", "gaussian"], "method": m}, "under sigmoid .* KreinSVC") for m in ("lp", "easymkl")),
+        ({"estimator": KernelCCA()}, r"samples of each of its views\. Learn a kernel for each"),
+        ({"estimator": KernelICA()}, "values of its components; give it one kernel"),
+        ({"estimator": KernelDimensionReduction()}, "projections of the samples"),
+        ({"estimator": MultitaskSVC(task=0)}, "apart from their tasks; use task=None"),
     ],
 )
 def test_bad_parameters(parameters, words) -> None:

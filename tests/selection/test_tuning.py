@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
@@ -16,9 +17,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import SVC, KernelLogisticRegression, KernelRidge, LeastSquaresSVC
 from mercer.gram import Dense, Nystrom
-from mercer.kernels import Callable, Delta, Gaussian, Kernel, Linear, Polynomial
+from mercer.kernels import Callable, Delta, Gaussian, Kernel, Linear, Polynomial, Table
+from mercer.kernels._algebra import Exp
 from mercer.selection import expected_loss
 from mercer.selection.tuning import KernelTuner
+from mercer.solvers.hyper import MarginCriterion
+from mercer.solvers.hyper.margin import Machine
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +143,53 @@ def test_span_is_near_the_error_of_leaving_one_out(rings):
     before, after = (expected_loss(m, X[:120], y[:120]).estimate for m in (start, tuner.best_estimator_))
     assert abs(-tuner.best_score_ - after) < 0.05
     assert after < before / 2
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_the_best_place_is_never_above_the_start_and_converged_is_about_it(loss):
+    """Overlapping classes, where the search for the hinge used to end above its start."""
+    X, y = make_moons(120, noise=0.25, random_state=0)
+    start = SVC(kernel=Gaussian(1.0), loss=loss)
+    tuner = KernelTuner(start).fit(X, y)
+    machines = [Machine(np.arange(120), np.where(y == 0, 1.0, -1.0), np.ones(120))]
+    criterion = MarginCriterion("span", X, machines, loss == "squared_hinge")
+    best, C = tuner.best_estimator_.kernel, tuner.best_params_["C"]
+    value, gradient = criterion(best, C)
+    assert value == pytest.approx(-tuner.best_score_, rel=1e-6)
+    assert value < criterion(Gaussian(1.0), 1.0)[0]
+    largest = max(abs(gradient["C"] * C), abs(gradient["lengthscale"] * best.lengthscale)) / value
+    assert tuner.slope_ == pytest.approx(largest, rel=1e-2, abs=1e-6)
+    assert tuner.converged_ == (largest <= 1e-3)
+
+
+def test_a_corner_is_no_stationary_point():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 6))
+    y = X[:, 0] + 0.5 * X[:, 1] + 0.7 * rng.normal(size=120) > 0
+    tuner = KernelTuner(SVC(kernel="linear")).fit(X, y)
+    assert tuner.slope_ > 1e-3 and not tuner.converged_
+
+
+@pytest.mark.parametrize(
+    "start", [KernelRidge(0.1, kernel=Gaussian(1.0)), SVC(kernel=Gaussian(1.0), loss="squared_hinge")]
+)
+def test_a_start_from_which_nothing_is_seen_is_told(waves, start):
+    X, y, labels = waves
+    with pytest.warns(ConvergenceWarning, match="where no parameter changes the criterion"):
+        KernelTuner(start).fit(1e6 * X, labels if isinstance(start, SVC) else y)
+
+
+def test_a_table():
+    """As the product of kernels on columns of numbers, of which one is a label."""
+    rng = np.random.default_rng(0)
+    x, label = rng.uniform(-2, 2, size=80), rng.choice(["u", "v"], 80)
+    y = np.sin(2 * x) + (label == "u") + 0.1 * rng.normal(size=80)
+    table = Table({"x": Gaussian(1.0), "label": Exp(1.0 * Delta())}, combine="product")
+    tuner = KernelTuner(KernelRidge(0.1, kernel=table)).fit({"x": x, "label": label}, y)
+    numbers = Gaussian(1.0).on([0]) * Exp(1.0 * Delta()).on([1])
+    other = KernelTuner(KernelRidge(0.1, kernel=numbers)).fit(np.column_stack([x, label == "u"]), y)
+    assert set(tuner.best_params_) == {"alpha", "kernel__x__lengthscale", "kernel__label__kernel__scale"}
+    np.testing.assert_allclose(sorted(tuner.best_params_.values()), sorted(other.best_params_.values()), rtol=1e-3)
 
 
 def test_targets_are_averaged(waves):

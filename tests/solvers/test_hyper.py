@@ -10,7 +10,18 @@ from sklearn.base import clone
 from mercer import SVC, KernelRidge
 from mercer.basis import Polynomials
 from mercer.gram import Dense
-from mercer.kernels import Callable, Gaussian, Kernel, Linear, Matern, Polynomial, RationalQuadratic, registry
+from mercer.kernels import (
+    Callable,
+    Delta,
+    Gaussian,
+    Kernel,
+    Linear,
+    Matern,
+    Polynomial,
+    RationalQuadratic,
+    Table,
+    registry,
+)
 from mercer.kernels._algebra import Exp, PowerOf, Product, Restricted, Scaled, Series, Sum
 from mercer.solvers.hyper import MARGIN, RIDGE, MarginCriterion, RidgeCriterion, chain, contract
 from mercer.solvers.hyper.margin import Machine, Span, radius
@@ -79,6 +90,33 @@ def test_only_what_is_wanted_needs_derivatives():
     assert found.keys() == {"0__scale"}
     with pytest.raises(AttributeError, match="Damped does not provide gradient_theta"):
         contract(_Damped() + Gaussian(1.5), X, E)
+
+
+@pytest.mark.parametrize("combine", ["sum", "product", "interactions"])
+@pytest.mark.parametrize("missing", ["mean", "match"])
+def test_contraction_through_tables(combine, missing, monkeypatch):
+    """Against differences, with gaps, and with rows that miss all of a column together in a block."""
+    monkeypatch.setattr("mercer.solvers.hyper.chain.BLOCK", 20)
+    rng = np.random.default_rng(2)
+    rows = {"age": rng.normal(size=8), "size": rng.normal(size=8), "city": list("uvuvuvuv")}
+    rows["age"][:4], rows["city"][5] = np.nan, None
+    parts = {"age": Gaussian(0.8), ("age", "size"): Matern(2.5, lengthscale=1.3), "city": 0.7 * Delta()}
+    kernel = Table(parts, combine, missing).resolve(rows)
+    X, E = kernel.domain.check(rows, kernel), rng.normal(size=(8, 8))
+    found, start = contract(kernel, X, E), kernel.get_params()
+    assert found.keys() == {"age__lengthscale", "age,size__lengthscale", "city__scale"}
+    for name, value in found.items():
+        up, down = (clone(kernel).set_params(**{name: start[name] * (1 + h)}) for h in (1e-6, -1e-6))
+        numeric = np.sum(E * (up(rows) - down(rows))) / (2e-6 * start[name])
+        assert value == pytest.approx(numeric, rel=1e-6, abs=1e-8)
+
+
+def test_contraction_through_a_map():
+    rng = np.random.default_rng(0)
+    X, E = rng.normal(size=(9, 2)), rng.normal(size=(9, 9))
+    found = contract(Gaussian(np.array([1.0, 2.0])).warp(np.tanh), X, E)
+    expected = contract(Gaussian(np.array([1.0, 2.0])), np.tanh(X), E)
+    np.testing.assert_allclose(found["kernel__lengthscale"], expected["lengthscale"])
 
 
 class _Damped(Kernel):
@@ -229,7 +267,37 @@ def test_radius_margin_is_its_definition(data, loss):
     else:  # a hard margin in the space of K + 1/2Cw
         expected = radius(K + np.diag(1 / (2 * C * w)))[0] * (norm + 2 * C * w @ slack**2)
     criterion = MarginCriterion("radius_margin", X, [machine(y, w)], loss == "squared_hinge")
-    assert criterion(kernel, C)[0] == pytest.approx(expected / N, rel=1e-6)
+    assert criterion(kernel, C)[0] == pytest.approx(expected / w.sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("C", [0.3, 30.0])
+def test_four_times_radius_margin_bounds_the_errors_of_leaving_one_out(data, loss, C):
+    X, _, y, _ = data
+    kernel = Gaussian(1.2)
+    model = SVC(C=C, kernel=kernel, loss=loss, tol=1e-6)
+    kept = ~np.eye(N, dtype=bool)
+    wrong = sum(model.fit(X[k], y[k]).predict(X[~k])[0] != y[~k][0] for k in kept)
+    criterion = MarginCriterion("radius_margin", X, [machine(y, np.ones(N))], loss == "squared_hinge")
+    assert wrong / N <= 4 * criterion(kernel, C)[0]
+
+
+def test_two_points_show_that_the_factor_is_needed():
+    """Each is in error when it is left out; R² = ‖f‖² = 1."""
+    X, y = np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0])
+    value = MarginCriterion("radius_margin", X, [machine(y, np.ones(2))])(Linear(), 1e9)[0]
+    assert value == pytest.approx(1 / 2)
+
+
+@pytest.mark.parametrize("name", MARGIN)
+@pytest.mark.parametrize("squared", [False, True])
+def test_samples_of_weight_zero_do_not_count(data, name, squared):
+    X, _, y, w = data
+    some = np.arange(0, N, 2)
+    whole = MarginCriterion(name, X, [Machine(some, y[some], w[some])], squared)(Gaussian(1.2), 2.0)
+    alone = MarginCriterion(name, X[some], [machine(y[some], w[some])], squared)(Gaussian(1.2), 2.0)
+    assert whole[0] == pytest.approx(alone[0], rel=1e-9)
+    assert whole[1]["C"] == pytest.approx(alone[1]["C"], rel=1e-6)
 
 
 def spanned(X, y, w, C, squared, intercept, eta):

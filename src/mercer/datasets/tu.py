@@ -60,6 +60,8 @@ def load_tu(path: str | PathLike[str]) -> Bunch:
         if text is None:
             return None
         rows = np.loadtxt(BytesIO(text), dtype=np.float64, delimiter=",", ndmin=2) if text.strip() else np.empty((0, 2))
+        if kind is np.int64 and np.any(rows != np.rint(rows)):
+            raise ValueError(f"load_tu: {name}_{part}.txt holds {rows[rows != np.rint(rows)][0]:g}, expected integers.")
         return rows.astype(kind)
 
     arcs, owner = table("A"), table("graph_indicator")
@@ -69,9 +71,11 @@ def load_tu(path: str | PathLike[str]) -> Bunch:
         raise ValueError(f"load_tu: {path} lacks {name}_A, {name}_graph_indicator or {name}_graph_labels (.txt).")
     nodes, edges, attributes = table("node_labels"), table("edge_labels"), table("node_attributes", np.float64)
     first = np.searchsorted(owner[:, 0], np.arange(1, len(y) + 2))
-    lengths = (nodes, len(owner)), (attributes, len(owner)), (edges, len(arcs))
+    lengths = (nodes, len(owner)), (attributes, len(owner)), (edges, len(arcs)), (owner, first[-1])
     if np.any(np.diff(owner[:, 0]) < 0) or any(part is not None and len(part) != n for part, n in lengths):
         raise ValueError(f"load_tu: the files of {name} do not belong together: their numbers of lines disagree.")
+    if np.any((arcs < 1) | (arcs > len(owner))):
+        raise ValueError(f"load_tu: {name}_A.txt names a node that is not among the {len(owner)} of the indicator.")
     ends, edges, directed = _edges(arcs - 1, edges)
     begin = np.searchsorted(ends[:, 0], first)
     graphs = [

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from hashlib import blake2b
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from .._array import is_sparse
-from .._errors import where
+from .._errors import check_number, where
 from ._base import Domain, require_sequence
+from .structured import content
+from .tables import is_gap
+from .vectors import refuse_masked
 
 
 class Graph:
@@ -24,7 +26,7 @@ class Graph:
     edges : (m, 2) array of int
         Pairs of nodes. Unless `directed`, each edge is given once, in either direction.
     labels, edge_labels : sequences of hashable values, optional
-        One for each node, one for each edge; None means that all are alike.
+        One for each node, one for each edge, alike if Python finds them equal (1 and 1.0 are); None: all are alike.
     attributes : (n, d) array, optional
         Real attributes of the nodes.
     weights : (m,) array, optional
@@ -37,8 +39,10 @@ class Graph:
     indptr, indices : arrays of int
         The neighbours of node i are ``indices[indptr[i]:indptr[i + 1]]``, in ascending order. Undirected edges stand
         there twice; `edge_labels` and `weights` are in the order of `indices`.
-    key : bytes
-        A digest of the content.
+    edges : (m, 2) array of int
+        Each edge once.
+    key : hashable
+        The content, in the form in which it can be looked up.
 
     Examples
     --------
@@ -59,7 +63,7 @@ class Graph:
     attributes: np.ndarray | None
     weights: np.ndarray
     directed: bool
-    key: bytes
+    key: Hashable
 
     def __init__(
         self,
@@ -71,23 +75,17 @@ class Graph:
         weights: Any = None,
         directed: bool = False,
     ):
-        if n < 1:
-            raise ValueError(f"Graph: n = {n} must be >= 1; leave empty graphs out.")
-        ends = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+        check_number("Graph", "n", n, at_least=1, integer=True)
+        ends = _ends(edges, n)
         m = len(ends)
         w = np.ones(m) if weights is None else np.asarray(weights, dtype=np.float64)
-        names = None if edge_labels is None else [_plain(v) for v in edge_labels]
-        nodes = None if labels is None else tuple(_plain(v) for v in labels)
-        A = None if attributes is None else np.array(attributes, dtype=np.float64).reshape(n, -1)
-        if m and (ends.min() < 0 or ends.max() >= n):
-            raise ValueError(f"Graph: edges name the nodes {ends.min(initial=0)} … {ends.max(initial=0)} of {n}.")
+        names, nodes = _labels(edge_labels, "edge_labels"), _labels(labels, "labels")
         for what, values, count in (("labels", nodes, n), ("edge_labels", names, m), ("weights", w, m)):
             if values is not None and len(values) != count:
                 raise ValueError(f"Graph: {what} has {len(values)} entries, expected {count}.")
         if not np.all(np.isfinite(w)) or np.any(w <= 0):
             raise ValueError(f"Graph: weights hold {w[~(np.isfinite(w) & (w > 0))][0]:g}; they must be finite and > 0.")
-        if A is not None and not np.all(np.isfinite(A)):
-            raise ValueError("Graph: attributes contain NaN or infinity; impute them first.")
+        A = None if attributes is None else _attributes(attributes, n)
         which = np.arange(m)
         if not directed:
             twice = ends[:, 0] != ends[:, 1]
@@ -100,14 +98,13 @@ class Graph:
         self._set("indptr", np.searchsorted(ends[:, 0], np.arange(n + 1)).astype(np.int32))
         self._set("indices", ends[:, 1].astype(np.int32))
         self._set("labels", nodes)
-        self._set("edge_labels", None if names is None else tuple(names[k] for k in which))
+        self._set("edge_labels", None if names is None else tuple(names[k] for k in which.tolist()))
         self._set("attributes", A)
         self._set("weights", w[which])
         self._set("directed", bool(directed))
-        digest = blake2b(repr((self.n, self.labels, self.edge_labels, self.directed)).encode(), digest_size=16)
-        for array in (self.indptr, self.indices, self.weights, self.attributes):
-            digest.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
-        self._set("key", digest.digest())
+        arrays = [self.indptr, self.indices, self.weights, *([] if A is None else [A])]
+        # labels as they are, since what can be equal need not print or pickle in the same way
+        self._set("key", (content(*arrays), self.labels, self.edge_labels, self.directed))
 
     def _set(self, name: str, value: Any) -> None:
         if isinstance(value, np.ndarray):
@@ -118,11 +115,9 @@ class Graph:
         raise AttributeError(f"Graph is frozen; make a new one to change {name}.")
 
     def __reduce__(self) -> Any:
-        rows = np.repeat(np.arange(self.n), np.diff(self.indptr))
-        kept = np.flatnonzero((rows <= self.indices) | self.directed)
-        edge_labels = None if self.edge_labels is None else [self.edge_labels[k] for k in kept]
-        ends = np.stack([rows[kept], self.indices[kept]], axis=1)
-        return Graph, (self.n, ends, self.labels, edge_labels, self.attributes, self.weights[kept], self.directed)
+        once = self.once
+        edge_labels = None if self.edge_labels is None else [self.edge_labels[k] for k in once.tolist()]
+        return Graph, (self.n, self.edges, self.labels, edge_labels, self.attributes, self.weights[once], self.directed)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Graph) and self.key == other.key
@@ -136,10 +131,21 @@ class Graph:
     @property
     def n_edges(self) -> int:
         """The number of edges, each counted once."""
-        if self.directed:
-            return len(self.indices)
-        rows = np.repeat(np.arange(self.n), np.diff(self.indptr))
-        return int(np.sum(rows <= self.indices))
+        return len(self.once)
+
+    @property
+    def once(self) -> np.ndarray:
+        """Where in `indices` each edge stands for the first time; in a directed graph each arc."""
+        return np.flatnonzero((self._source() <= self.indices) | self.directed)
+
+    @property
+    def edges(self) -> np.ndarray:
+        """The (m, 2) array of the edges, each once."""
+        return np.stack([self._source(), self.indices], axis=1)[self.once]
+
+    def _source(self) -> np.ndarray:
+        """The node that each entry of `indices` is a neighbour of."""
+        return np.repeat(np.arange(self.n), np.diff(self.indptr))
 
     @property
     def adjacency(self) -> csr_array:
@@ -158,15 +164,21 @@ class Graph:
 
     @classmethod
     def from_adjacency(cls, adjacency: Any, labels: Iterable[Any] | None = None, attributes: Any = None) -> Self:
-        """From a dense or sparse matrix whose entries ≠ 0 are the weights of the edges."""
-        A = csr_array(adjacency) if is_sparse(adjacency) else csr_array(np.atleast_2d(np.asarray(adjacency, float)))
-        if A.shape[0] != A.shape[1]:
+        """From a dense or sparse matrix whose entries ≠ 0 are the weights of the edges; directed unless symmetric."""
+        refuse_masked(adjacency, "Graph", "adjacency")
+        A = adjacency if is_sparse(adjacency) else np.asarray(adjacency)
+        if A.ndim != 2 or A.shape[0] != A.shape[1]:
             raise ValueError(f"Graph: adjacency has shape {A.shape}; it must be square.")
+        if A.dtype.kind not in "biuf":
+            raise TypeError(f"Graph: adjacency holds {A.dtype} values; they must be real numbers.")
+        A = csr_array(A, dtype=np.float64, copy=True)  # what follows would change the caller's
+        A.sum_duplicates()
+        A.eliminate_zeros()
         directed = bool((A != A.T).nnz)
-        rows, columns = A.nonzero()
+        (rows, columns), weights = A.tocoo().coords, A.data
         kept = (rows <= columns) | directed
         ends = np.stack([rows[kept], columns[kept]], axis=1)
-        return cls(A.shape[0], ends, labels, None, attributes, np.asarray(A[rows, columns])[kept], directed)
+        return cls(A.shape[0], ends, labels, None, attributes, weights[kept], directed)
 
     @classmethod
     def from_networkx(
@@ -186,13 +198,16 @@ class Graph:
         place = {v: i for i, v in enumerate(graph.nodes)}
         data = [d for _, d in graph.nodes(data=True)]
         ends = list(graph.edges(data=True))
-        columns = [_field(data, name) for name in ([attributes] if isinstance(attributes, str) else attributes)]
+        given = [attributes] if isinstance(attributes, str) else list(attributes)
+        columns = [_field(data, name) for name in given]
+        if len(given) > 1 and None in columns:
+            raise ValueError(f"Graph: no node has the attribute {given[columns.index(None)]!r}; name those that exist.")
         return cls(
             len(place),
             [(place[u], place[v]) for u, v, _ in ends],
             _field(data, label),
             _field([d for *_, d in ends], edge_label),
-            None if columns[0] is None else [np.hstack(values) for values in zip(*columns, strict=True)],
+            None if None in columns else [np.hstack(values) for values in zip(*columns, strict=True)],
             _field([d for *_, d in ends], weight),
             graph.is_directed(),
         )
@@ -206,11 +221,55 @@ def _field(data: list[dict[str, Any]], name: str) -> list[Any] | None:
     return [d[name] for d in data] if having else None
 
 
+def _ends(edges: Any, n: int) -> np.ndarray:
+    """The edges as an (m, 2) array of nodes that exist."""
+    ends = np.asarray(edges if hasattr(edges, "__len__") else list(edges))
+    if ends.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if ends.ndim != 2 or ends.shape[1] != 2 or ends.dtype.kind not in "iu":
+        raise ValueError(
+            f"Graph: edges has shape {ends.shape} and type {ends.dtype}; give pairs of integers, of shape (m, 2)."
+        )
+    if ends.min() < 0 or ends.max() >= n:
+        raise ValueError(f"Graph: edges name the nodes {ends.min()} … {ends.max()} of {n}.")
+    return ends.astype(np.int64)
+
+
+def _attributes(values: Any, n: int) -> np.ndarray:
+    """An (n, d) array of its own; a vector is a column."""
+    try:
+        A = np.array(values, dtype=np.float64)
+    except ValueError:
+        raise ValueError("Graph: attributes must be numbers, as many for each node.") from None
+    A = A[:, None] if A.ndim == 1 else A
+    if A.ndim != 2 or len(A) != n:
+        raise ValueError(f"Graph: attributes has shape {A.shape}, expected a row for each of {n} nodes.")
+    if not np.all(np.isfinite(A)):
+        raise ValueError("Graph: attributes contain NaN or infinity; impute them first.")
+    return A
+
+
+def _labels(values: Iterable[Any] | None, name: str) -> tuple[Hashable, ...] | None:
+    if values is None:
+        return None
+    if isinstance(values, (Mapping, Set)):
+        raise TypeError(
+            f"Graph: {name} is a {type(values).__name__}; give a sequence, in the order of the nodes or edges."
+        )
+    return tuple(_plain(v) for v in values)
+
+
 def _plain(value: Any) -> Hashable:
-    """A label that equals and prints like its Python value, whatever array it came from."""
+    """A label as Python's own value, whatever array it came from."""
     plain = value.item() if isinstance(value, np.generic) else tuple(value) if isinstance(value, list) else value
-    if not isinstance(plain, Hashable):
-        raise TypeError(f"Graph: the label {value!r} is not hashable; give numbers, strings or tuples of them.")
+    try:
+        hash(plain)
+    except TypeError:
+        raise TypeError(
+            f"Graph: the label {value!r} is not hashable; give numbers, strings or tuples of them."
+        ) from None
+    if plain is not None and is_gap(plain):
+        raise ValueError(f"Graph: the label {value!r} does not equal itself; name what is missing, or label it None.")
     return plain
 
 
@@ -219,6 +278,8 @@ class Graphs(Domain):
 
     def check(self, X: Any, owner: object, name: str = "X") -> Any:
         require_sequence(X, owner, name, "graph")
+        if hasattr(X, "is_multigraph") or is_sparse(X):
+            raise TypeError(f"{where(owner)}: {name} is one graph; give a list of graphs.")
         return [self._graph(x, f"{where(owner)}: {name}[{i}]") for i, x in enumerate(X)]
 
     @staticmethod

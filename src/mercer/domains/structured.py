@@ -11,8 +11,17 @@ import numpy as np
 
 from .._array import host, is_array, is_sparse
 from .._errors import where
-from ._base import Domain, require_sequence
+from ._base import Domain, Product, require_sequence
+from .tables import Frame, is_gap
 from .vectors import Vectors
+
+
+def _members(X: Any, owner: object, name: str, member: str) -> list[Any]:
+    """The members of a sequence, which a table is not: as a list it would be the names of its columns."""
+    require_sequence(X, owner, name, member)
+    if hasattr(X, "columns"):
+        raise TypeError(f"{where(owner)}: {name} is a table; give one column, with one {member} per sample.")
+    return list(X)
 
 
 def content(*arrays: np.ndarray) -> bytes:
@@ -29,12 +38,13 @@ class Strings(Domain):
     """A sequence of strings: a list, an array or a column of text. The empty string is one of them."""
 
     def check(self, X: Any, owner: object, name: str = "X") -> Any:
-        require_sequence(X, owner, name, "string")
-        members = host(X).tolist() if is_array(X) else list(X)
+        members = _members(host(X).tolist() if is_array(X) and X.ndim else X, owner, name, "string")
         for i, x in enumerate(members):
             if not isinstance(x, str):
-                hint = "; fill in what is missing first" if x is None or x != x else "; convert with str"
-                what = type(x).__name__ if not isinstance(x, float) else repr(x)
+                if np.ndim(x):
+                    raise TypeError(f"{where(owner)}: {name}[{i}] is {x!r}, expected a string; give one column.")
+                hint = "; fill in what is missing first" if is_gap(x) else "; convert with str"
+                what = repr(x) if is_gap(x) or isinstance(x, float) else type(x).__name__
                 raise TypeError(f"{where(owner)}: {name}[{i}] is {what}, expected a string{hint}.")
         return members
 
@@ -52,8 +62,7 @@ class Trees(Domain):
     """
 
     def check(self, X: Any, owner: object, name: str = "X") -> Any:
-        require_sequence(X, owner, name, "tree")
-        members = list(X)
+        members = _members(X, owner, name, "tree")
         for i, tree in enumerate(members):
             self._check_tree(tree, f"{where(owner)}: {name}[{i}]")
         return members
@@ -69,6 +78,15 @@ class Trees(Domain):
             if not isinstance(label[0], Hashable):
                 raise TypeError(f"{place} has the node {node!r}; a node is a tuple, a leaf any other hashable value.")
             nodes.extend(node[1:] if isinstance(node, tuple) else ())
+
+    def key(self, x: Any) -> Hashable:
+        found, nodes = [], [x]  # flat, since Python compares nested tuples by recursion, whose depth is limited
+        while nodes:
+            node = nodes.pop()
+            label, *children = node if isinstance(node, tuple) else (node,)
+            found.append((label, len(children) if isinstance(node, tuple) else -1))
+            nodes.extend(children)
+        return tuple(found)
 
     def sample(self, rng: np.random.Generator, n: int) -> Any:
         def grow(depth: int) -> Any:
@@ -95,10 +113,10 @@ class Bags(Domain):
         self.inner = inner
 
     def check(self, X: Any, owner: object, name: str = "X") -> Any:
-        require_sequence(X, owner, name, "collection")
         if is_sparse(X):
             raise TypeError(f"{where(owner)}: {name} is sparse; give a list with one collection per sample.")
-        members = [self.inner.check(x, owner, f"{name}[{i}]") for i, x in enumerate(X)]
+        samples = _members(X, owner, name, "collection")
+        members = [self.inner.check(x, owner, f"{name}[{i}]") for i, x in enumerate(samples)]
         widths = {self.inner.dimension(x) for x in members}
         if len(widths) > 1:
             raise ValueError(
@@ -113,7 +131,11 @@ class Bags(Domain):
         if is_array(x):
             return content(host(x))
         if is_sparse(x):
-            return content(x.indptr, x.indices, x.data)
+            return content(x.indptr, x.indices, x.data, np.array(x.shape))
+        if isinstance(x, Frame):
+            return tuple(x.columns), content(*x.columns.values())
+        if isinstance(self.inner, Product):
+            return tuple(Bags(domain).key(part) for domain, part in zip(self.inner.domains, x, strict=True))
         return tuple(self.inner.key(member) for member in x)
 
     def sample(self, rng: np.random.Generator, n: int) -> Any:
@@ -127,8 +149,8 @@ class Sequences(Bags):
         super().__init__(Vectors())
 
     def check(self, X: Any, owner: object, name: str = "X") -> Any:
-        require_sequence(X, owner, name, "time series")
-        return super().check([x if np.ndim(x) != 1 else np.reshape(x, (-1, 1)) for x in X], owner, name)
+        series = _members(X, owner, name, "time series")
+        return super().check([x if np.ndim(x) != 1 else np.reshape(x, (-1, 1)) for x in series], owner, name)
 
     def __repr__(self) -> str:
         return "Sequences()"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,19 @@ from .._array import host, is_array, is_sparse
 from .._errors import where
 from ._base import Domain
 
-DAY = np.timedelta64(1, "D") / np.timedelta64(1, "ns")
+DAY = np.timedelta64(1, "D") / np.timedelta64(1, "us")
+
+
+def is_gap(value: Any) -> bool:
+    """Whether a single value marks a gap: None, NaN, NaT or pandas' NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # NA refuses to say whether it differs from itself
+        return True
+    except ValueError:  # an array
+        return False
 
 
 def is_missing(values: np.ndarray) -> np.ndarray:
@@ -41,8 +56,8 @@ class Frame:
 class Tables(Domain):
     """Rows of a table: a pandas or polars DataFrame, a mapping from names to columns, or an array with columns 0, 1, ….
 
-    Checked, it is a `Frame` of columns: float64 for numbers and dates (days since 1970), with NaN for what is
-    missing; objects for text, categories and truth values, with None for what is missing.
+    Checked, it is a `Frame` of columns: float64 for numbers and dates (days since 1970 in universal time), with NaN for
+    what is missing; objects for text, categories and truth values, with None for what is missing.
     """
 
     def check(self, X: Any, owner: object, name: str = "X") -> Any:
@@ -51,7 +66,7 @@ class Tables(Domain):
         if is_sparse(X):
             raise TypeError(f"{where(owner)}: {name} is sparse; give a table (a DataFrame, or an array).")
         if is_array(X):
-            A = host(X)
+            A = X if isinstance(X, np.ma.MaskedArray) else host(X)
             if A.ndim != 2:
                 raise ValueError(f"{where(owner)}: {name} has shape {A.shape}, expected (n_rows, n_columns).")
             columns: dict[Any, Any] = {j: A[:, j] for j in range(A.shape[1])}
@@ -59,6 +74,9 @@ class Tables(Domain):
             columns = dict(X)
         elif hasattr(X, "columns"):
             columns = {c: X[c] for c in X.columns}
+            if len(columns) < len(X.columns):
+                twice = next(c for c in columns if list(X.columns).count(c) > 1)
+                raise ValueError(f"{where(owner)}: {name} has several columns {twice!r}; rename them.")
         else:
             raise TypeError(
                 f"{where(owner)}: {name} is a {type(X).__name__}; give a DataFrame, a dictionary or an array."
@@ -90,24 +108,45 @@ class Tables(Domain):
 
 def _column(values: Any) -> np.ndarray:
     """Numbers and times as float64, everything else as objects."""
-    if hasattr(values, "isna"):  # pandas: its own marks for missing values are not comparable
-        missing = np.asarray(values.isna())
-        A = np.asarray(values) if values.dtype.kind in "iufMm" else np.asarray(values.astype(object))
-        if A.dtype.kind == "O":
-            A = A.copy()
-            A[missing] = None
-    else:
-        A = np.asarray(values)
-    if A.dtype.kind in "Mm":
-        days = A.astype(f"{A.dtype.kind}8[ns]").astype(np.int64) / DAY
-        return np.where(np.isnat(A), np.nan, days)
+    is_category = str(getattr(values, "dtype", "")) == "category"
+    if isinstance(values, np.ma.MaskedArray):
+        A = np.ma.filled(values.astype(object), None)
+    elif is_category:  # also where the labels are numbers
+        A = np.asarray(values.astype(object))
+    elif hasattr(values, "isna") and values.dtype.kind in "Mm":  # of pandas; what has a time zone would become objects
+        A = values.to_numpy(f"{values.dtype.kind}8[us]")
+    elif hasattr(values, "__array__"):
+        A = host(values) if is_array(values) else np.asarray(values)
+    else:  # of a list with numbers and text, np.asarray would make text alone
+        A = np.fromiter(values, dtype=object, count=len(values))
     if A.dtype.kind in "iuf":
         return A.astype(np.float64)
+    if A.dtype.kind in "Mm":
+        return np.where(np.isnat(A), np.nan, A.astype(f"{A.dtype.kind}8[us]").astype(np.int64) / DAY)
     objects = A.astype(object)
-    objects[[isinstance(v, float) and v != v for v in objects]] = None
-    present = [v for v in objects if v is not None]
-    if present and all(
-        isinstance(v, (int, float, np.integer, np.floating)) and not isinstance(v, bool) for v in present
-    ):
-        return np.array([np.nan if v is None else float(v) for v in objects])
-    return objects
+    missing = np.array([is_gap(v) for v in objects], dtype=bool)
+    objects[missing] = None
+    numbers = None if is_category else _numbers(objects[~missing].tolist())
+    if numbers is None:
+        return objects
+    out = np.full(len(objects), np.nan)
+    out[~missing] = numbers
+    return out
+
+
+def _numbers(values: list[Any]) -> np.ndarray | None:
+    """Objects as numbers, where all of them are numbers, dates or spans of time."""
+    if not values:
+        return None
+    if all(isinstance(v, (Real, Decimal)) and not isinstance(v, bool) for v in values):
+        return np.array([float(v) for v in values])
+    for types, code in (((date, np.datetime64), "M8[us]"), ((timedelta, np.timedelta64), "m8[us]")):
+        if all(isinstance(v, types) for v in values):
+            return np.array([_universal(v) for v in values], dtype=code).astype(np.int64) / DAY
+    return None
+
+
+def _universal(time: Any) -> Any:
+    """A time without its zone, which NumPy would drop."""
+    has_zone = isinstance(time, datetime) and time.tzinfo is not None
+    return time.astimezone(UTC).replace(tzinfo=None) if has_zone else time

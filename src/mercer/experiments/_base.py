@@ -1,4 +1,4 @@
-"""What an experiment is: a name, where it was reported, and a function that runs it and returns a table and pictures."""
+"""What an experiment is: a name, where it was reported, and a function that gives a table and pictures."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class _Figure:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
 
-        style = {"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#9a9a9a", "font.size": 10}
+        style: Any = {"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#9a9a9a", "font.size": 10}
         self._style = rc_context(style | {"axes.titlelocation": "left", "axes.titlesize": 11})
         self._style.__enter__()
         size = self.options.pop("figsize", (7.0, 4.2))

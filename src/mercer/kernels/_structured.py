@@ -7,6 +7,7 @@ features that its forms speak of. Stores hold at most `ROOM` bytes together; the
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from threading import RLock
@@ -57,12 +58,24 @@ def frozen(value: Any) -> Hashable:
     if isinstance(value, (set, frozenset)):
         return frozenset(value)
     if isinstance(value, dict):
-        return tuple(sorted((name, frozen(v)) for name, v in value.items()))
+        return frozenset((name, frozen(v)) for name, v in value.items())
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype.str, value.tobytes()
     if isinstance(value, Kernel):
         return type(value), frozen(value.get_params(deep=False))
     return value
+
+
+def _release() -> None:
+    """Make new locks in a child process, whose parent's threads held the old ones and are not there to release them."""
+    global _lock
+    _lock = RLock()
+    for store in _stores.values():
+        store.lock = RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_release)
 
 
 def clear_cache() -> None:
@@ -125,6 +138,7 @@ class Structured(Kernel):
             if new:
                 values = self.squares(self.weigh(list(new.values()), store))
                 known.update(zip(new, values.tolist(), strict=True))
+                store.bytes += 100 * len(new)
             return np.array([known[key] for key in keys])
 
 
@@ -158,6 +172,10 @@ class Counted(Structured):
 
     def squares(self, A: list[Counts]) -> np.ndarray:
         return np.array([values @ values for _, values in A])
+
+    def evaluate_diag(self, X: Any) -> Any:  # which costs less than to look it up
+        store = _store(self._kept())
+        return self.squares(self.weigh(self._forms(X, store)[1], store))
 
 
 def _stack(forms: list[Counts], features: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

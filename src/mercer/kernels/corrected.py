@@ -139,8 +139,10 @@ class Decomposed(Projected):
         if self.rank is not None:
             check_number(self, "rank", self.rank, at_least=1, integer=True)
 
-    def _derive(self, sample: Any) -> tuple[np.ndarray, np.ndarray]:
-        return np.linalg.eigh(_symmetric(_tiles.matrix(self.kernel, sample)))
+    def _derive(self, sample: Any) -> tuple[np.ndarray, np.ndarray, float]:
+        K = _tiles.matrix(self.kernel, sample)
+        values, vectors = np.linalg.eigh(_symmetric(K))
+        return values, vectors, eps(K)
 
     def _kept(self, values: np.ndarray) -> np.ndarray:
         """Of eigenvalues that are more than rounding, which ones have features."""
@@ -148,12 +150,14 @@ class Decomposed(Projected):
 
     def _significant(self, precision: float) -> tuple[np.ndarray, np.ndarray]:
         """The eigenvalues that have features, for values of k of that precision, and their eigenvectors."""
-        values, vectors = self._known()
-        kept = np.flatnonzero((np.abs(values) > len(values) * precision * np.abs(values).max()) & self._kept(values))
+        values, vectors, own = self._known()
+        # values may be more precise than those of the sample, but its spectrum is not
+        floor = len(values) * max(precision, own) * np.abs(values).max()
+        kept = np.flatnonzero((np.abs(values) > floor) & self._kept(values))
         if not len(kept):
             raise ValueError(
-                f"{where(self)}: the kernel {self.kernel} has no positive eigenvalue on the sample, so that nothing is "
-                "left; use another correction."
+                f"{where(self)}: the eigenvalues of {self.kernel} on the sample lie in [{values[0]:.3g}, "
+                f"{values[-1]:.3g}], of which nothing is left; use another correction."
             )
         kept = kept[np.argsort(-np.abs(values[kept]))][: self.rank]
         return values[kept], vectors[:, kept]
@@ -212,6 +216,7 @@ class Clipped(Decomposed):
     For others nothing bounds it outside S, and small eigenvalues may count most. Between a new point and one of S they
     cancel, so that machines fitted on S do not suffer. Values between two points outside S do: lower `rank` there.
 
+    The spectrum is that of S as it is: weights of samples do not enter, and a sample that is there twice changes it.
     O(m³) once for m samples in S, m values of k for each new point. In a matrix of more than some thousand points
     features would be computed for every tile: ``gram="low_rank"`` computes them once.
 

@@ -6,17 +6,17 @@ from threading import RLock
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.linalg.lapack import dpstrf
 from scipy.sparse import csgraph, csr_array
 from sklearn.base import clone
 
 from .. import _tiles
 from .._array import host, is_array, is_numpy, is_sparse, like, namespace
-from .._errors import check_choice, check_number, where
+from .._errors import REMEDIES, check_choice, check_number, where
 from .._neighbours import check_rule, check_weights, links
 from ..domains import Rows, take
-from ._base import Kernel, Prepared, register
+from ._base import Kernel, Prepared, _same, register
 from ._definiteness import UNKNOWN, Definiteness
 from ._parts import Unary, in_type_of, inner_examples
 from .expression import as_kernel
@@ -49,7 +49,7 @@ class Deformed(Unary):
         length at which every point can be reached. A Kernel with values >= 0: weights between all points. A matrix:
         weights >= 0, symmetric.
     weight : float >= 0
-        γ. Larger makes functions follow the graph more closely; 0 leaves k.
+        γ, in the measure of 1 / k(x, x). Larger makes functions follow the graph more closely; 0 leaves k.
     power : int >= 1
         p. Larger spares what varies slowly along the graph, and punishes the rest more.
     laplacian : {"normalized", "unnormalized"}
@@ -112,12 +112,10 @@ class Deformed(Unary):
     def resolve(self, X: Any) -> Self:
         """A clone with X as points where there are none, and data-driven values of k found on the points."""
         points = self.domain.check(X if self.X is None else self.X, self)
-        kernel = self.kernel.resolve(points)
-        copy = type(self)(kernel, points, self.graph, self.weight, self.power, self.laplacian)
-        if points is self.X and kernel == self.kernel:
+        copy = type(self)(**self.get_params(deep=False) | {"kernel": self.kernel.resolve(points), "X": points})
+        if self.X is not None and copy.kernel == self.kernel:
             self.validate()
-            self._cloud()  # kept here as well, for further fits with this kernel
-            copy._known = self._known
+            copy._known = copy._sources(), *self._cloud()  # kept here as well, for further fits with this kernel
         return copy
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
@@ -133,28 +131,27 @@ class Deformed(Unary):
             with _ONCE:
                 if not self._is_known():
                     points = self.domain.check(self.X, self, "points")
-                    self._known = (
-                        (self.X, self.graph, *self._settings(), clone(self.kernel)),
-                        points,
-                        self._factor(points),
-                    )
+                    self._known = self._sources(), points, self._factor(points)
         return self._known[1:]
 
-    def _settings(self) -> tuple[Any, ...]:
-        return self.weight, self.power, self.laplacian
+    def _sources(self) -> dict[str, Any]:
+        """What the factor follows from; kernels, whose parameters may be set later, as they are now."""
+        given = self.get_params(deep=False)
+        return {name: clone(value) if isinstance(value, Kernel) else value for name, value in given.items()}
 
     def _is_known(self) -> bool:
         if not hasattr(self, "_known"):
             return False
-        X, graph, *settings, kernel = self._known[0]
-        same = X is self.X and graph is self.graph and tuple(settings) == self._settings()
-        return same and bool(kernel == self.kernel)
+        known, now = self._known[0], self.get_params(deep=False)
+        return all(now[name] is known[name] or _same(now[name], known[name]) for name in now)
 
     def _factor(self, points: Any) -> np.ndarray:
         claim = self.kernel.definiteness_in(self.domain.dimension(points))
         if not claim.is_pd and claim.kind != "UNKNOWN":
+            otherwise = "" if claim.is_cpd else f" {REMEDIES}"
             raise ValueError(
                 f"{where(self)}: {self.kernel} is {claim} and has no norm to add to; choose a positive definite kernel."
+                f"{otherwise}"
             )
         L = csgraph.laplacian(self._weights(points), normed=self.laplacian == "normalized")
         B: Any = None if self.power % 2 == 0 else _semidefinite_factor(L.toarray() if is_sparse(L) else L)
@@ -164,7 +161,15 @@ class Deformed(Unary):
         K = host(_tiles.matrix(self.kernel, points)).astype(np.float64)
         C = B.T @ (K @ B)
         C[np.diag_indices_from(C)] += 1
-        return solve_triangular(cholesky((C + C.T) / 2, lower=True, overwrite_a=True), B.T, lower=True)
+        try:
+            root = cholesky((C + C.T) / 2, lower=True, overwrite_a=True)
+        except LinAlgError:
+            raise ValueError(
+                f"{where(self)}: weight = {self.weight:g} with values of {self.kernel} up to {np.abs(K).max():.3g} "
+                "exceeds the precision of numbers, or the kernel is not positive definite; lower weight, or take "
+                "kernel.normalized()."
+            ) from None
+        return solve_triangular(root, B.T, lower=True)
 
     def _weights(self, points: Any) -> Any:
         """The weights of the links as a matrix, sparse unless they are given for all pairs."""
@@ -263,7 +268,9 @@ def deformed(
     >>> plain.score(X, y), bent.score(X, y)
     (0.52, 1.0)
     """
-    return Deformed(as_kernel(kernel), X_unlabelled, graph, weight, power, laplacian)
+    kernel = as_kernel(kernel)
+    points = None if X_unlabelled is None else kernel.domain.check(X_unlabelled, "deformed", "X_unlabelled")
+    return Deformed(kernel, points, graph, weight, power, laplacian)
 
 
 def _is_matrix(graph: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from operator import mul
 from typing import Any, Self
@@ -62,7 +62,7 @@ class Table(Kernel):
 
     so that numbers enter as with scikit-learn's ``gamma="scale"`` after standardisation, and labels by the fraction
     that agrees. Dates are days. Parameters are named by columns, ``kernel__age__lengthscale``; a group's name is joined
-    by commas.
+    by commas, and a column that is called like a parameter of the table has an underscore added, ``kernel__width_``.
 
     References
     ----------
@@ -112,17 +112,32 @@ class Table(Kernel):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         params = super().get_params(deep=False)
         if deep and isinstance(self.kernels, dict):
-            for group, k in self.kernels.items():
-                params[_name(group)] = k
-                params |= {f"{_name(group)}__{name}": value for name, value in k.get_params().items()}
+            for name, group in self._names(self.kernels).items():
+                k = params[name] = self.kernels[group]
+                params |= {f"{name}__{parameter}": value for parameter, value in k.get_params().items()}
         return params
 
     def set_params(self, **params: Any) -> Self:
-        if isinstance(params.get("kernels", self.kernels), dict):
-            given = params.pop("kernels", self.kernels)
-            names = {_name(group): group for group in given}
-            self.kernels = given | {names[p]: params.pop(p) for p in list(params) if p in names}
+        kernels = params.get("kernels", self.kernels)
+        if isinstance(kernels, dict):
+            params["kernels"] = kernels = dict(kernels)
+            names = self._names(kernels)
+            inside: dict[Any, dict[str, Any]] = {}
+            for p in sorted(params, key=len):  # a whole kernel before its parameters
+                column = max((c for c in names if p == c or p.startswith(f"{c}__")), key=len, default=None)
+                if column == p:
+                    kernels[names[column]] = params.pop(p)
+                elif column is not None:
+                    inside.setdefault(names[column], {})[p.removeprefix(f"{column}__")] = params.pop(p)
+            for group, values in inside.items():
+                kernels[group].set_params(**values)
         return super().set_params(**params)
+
+    def _names(self, groups: Iterable[Any]) -> dict[str, Any]:
+        """The groups by the names under which parameters have them, which are not those of the table's own."""
+        own = self._get_param_names()
+        joined = {",".join(map(str, group)) if isinstance(group, tuple) else str(group): group for group in groups}
+        return {f"{name}_" if name in own else name: group for name, group in joined.items()}
 
     # ---- the data
 
@@ -243,10 +258,6 @@ class Table(Kernel):
             *(cls(parts, combine, "mean", 1.0, seen) for combine in ("interactions", "sum", "product")),
             cls(parts, "interactions", "match"),
         ]
-
-
-def _name(group: Any) -> str:
-    return ",".join(map(str, group)) if isinstance(group, tuple) else str(group)
 
 
 def _thinned(k: Kernel, rows: Any) -> Any:

@@ -5,7 +5,7 @@ Documents are split as scikit-learn's `CountVectorizer` splits them, so that par
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Self
@@ -40,11 +40,14 @@ class _Text(Counted):
         check_choice(self, "analyzer", self.analyzer, ANALYZERS)
         for name in ("lowercase", "sublinear_tf"):
             check_choice(self, name, getattr(self, name), (True, False))
-        if isinstance(self.stop_words, str):
-            check_choice(self, "stop_words", self.stop_words, ("english",))
-        length = self.ngram_range
-        if len(length) != 2 or any(int(n) != n for n in length) or not 1 <= length[0] <= length[1]:
-            raise ValueError(f"{where(self)}: ngram_range = {length!r} must be two integers 1 <= shortest <= longest.")
+        words, n = self.stop_words, self.ngram_range
+        if isinstance(words, str):
+            check_choice(self, "stop_words", words, ("english",))
+        elif words is not None and not (isinstance(words, Collection) and all(isinstance(w, str) for w in words)):
+            raise TypeError(f"{where(self)}: stop_words = {words!r} must be None, 'english' or a list of words.")
+        pair = isinstance(n, (list, tuple)) and len(n) == 2 and all(isinstance(i, (int, np.integer)) for i in n)
+        if not pair or not 1 <= n[0] <= n[1]:
+            raise ValueError(f"{where(self)}: ngram_range = {n!r} must be two integers 1 <= shortest <= longest.")
 
     def _analyser(self) -> Any:
         words = self.stop_words if self.stop_words is None or isinstance(self.stop_words, str) else [*self.stop_words]

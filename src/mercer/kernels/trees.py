@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._errors import check_number
+from .._errors import check_number, where
 from ..domains import Trees
 from ._base import register
 from ._definiteness import PD, Definiteness
@@ -50,6 +50,7 @@ class Subtree(Counted):
     """
 
     domain = Trees()
+    form_parameters = ("decay",)
 
     def __init__(self, decay: float = 1.0):
         self.decay = decay
@@ -58,14 +59,21 @@ class Subtree(Counted):
         check_number(self, "decay", self.decay, above=0, at_most=1)
 
     def forms(self, members: list[Any], store: Store) -> list[Counts]:
-        return [Counts.of([store.number((t, size)) for t, size in _complete(tree)]) for tree in members]
+        return [self._complete(tree, store) for tree in members]
 
-    def weigh(self, forms: list[Counts], store: Store) -> list[Counts]:
-        if self.decay == 1:
-            return forms
-        with store.lock:
-            sizes = np.array([float(feature[1]) for feature in store.numbers])  # type: ignore[index]
-        return [Counts(f, v * self.decay ** (sizes[f] / 2)) for f, v in forms]
+    def _complete(self, tree: Any, store: Store) -> Counts:
+        """The subtree below each node, known by its label and the numbers of the subtrees below it."""
+        number: dict[int, int] = {}
+        size: dict[int, int] = {}
+        nodes = _upwards(tree)
+        for node in nodes:
+            below = [child for child in node[1:] if isinstance(child, tuple)]
+            size[id(node)] = 1 + sum(size[id(child)] for child in below)
+            number[id(node)] = store.number(
+                (node[0], *((number[id(c)],) if isinstance(c, tuple) else c for c in node[1:]))
+            )
+        weight = float(self.decay) ** (np.array([size[id(node)] for node in nodes]) / 2)
+        return Counts.of([number[id(node)] for node in nodes], weight)
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return PD
@@ -73,16 +81,6 @@ class Subtree(Counted):
     @classmethod
     def examples(cls) -> list[Any]:
         return [cls(), cls(0.4)]
-
-
-def _complete(tree: Any) -> list[tuple[Any, int]]:
-    """The subtree below each node, and its number of nodes."""
-    found: list[tuple[Any, int]] = []
-    size: dict[int, int] = {}
-    for node in _upwards(tree):
-        size[id(node)] = 1 + sum(size[id(child)] for child in node[1:] if isinstance(child, tuple))
-        found.append((node, size[id(node)]))
-    return found
 
 
 def _upwards(tree: Any) -> list[tuple[Any, ...]]:
@@ -155,9 +153,8 @@ class SubsetTree(Structured):
         nodes = _upwards(tree)
         place: dict[int, int] = {}
         for i, node in enumerate(nodes):
-            place.setdefault(
-                id(node), i
-            )  # one tuple may stand in several places; its deepest is before all its parents
+            # one tuple may stand in several places; its deepest is before all its parents
+            place.setdefault(id(node), i)
         numbers = [
             store.number((node[0], *((c[0],) if isinstance(c, tuple) else c for c in node[1:]))) for node in nodes
         ]
@@ -174,6 +171,8 @@ class SubsetTree(Structured):
                 out[i, j] = fragments(*a, *b, float(self.decay))
                 if B is None:
                     out[j, i] = out[i, j]
+        if not np.isfinite(out).all():
+            raise ValueError(f"{where(self)}: decay = {self.decay:g} overflows on trees of this size; lower it.")
         return out
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:

@@ -15,13 +15,13 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._array import host
-from .._errors import check_choice, check_number, where
+from .._errors import INSTEAD, check_choice, check_number, where
 from .._progress import Deadline
 from .._random import generator
 from ..gram import Auto, Gram, as_representation
 from ..gram.centered import CenteredGram
 from ..gram.combined import Combined
-from ..kernels import Kernel
+from ..kernels import Kernel, Table
 from ..kernels._algebra import Scaled, Sum
 from ..kernels.expression import as_kernel
 from ..solvers.multiple import (
@@ -39,6 +39,10 @@ from ..solvers.multiple import (
     variance,
 )
 from ._base import KernelEstimator
+from ._multitask import Multitask
+from .cca import KernelCCA
+from .dimension_reduction import KernelDimensionReduction
+from .ica import KernelICA
 from .logistic import ImportVectorMachine
 from .lssvc import LeastSquaresSVC
 from .machine import KernelMachine
@@ -62,6 +66,13 @@ MINIMISERS = (
     KernelMachine,
 )
 BUT = (RobustKernelRegression, ImportVectorMachine)  # machines of losses that are not convex, and on chosen points only
+ELSEWHERE = {  # what the kernel of a method compares, where that is not the samples
+    KernelCCA: "samples of each of its views. Learn a kernel for each, as "
+    "MultipleKernel(KernelPCA(), kernels).fit(view).kernel_, and list them",
+    KernelICA: "values of its components; give it one kernel",
+    KernelDimensionReduction: "projections of the samples; give it one kernel",
+    Multitask: "samples apart from their tasks; use task=None, or give it one kernel",
+}
 
 
 def _inner_has(name: str) -> Any:
@@ -88,8 +99,10 @@ class MultipleKernel(KernelEstimator):
     estimator : estimator with a parameter `kernel`
         The method, with all its parameters but the kernel, which is replaced by the combination.
     kernels : list or dict
-        The kernels kⱼ: Kernel objects, names, expressions, or pairs ``(kernel, columns)`` for ``kernel.on(columns)``; a
-        dict gives them names. Data-driven parameters are resolved on the training sample.
+        The kernels kⱼ: Kernel objects, names, expressions, or pairs ``(kernel, columns)``: of places in an array, or of
+        names in a DataFrame, of numbers, text or labels as the kernel takes them. A dict gives them names. Parameters
+        of the objects are nested, ``kernels__0__lengthscale`` or, by names, ``kernels__colour__lengthscale``.
+        Data-driven parameters are resolved on the training sample.
     method : {"auto", "uniform", "align", "alignf", "consensus", "alternate", "simplemkl", "lp", "easymkl"}
         How μ is found; see the table below. "auto" is "alignf" where the estimator has targets, "alternate" where it
         finds clusters, and "consensus" otherwise.
@@ -198,6 +211,33 @@ class MultipleKernel(KernelEstimator):
 
     # ---- parameters
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        params = super().get_params(deep)
+        if deep and self.kernels and isinstance(self.kernels, (Mapping, list, tuple)):
+            for name, given in self._named().items():
+                kernel = params[f"kernels__{name}"] = given[0] if isinstance(given, tuple) and given else given
+                if isinstance(kernel, Kernel):
+                    params |= {f"kernels__{name}__{key}": value for key, value in kernel.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        inner = {key: params.pop(key) for key in sorted(params) if key.startswith("kernels__")}
+        super().set_params(**params)
+        for key, value in inner.items():  # a whole kernel before its parameters
+            name, _, rest = key.removeprefix("kernels__").partition("__")
+            kernels: Any = dict(self.kernels) if isinstance(self.kernels, Mapping) else list(self.kernels)
+            places = dict(
+                zip(self._named(), kernels if isinstance(kernels, dict) else range(len(kernels)), strict=True)
+            )
+            if name not in places:
+                raise ValueError(f"{where(self)}: {key!r} is no parameter; the kernels are {', '.join(places)}.")
+            given = kernels[place := places[name]]
+            kernel, *columns = given if isinstance(given, tuple) else (given,)
+            kernel = as_kernel(kernel).set_params(**{rest: value}) if rest else value
+            kernels[place] = (kernel, *columns) if columns else kernel
+            self.kernels = kernels
+        return self
+
     def _kernel(self, n_features: int) -> Kernel:
         return Sum([_base_kernel(self, k) for k in self._named().values()])
 
@@ -229,6 +269,9 @@ class MultipleKernel(KernelEstimator):
             raise TypeError(
                 f"{where(self)}: estimator = {self.estimator!r} must be an estimator with a parameter `kernel`."
             )
+        for cls, what in ELSEWHERE.items():
+            if isinstance(self.estimator, cls) and getattr(self.estimator, "task", "") is not None:
+                raise TypeError(f"{where(self)}: the kernel of {where(self.estimator)} compares {what}.")
 
     def _chosen_method(self, y: Any) -> str:
         method: str = self.method
@@ -247,6 +290,12 @@ class MultipleKernel(KernelEstimator):
             raise ValueError(
                 f"{where(self)}: method = 'alternate' is for estimators that find clusters, and "
                 f"{where(self.estimator)} finds none; use 'alignf', or 'consensus' without y."
+            )
+        indefinite = [k for k in self.kernel_.kernels if k.definiteness.kind == "INDEFINITE"]
+        if method in (*BY_OBJECTIVE, "easymkl") and indefinite:
+            raise ValueError(
+                f"{where(self)}: method = {method!r} compares norms, which under {indefinite[0]} need not be positive. "
+                f"Instead, {INSTEAD}, or use 'alignf'."
             )
         if method in BY_OBJECTIVE and not self._minimises():
             raise ValueError(
@@ -531,9 +580,13 @@ class _Problem:
 
 
 def _base_kernel(owner: object, kernel: Any) -> Kernel:
-    """A kernel, its text, or a pair (kernel, columns)."""
-    if isinstance(kernel, tuple):
-        if len(kernel) != 2:
-            raise TypeError(f"{where(owner)}: kernels holds {kernel!r}; a pair is (kernel, columns).")
-        return as_kernel(kernel[0]).on(kernel[1])
-    return as_kernel(kernel)
+    """A kernel, its text, or a pair of it and columns: places in an array, or names in a table."""
+    if not isinstance(kernel, tuple):
+        return as_kernel(kernel)
+    if len(kernel) != 2:
+        raise TypeError(f"{where(owner)}: kernels holds {kernel!r}; a pair is (kernel, columns).")
+    inner, columns = as_kernel(kernel[0]), kernel[1]
+    names = [columns] if isinstance(columns, str) else list(columns) if isinstance(columns, (list, tuple)) else []
+    if names and all(isinstance(name, str) for name in names):
+        return Table({tuple(names) if len(names) > 1 else names[0]: inner}, combine="sum")
+    return inner.on(columns)

@@ -16,6 +16,7 @@ from .._array import host, is_array, like
 from .._errors import check_number, where
 from .._random import generator
 from ..domains import Bags, Rows
+from ..domains.tables import is_gap
 from ..kernels import INDEFINITE, Kernel, Linear
 from ..kernels import sets as _sets  # noqa: F401  (enters the default kernel into the registry)
 from ..kernels.expression import as_kernel
@@ -73,6 +74,9 @@ class MarginalTransfer(KernelEstimator):
     All points of a sample share its distribution, so that :math:`k_D` is computed between samples and never between
     pairs of points: the sample enters as coordinates of :math:`k_D` on the training samples (exact where the function
     is evaluated, not a Nyström approximation), and the product kernel costs no more than that of the points.
+
+    Nothing is gained where the best decision does not follow the distribution, or where the samples are too few to show
+    how it does; compare with the estimator itself, fitted to all samples pooled, on samples left out.
 
     Predictions for a point depend on the other points of its sample. ``predict(X)`` takes X as one new sample,
     ``predict(X, groups=…)`` as several, and ``predict(X, sample=…)`` as points of the distribution of another one. A
@@ -151,6 +155,7 @@ class MarginalTransfer(KernelEstimator):
             )
             pairs = X
         else:
+            self._require_products(X)
             bags = self._bags(X, which)
             distribution = as_kernel(self.distribution_kernel)
             if not isinstance(distribution.domain, Bags):
@@ -166,15 +171,32 @@ class MarginalTransfer(KernelEstimator):
         self.estimator_ = model.fit(pairs, y, **({} if weight is None else {"sample_weight": weight}))
         return self
 
+    def _require_products(self, X: Any) -> None:
+        """Raise for kernels and free functions of points that mean nothing for pairs of sample and point."""
+        claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
+        if claim.is_cpd and claim.order > 0:
+            raise ValueError(
+                f"{where(self)}: the kernel of the points {self.kernel_} is {claim}, but its product with a kernel of "
+                "samples is not; take a positive definite one."
+            )
+        if getattr(self.estimator, "free", None) not in (None, "intercept", 0):
+            raise ValueError(
+                f"{where(self)}: free = {self.estimator.free!r} of the estimator are functions of points, but it is "
+                "given pairs of sample and point; take None, 0 or 'intercept'."
+            )
+
     def _group(self, X: Any, groups: Any) -> tuple[np.ndarray, np.ndarray]:
         """The labels of the samples, and for each point the number of its sample."""
         n = self.kernel_.domain.size(X)
         labels = np.zeros(n, dtype=int) if groups is None else host(groups)
         if labels.shape != (n,):
             raise ValueError(f"{where(self)}: groups has shape {labels.shape}; give one label for each of {n} points.")
-        if labels.dtype.kind == "f" and np.isnan(labels).any():
-            raise ValueError(f"{where(self)}: groups contains NaN; give every point the label of its sample.")
-        names, which = np.unique(labels, return_inverse=True)
+        if labels.dtype.kind in "fO" and any(map(is_gap, labels)):
+            raise ValueError(f"{where(self)}: groups contains NaN or None; give every point the label of its sample.")
+        try:
+            names, which = np.unique(labels, return_inverse=True)
+        except TypeError:
+            raise TypeError(f"{where(self)}: groups has labels that cannot be sorted; make them strings.") from None
         return names, which
 
     def _bags(self, X: Any, which: np.ndarray) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What the displays share: axes on demand, colours, markers."""
+"""What the displays share: axes on demand, colours, markers, styles, grids over the plane."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import optional
+from .._array import host, is_sparse
+from .._errors import check_number, optional
 
-INK, GREY = "#222222", "#9a9a9a"
+INK, GREY, BLUE, ORANGE, GREEN = "#222222", "#9a9a9a", "#1f6fb2", "#d1601f", "#2f8f5b"
 # Told apart by brightness as well as by hue; a marker for each, so that colour is not needed.
 COLOURS = ("#1f6fb2", "#d1601f", "#2f8f5b", "#8a4fa3", "#b8860b", "#17899b", "#c0447a", "#6b6b6b")
 MARKERS = "osD^vP*X"
@@ -19,6 +20,7 @@ class Display:
     """Base: `plot` draws on given or new axes, and keeps them as `ax_` and `figure_`."""
 
     ax_: Any
+    axes_: list[Any]
     figure_: Any
 
     def _axes(self, ax: Any, figsize: tuple[float, float]) -> Any:
@@ -28,8 +30,37 @@ class Display:
             from matplotlib import pyplot
 
             _, ax = pyplot.subplots(figsize=figsize, layout="constrained")
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_, self.axes_, self.figure_ = ax, [ax], ax.figure
         return ax
+
+    def _panels(self, ax: Any, count: int, size: tuple[float, float], columns: int | None = None) -> list[Any]:
+        """`count` axes, kept as `axes_`: those given, those that one axes is divided into, or those of a new figure."""
+        optional("matplotlib", "plot", type(self).__name__)
+        if count == 1 and (ax is None or hasattr(ax, "get_subplotspec")):
+            return [self._axes(ax, size)]
+        columns = min(count, columns or count)
+        rows = -(-count // columns)
+        if ax is None:
+            from matplotlib import pyplot
+
+            figure = pyplot.figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
+            axes = [figure.add_subplot(rows, columns, k + 1) for k in range(count)]
+        elif hasattr(ax, "get_subplotspec"):
+            place = ax.get_subplotspec()
+            if place is None:
+                raise ValueError(
+                    f"{type(self).__name__}: {count} panels are drawn, and axes at a free place cannot be divided; "
+                    f"give {count} axes."
+                )
+            ax.set_axis_off()
+            grid = place.subgridspec(rows, columns)
+            axes = [ax.figure.add_subplot(grid[k // columns, k % columns]) for k in range(count)]
+        else:
+            axes = list(np.ravel(ax))
+            if len(axes) != count:
+                raise ValueError(f"{type(self).__name__}: {len(axes)} axes for {count} panels.")
+        self.ax_, self.axes_, self.figure_ = axes[0], axes, axes[0].figure
+        return axes
 
 
 def colours(n: int) -> list[Any]:
@@ -46,3 +77,75 @@ def contours(draw: Any, *data: Any, **style: Any) -> Any:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="No contour levels were found")
         return draw(*data, **style)
+
+
+def style(given: dict[str, Any] | None, **defaults: Any) -> dict[str, Any]:
+    """The user's keywords over the defaults, also where they are spelt in matplotlib's short way (``c``, ``lw``)."""
+    from matplotlib import cbook, collections, lines
+
+    short = cbook.normalize_kwargs(given or {}, collections.Collection)
+    return {**defaults, **cbook.normalize_kwargs(short, lines.Line2D)}
+
+
+def dress(ax: Any, title: str = "", **labels: Any) -> None:
+    """Title at the left, names of the axes, and no frame beyond them."""
+    ax.spines[["top", "right"]].set_visible(False)
+    if title:
+        ax.set_title(title, loc="left", fontsize=11)
+    ax.set(**labels)
+
+
+def diverging() -> Any:
+    """Orange below, white at the middle, blue above."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("mercer", [ORANGE, "#f3b48c", "#fafafa", "#93c0e2", BLUE])
+
+
+def about_zero(values: Any, pale: float = 1.0) -> dict[str, Any]:
+    """Colours whose middle is zero, for values of both signs; `pale` > 1 leaves the darkest out, for things on top."""
+    top = pale * float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+    return {"cmap": diverging(), "vmin": -top, "vmax": top}
+
+
+def last(estimator: Any) -> Any:
+    """The estimator at the end of searches and pipelines."""
+    if hasattr(estimator, "best_estimator_"):
+        return last(estimator.best_estimator_)
+    return last(estimator.steps[-1][1]) if hasattr(estimator, "steps") else estimator
+
+
+def dense(X: Any) -> np.ndarray:
+    """X as a NumPy array."""
+    return X.toarray() if is_sparse(X) else host(X)
+
+
+def plane(A: np.ndarray, pair: list[int], resolution: int, padding: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A grid around the points in two coordinates, and its members with the others at their mean."""
+    sides = [interval(A[:, j], resolution, padding) for j in pair]
+    xx0, xx1 = np.meshgrid(*sides)
+    mesh = np.tile(A.mean(axis=0), (xx0.size, 1))
+    mesh[:, pair] = np.column_stack([xx0.ravel(), xx1.ravel()])
+    return xx0, xx1, mesh.astype(A.dtype if A.dtype.kind == "f" else np.float64)
+
+
+def interval(x: np.ndarray, resolution: int, padding: float) -> np.ndarray:
+    """Points on the line around x, with a fraction of its range to either side."""
+    low, high = x.min(), x.max()
+    space = padding * (high - low if high > low else 1.0)
+    return np.linspace(low - space, high + space, resolution)
+
+
+def check_grid(owner: str, resolution: Any, padding: Any) -> None:
+    """Raise unless they make a grid."""
+    check_number(owner, "resolution", resolution, at_least=2, integer=True)
+    check_number(owner, "padding", padding, at_least=0)
+
+
+def fitted(owner: str, estimator: Any, *names: str, remedy: str) -> Any:
+    """The last estimator, if it has all these attributes."""
+    model = last(estimator)
+    lacking = [name for name in names if not hasattr(model, name)]
+    if lacking:
+        raise TypeError(f"{owner}: {type(model).__name__} has no {' and no '.join(lacking)}; {remedy}.")
+    return model

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from .._array import host, is_sparse
+from .._array import host
 from .._errors import check_choice, check_number
-from ._base import COLOURS, GREY, INK, MARKERS, Display, colours, contours
+from ._base import COLOURS, GREY, INK, MARKERS, Display, check_grid, colours, contours, dense, last, plane
 
 VISIBLE = 0.01  # less slack is the solver's tolerance, and too short to be seen
 
@@ -133,18 +133,17 @@ class DecisionDisplay(Display):
         kind = estimator.__sklearn_tags__().estimator_type if hasattr(estimator, "__sklearn_tags__") else None
         if kind == "regressor":
             raise TypeError(f"{cls.__name__}: {type(estimator).__name__} is a regressor; give a classifier.")
-        check_number(cls.__name__, "resolution", resolution, at_least=2, integer=True)
-        check_number(cls.__name__, "padding", padding, at_least=0)
+        check_grid(cls.__name__, resolution, padding)
         check_choice(cls.__name__, "margins", margins, (True, False, None))
         names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
-        A = _dense(X)
+        A = dense(X)
         if A.ndim != 2 or A.shape[1] < 2:
             raise ValueError(f"{cls.__name__}: X has shape {A.shape}; two features are needed for a plane.")
         pair = [_position(f, names, A.shape[1]) for f in features]
         if len(pair) != 2 or pair[0] == pair[1]:
             raise ValueError(f"{cls.__name__}: features = {features!r} must be two different columns.")
 
-        xx0, xx1, mesh = _plane(A, pair, resolution, padding)
+        xx0, xx1, mesh = plane(A, pair, resolution, padding)
         grid = type(X)(mesh, columns=X.columns) if hasattr(X, "columns") else mesh
         classes = _classes(estimator, kind, grid, y)
         response = _response(estimator, grid, classes, xx0.shape)
@@ -152,7 +151,7 @@ class DecisionDisplay(Display):
         if margins and not binary:
             raise ValueError(f"{cls.__name__}: margins need two classes and a decision_function.")
         if margins is None:
-            margins = binary and kind == "classifier" and hasattr(_last(estimator), "support_")
+            margins = binary and kind == "classifier" and hasattr(last(estimator), "support_")
         index = None if y is None else _index(host(y), classes)
         slack = None
         if margins and index is not None and A.shape[1] == 2:
@@ -260,23 +259,6 @@ class DecisionDisplay(Display):
             )
 
 
-def _dense(X: Any) -> np.ndarray:
-    return X.toarray() if is_sparse(X) else host(X)
-
-
-def _plane(
-    A: np.ndarray, pair: list[int], resolution: int, padding: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A grid around the points in two coordinates, and its members with the others at their mean."""
-    low, high = A[:, pair].min(axis=0), A[:, pair].max(axis=0)
-    space = padding * np.where(high > low, high - low, 1.0)
-    sides = [np.linspace(a - s, b + s, resolution) for a, b, s in zip(low, high, space, strict=True)]
-    xx0, xx1 = np.meshgrid(*sides)
-    mesh = np.tile(A.mean(axis=0), (xx0.size, 1))
-    mesh[:, pair] = np.column_stack([xx0.ravel(), xx1.ravel()])
-    return xx0, xx1, mesh.astype(A.dtype if A.dtype.kind == "f" else np.float64)
-
-
 def _position(feature: Any, names: list[str] | None, d: int) -> int:
     if names is not None and feature in names:
         return names.index(feature)
@@ -284,13 +266,6 @@ def _position(feature: Any, names: list[str] | None, d: int) -> int:
         raise ValueError(f"DecisionDisplay: X has no column {feature!r}; it has {', '.join(names or ['no names'])}.")
     check_number("DecisionDisplay", "features", feature, at_least=0, at_most=d - 1, integer=True)
     return int(feature)
-
-
-def _last(estimator: Any) -> Any:
-    """The estimator at the end of searches and pipelines."""
-    if hasattr(estimator, "best_estimator_"):
-        return _last(estimator.best_estimator_)
-    return _last(estimator.steps[-1][1]) if hasattr(estimator, "steps") else estimator
 
 
 def _classes(estimator: Any, kind: str | None, grid: Any, y: Any) -> np.ndarray:
@@ -327,12 +302,12 @@ def _support(estimator: Any, X: Any) -> np.ndarray | None:
     """Positions of the support vectors in X, if X is what the estimator was fitted to."""
     while hasattr(estimator, "best_estimator_"):
         estimator = estimator.best_estimator_
-    last = _last(estimator)
-    index, vectors = getattr(last, "support_", None), getattr(last, "support_vectors_", None)
-    if index is None or vectors is None or len(index) == 0 or index.max() >= len(_dense(X)):
+    final = last(estimator)
+    index, vectors = getattr(final, "support_", None), getattr(final, "support_vectors_", None)
+    if index is None or vectors is None or len(index) == 0 or index.max() >= len(dense(X)):
         return None
-    Z = _dense(estimator[:-1].transform(X)) if hasattr(estimator, "steps") and len(estimator.steps) > 1 else _dense(X)
-    vectors = _dense(vectors)
+    Z = dense(estimator[:-1].transform(X)) if hasattr(estimator, "steps") and len(estimator.steps) > 1 else dense(X)
+    vectors = dense(vectors)
     same = Z.shape[1:] == vectors.shape[1:] and np.allclose(Z[index], vectors, rtol=1e-6, atol=1e-12)
     return np.asarray(index) if same else None
 

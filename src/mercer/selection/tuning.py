@@ -30,7 +30,7 @@ from ..methods import SVC, KernelRidge, LeastSquaresSVC
 from ..methods._base import annihilated
 from ..methods._classifier import encode
 from ..methods.svc import JOINT
-from ..solvers.hyper import MARGIN, RIDGE, MarginCriterion, RidgeCriterion, adjoint
+from ..solvers.hyper import MARGIN, RIDGE, MarginCriterion, RidgeCriterion, contract
 from ..solvers.hyper.margin import Machine
 from ._sample import OF_THE_KERNEL
 
@@ -39,8 +39,10 @@ __all__ = ["KernelTuner"]
 REACH = 1e5  # factor by which a parameter may move from its start, either way
 SPREAD = 10.0  # the same of the starts that are drawn
 FLAT = 1e-9  # of the criterion: a step that gains less ends the search
+STATIONARY = 1e-3  # derivatives below this are small enough where steps gain nothing more
+NOWHERE = 1e-12  # derivatives below this are those of a criterion that is flat
 ENDS = (
-    "the derivatives vanish within tol, or a step gains nothing",
+    "steps gain nothing more",
     "max_iter = {max_iter} iterations do not suffice",
     "no step downhill gains anything: a corner of the criterion, or rounding",
 )
@@ -86,8 +88,8 @@ class KernelTuner(MetaEstimatorMixin, BaseEstimator):
         =====================  ===================================================================================
         "span"                 the fraction of errors when each sample is left out, by the span of the support
                                vectors, smoothed ("auto")
-        "radius_margin"        a bound of it by the radius of the data and the margin; smoother, less tight, and only
-                               with an offset
+        "radius_margin"        in proportion to a bound of it, by the radius of the data and the margin; smoother, less
+                               tight, and only with an offset
         =====================  ===================================================================================
     parameters : list of str, optional
         Which to tune, by their names in `best_estimator_`: "alpha" or "C", "kernel__lengthscale",
@@ -123,9 +125,12 @@ class KernelTuner(MetaEstimatorMixin, BaseEstimator):
     history_ : list of arrays
         The score after each iteration of each search.
     converged_ : bool
-        Whether the best search ended at a stationary point.
+        Whether `best_params_` are a stationary point: `slope_` is at most `tol`, or 10⁻³ where steps gain nothing more.
+        It is False in a corner of the criterion.
+    slope_ : float
+        The largest derivative that is left there, of those that do not lead out of the bounds.
     message_ : str
-        Why it ended.
+        Why the best search ended.
     n_iter_, n_evaluations_ : int
         Iterations of all searches, and evaluations of the criterion.
 
@@ -144,11 +149,14 @@ class KernelTuner(MetaEstimatorMixin, BaseEstimator):
     With one weight too many, as of ``scale * k`` by leave-one-out, where only scale/alpha matters, parameters are not
     determined one by one, and nothing is lost.
 
-    The span estimate is continuous but has corners, where a sample becomes a support vector or ceases to be one; a
-    search that ends in one says so in `message_`. With the hinge there are many, so that its search starts where one
-    for the squared hinge, which is smoother, ends; tuning ``SVC(loss="squared_hinge")`` is the safer choice. For the
-    hinge the radius–margin bound is that of Chung et al., for the squared hinge the classical one; where it is not
-    below 1 it says nothing, and may lead to a lengthscale of zero.
+    The span estimate is continuous but has corners, where a sample becomes a support vector or ceases to be one; of a
+    search that ends in one, `converged_` is False. With the hinge there are many, so that there is another search from
+    where one for the squared hinge, which is smoother, ends; tuning ``SVC(loss="squared_hinge")`` is the safer choice.
+    For the hinge the radius–margin bound is that of Chung et al., for the squared hinge the classical one. It is about
+    1 for a lengthscale of zero, where each sample is alone; where no better value is near, that is where it leads (with
+    a warning). Errors are weighted by `sample_weight` and `class_weight`.
+
+    Leaving out a sample that is there twice tells nothing: remove repeated rows, or use the marginal likelihood.
 
     The score of what was tuned is too good by what tuning gains: ``cross_val_score(KernelTuner(…), X, y)`` is honest.
 
@@ -221,8 +229,17 @@ class KernelTuner(MetaEstimatorMixin, BaseEstimator):
         self.best_score_ = search.score(search.lowest)
         self.bounds_ = coordinates.named_bounds()
         self.history_ = [search.score(np.array(values)) for values in search.history]
-        self.converged_, self.message_ = search.converged, search.message
+        self.slope_, self.message_ = search.slope, search.message
+        self.converged_ = self.slope_ <= (self.tol if search.ended_early else max(self.tol, STATIONARY))
         self.n_iter_, self.n_evaluations_ = sum(map(len, search.history)), search.evaluations
+        if search.flat:
+            warnings.warn(
+                f"{where(self)}: the search ended where no parameter changes the criterion, at {self.best_params_}: the "
+                "kernel sees each sample alone, or all alike, or the targets are fitted whatever it is. Start from a "
+                "lengthscale of the size of distances (lengthscale='median'), or use another criterion.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         if search.ended_early:
             warnings.warn(
                 f"{where(self)}: the search ended early: {self.message_}. Raise max_iter, tol or time_budget.",
@@ -291,9 +308,8 @@ class _Form:
 
     def __init__(self, criterion: Any, kernel: Kernel, strength: float, X: Any, guide: Any = None):
         self.criterion, self.kernel, self.strength, self.guide = criterion, kernel, strength, guide
-        self.dimension = kernel.domain.dimension(X)
+        self.X, self.dimension = X, kernel.domain.dimension(X)
         self.claim = kernel.definiteness_in(self.dimension)
-        self.sample = kernel.domain.take(X, slice(0, 1))
 
     def kernel_with(self, values: dict[str, Any]) -> Kernel:
         """The kernel with other parameters, refused where it is out of range, or definite no more."""
@@ -444,7 +460,8 @@ class _Coordinates:
         if asked is not None:
             wanted = frozenset(name.removeprefix("kernel__") for name in asked if name.startswith("kernel__"))
         try:
-            found = adjoint(form.kernel, form.sample, form.sample, np.zeros((1, 1)), wanted)
+            n = form.kernel.domain.size(form.X)
+            found = contract(form.kernel, form.X, np.zeros((n, n)), wanted)
         except AttributeError as error:
             raise ValueError(
                 f"{where(self.owner)}: {error} Name the others to tune, as in parameters=[{strength!r}]."
@@ -528,8 +545,8 @@ class _Search:
 
     def __init__(self, form: _Form, coordinates: _Coordinates, deadline: Deadline, max_iter: int, tol: float):
         self.form, self.coordinates, self.deadline, self.max_iter, self.tol = form, coordinates, deadline, max_iter, tol
-        self.place, self.lowest = coordinates.origin, np.inf
-        self.converged, self.message, self.ended_early, self.evaluations = False, "", False, 0
+        self.place, self.lowest, self.slope = coordinates.origin, np.inf, np.inf
+        self.message, self.ended_early, self.flat, self.evaluations = "", False, False, 0
         self.history: list[list[float]] = []
 
     def score(self, value: Any) -> Any:
@@ -537,26 +554,16 @@ class _Search:
         return -np.exp(value) if self.form.criterion.positive else -value
 
     def run(self, n_restarts: int, rng: np.random.Generator) -> None:
-        """Descend from the given start and from drawn ones."""
-        origin, criterion = self.coordinates.origin, self.form.criterion
+        """Descend from the given start and from drawn ones, and from where the guide leads from each."""
         try:
-            self.lowest = self._evaluate(criterion, origin)[0]  # where the start is refused, this says why
+            self._evaluate(self.form.criterion, self.coordinates.origin)  # where the start is refused, this says why
             for k in range(1 + n_restarts):
-                start = self.coordinates.drawn(rng) if k else origin
+                start = self.coordinates.drawn(rng) if k else self.coordinates.origin
+                self._descend(self.form.criterion, start)
                 if self.form.guide is not None:
-                    start, *_ = self._descend(self.form.guide, start, [])
-                self.history.append([])
-                place, value, status = self._descend(criterion, start, self.history[-1])
-                if k == 0 or value < self.lowest:
-                    self.converged, self.ended_early = status == 0, status == 1
-                    self.message = ENDS[status].format(max_iter=self.max_iter)
-                self._note(place, value)
+                    self._descend(self.form.criterion, self._descend(self.form.guide, start))
         except _StoppedError as stopped:
-            self.converged, self.message, self.ended_early = False, str(stopped), True
-
-    def _note(self, u: np.ndarray, value: float) -> None:
-        if value < self.lowest:
-            self.place, self.lowest = u.copy(), value
+            self.message, self.ended_early = str(stopped), True
 
     def _evaluate(self, criterion: Any, u: np.ndarray) -> tuple[float, np.ndarray]:
         self.evaluations += 1
@@ -569,12 +576,19 @@ class _Search:
         if not (np.isfinite(value) and np.all(np.isfinite(slope))):
             raise ValueError("the criterion is not finite.")
         if criterion.positive:
-            return (float(np.log(value)), slope / value) if value > TINY else (float(np.log(TINY)), 0.0 * slope)
-        return value, slope
+            value, slope = (np.log(value), slope / value) if value > TINY else (np.log(TINY), 0.0 * slope)
+        if criterion is self.form.criterion and value < self.lowest:
+            low, high = self.coordinates.bounds
+            outward = ((u <= low) & (slope > 0)) | ((u >= high) & (slope < 0))
+            self.place, self.lowest, self.flat = u.copy(), float(value), bool(np.abs(slope).max() <= NOWHERE)
+            self.slope = float(np.abs(np.where(outward, 0.0, slope)).max())
+        return float(value), slope
 
-    def _descend(self, criterion: Any, start: np.ndarray, history: list[float]) -> tuple[np.ndarray, float, int]:
-        """The best place seen from a start, its value, and how the search ended; the start, where it is refused."""
+    def _descend(self, criterion: Any, start: np.ndarray) -> np.ndarray:
+        """The best place seen from a start, which may be the start itself, where it is refused."""
+        own, before = criterion is self.form.criterion, self.lowest
         best, barrier = (start, np.inf), 0.0
+        history: list[float] = []
 
         def guarded(u: np.ndarray) -> tuple[float, np.ndarray]:
             nonlocal best, barrier
@@ -584,10 +598,10 @@ class _Search:
                 return barrier, np.zeros_like(u)
             if value < best[1]:
                 best, barrier = (u.copy(), value), max(barrier, value + 1e3 * (1 + abs(value)))
-            if criterion is self.form.criterion:
-                self._note(u, value)  # also of a search that the deadline ends
             return value, slope
 
+        if own:
+            self.history.append(history)
         found = optimize.minimize(
             guarded,
             start,
@@ -597,4 +611,7 @@ class _Search:
             callback=lambda intermediate_result: history.append(float(intermediate_result.fun)),
             options={"maxiter": self.max_iter, "gtol": self.tol, "ftol": FLAT},
         )
-        return *best, int(found.status)
+        if own and (self.lowest < before or not self.message):
+            status = int(found.status)
+            self.ended_early, self.message = status == 1, ENDS[status].format(max_iter=self.max_iter)
+        return best[0]

@@ -4,15 +4,18 @@ import pickle
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.model_selection import cross_val_score
 
+import mercer
 import mercer.kernels.graphs
 from mercer import SVC, KernelRidge
 from mercer.domains import Graph, Graphs
 from mercer.domains.graphs import random_graph
 from mercer.kernels import parse, registry
 from mercer.kernels._structured import clear_cache
+from mercer.kernels.graphs import WeisfeilerLehman
 from mercer.testing import check_gram, check_kernel
 
 CLASSES = [cls for cls in registry.values() if isinstance(cls.domain, Graphs)]
@@ -115,6 +118,34 @@ def test_networkx_adjacency_and_graph_are_one(kernel) -> None:
     A = nx.to_numpy_array(G, nodelist=range(4))
     K = kernel([G, (A, list("CCNO")), Graph(4, edges, "CCNO")])
     assert np.ptp(K) == 0
+
+
+def test_collections_of_every_kind_pass_through_cross_validation() -> None:
+    graphs, y = [nx.gnp_random_graph(6, 0.5, seed=i) for i in range(18)], np.arange(18) % 2
+    objects = np.empty(18, dtype=object)
+    objects[:] = graphs
+    matrices = [nx.to_numpy_array(g) for g in graphs]
+    collections = [
+        tuple(graphs),
+        objects,
+        pd.Series(graphs, index=range(18, 0, -1)),
+        matrices,
+        np.stack(matrices),
+        [(nx.to_scipy_sparse_array(g), [None] * 6) for g in graphs],
+    ]
+    model = SVC(kernel=WeisfeilerLehman().normalized())
+    expected = cross_val_score(model, graphs, y, cv=3, error_score="raise")
+    for X in collections:
+        assert np.array_equal(cross_val_score(model, X, y, cv=3, error_score="raise"), expected)
+
+
+@kernels
+def test_model_files(kernel, tmp_path) -> None:
+    rng = np.random.default_rng(8)
+    X = [random_graph(rng, n) for n in (2, 3, 4, 5, 6, 7)]
+    model = KernelRidge(kernel=kernel.normalized()).fit(X, np.arange(6.0))
+    mercer.save(model, tmp_path / "model")
+    assert np.array_equal(mercer.load(tmp_path / "model").predict(X), model.predict(X))
 
 
 @pytest.mark.parametrize("gram", ["dense", "lazy", "nystrom", "incomplete_cholesky"])

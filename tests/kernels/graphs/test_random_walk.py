@@ -81,15 +81,17 @@ def test_the_message_knows_all_graphs_not_only_those_of_a_tile() -> None:
     stars = [Graph(n, [(0, i) for i in range(1, n)]) for n in range(2, 62)]
     with pytest.raises(ValueError, match=r"must be below 0\.01667 "):
         RandomWalk(0.5)(stars)
-    with pytest.raises(ValueError, match=r"must be below 0\.01667 "):
-        KernelRidge(kernel=RandomWalk(0.5)).fit(stars, np.arange(60.0))
+    for kernel in (RandomWalk(0.5), RandomWalk(0.5).normalized(), 2.0 * RandomWalk(0.5) + RandomWalk(0.001)):
+        with pytest.raises(ValueError, match=r"must be below 0\.01667 .* on a graph of 61 nodes"):
+            KernelRidge(kernel=kernel).fit(stars, np.arange(60.0))
 
 
 def test_a_new_graph_on_which_it_diverges_is_refused() -> None:
     stars = [Graph(n, [(0, i) for i in range(1, n)]) for n in (2, 3, 4, 10)]
-    model = KernelRidge(kernel=RandomWalk(0.2)).fit(stars[:3], [1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match=r"RandomWalk: decay = 0\.2 must be below 0\.1111"):
-        model.predict(stars[3:])
+    for kernel in (RandomWalk(0.2), RandomWalk(0.2).normalized()):
+        model = KernelRidge(kernel=kernel).fit(stars[:3], [1.0, 2.0, 3.0])
+        with pytest.raises(ValueError, match=r"RandomWalk: decay = 0\.2 must be below 0\.1111 .* graph of 10 nodes"):
+            model.predict(stars[2:])
 
 
 def test_no_cycles_no_limit() -> None:

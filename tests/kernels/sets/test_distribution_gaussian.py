@@ -69,6 +69,15 @@ def test_median_lengthscale() -> None:
     assert DistributionGaussian(Gaussian(), "median").resolve([SETS[1], SETS[1][::-1]]).lengthscale == 1.0
 
 
+def test_median_lengthscale_of_sets_that_repeat() -> None:
+    """With a kernel whose means are not positive, and after a set of which the mean is zero."""
+    for kernel, first in ((Power(1.0), SETS[1]), (Linear(), np.zeros((3, 2)))):
+        X = [first, *[SETS[1]] * 3, first[::-1], SETS[3]]
+        d = [np.sqrt(max(discrepancy(kernel, x, y), 0.0)) for i, x in enumerate(X) for y in X[i + 1 :]]
+        expected = np.median([v for v in d if v > 1e-6])
+        assert DistributionGaussian(kernel, "median").resolve(X).lengthscale == pytest.approx(expected, rel=1e-10)
+
+
 def test_definiteness() -> None:
     assert DistributionGaussian(Gaussian()).definiteness == PD
     assert DistributionGaussian(Power(1.0)).definiteness == PD

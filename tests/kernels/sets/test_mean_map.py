@@ -1,12 +1,26 @@
 """Means over all pairs of members, against double loops."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from mercer.kernels import CPD, INDEFINITE, PD, UNKNOWN, Delta, Gaussian, Laplace, Linear, Polyharmonic, Power, Sigmoid
+from mercer.kernels import (
+    CPD,
+    INDEFINITE,
+    PD,
+    UNKNOWN,
+    Delta,
+    Gaussian,
+    Laplace,
+    Linear,
+    Polyharmonic,
+    Power,
+    Sigmoid,
+    Table,
+)
 from mercer.kernels import Callable as CallableKernel
 from mercer.kernels.sets import MeanMap
 
@@ -52,6 +66,21 @@ def test_sets_of_other_things() -> None:
     assert np.allclose(kernel(words), expected, rtol=1e-14)
     labels = MeanMap(Delta())([np.array(["a", "b"], dtype=object), np.array(["b"], dtype=object)])
     assert np.allclose(labels, [[0.5, 0.5], [0.5, 1.0]])
+
+
+def test_sets_of_pairs_and_of_rows_of_tables() -> None:
+    pairs = Gaussian(0.8) @ Delta()
+    X = [[(x, c) for x, c in zip(members, "abba", strict=False)] for members in SETS[:3]]
+    assert np.allclose(MeanMap(pairs).diag(X), [pairs(x).mean() for x in X], rtol=1e-13)
+    assert np.allclose(MeanMap(pairs)(X), [[pairs(x, y).mean() for y in X] for x in X], rtol=1e-13)
+    rows = Table({"u": Gaussian(0.8), "c": Delta()})
+    frames = [pd.DataFrame({"u": x[:, 0], "c": list("abbabab")[: len(x)]}) for x in SETS]
+    assert np.allclose(MeanMap(rows).diag(frames), [rows(x).mean() for x in frames], rtol=1e-13)
+
+
+def test_symmetric_to_the_last_digit() -> None:
+    K = MeanMap(Linear())([1e6 + x for x in SETS])
+    assert np.array_equal(K, K.T)
 
 
 def test_sparse_members() -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ...domains import Graph, Graphs
+from ...domains import Graphs
 from .._base import register
 from .._definiteness import PD, Definiteness
 from .._structured import Counted, Counts, Store
@@ -75,13 +73,7 @@ class EdgeHistogram(Counted):
     domain = Graphs()
 
     def forms(self, members: list[Any], store: Store) -> list[Counts]:
-        return [Counts.of(arc_numbers([g], store)[_once(g)]) for g in members]
+        return [Counts.of(arc_numbers([g], store)[g.once]) for g in members]
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return PD
-
-
-def _once(g: Graph) -> np.ndarray:
-    """Which arcs stand for the edges."""
-    source = np.repeat(np.arange(g.n), np.diff(g.indptr))
-    return (source <= g.indices) | g.directed

@@ -84,7 +84,7 @@ class RandomWalk(Structured):
     >>> RandomWalk(decay=1.0)([edge])
     Traceback (most recent call last):
         ...
-    ValueError: RandomWalk: decay = 1 must be below 1 for the series to converge on the graph with 2 nodes and 2 arcs; 0.9 will do, in fit as well.
+    ValueError: RandomWalk: decay = 1 must be below 1 for the series to converge on a graph of 2 nodes; 0.9 will do.
     """
 
     domain = Graphs()
@@ -113,8 +113,7 @@ class RandomWalk(Structured):
         if self.decay * worst.radius >= 1:
             raise ValueError(
                 f"RandomWalk: decay = {self.decay:g} must be below {1 / worst.radius:.4g} for the series to converge "
-                f"on the graph with {len(worst.labels)} nodes and {len(worst.source)} arcs; {0.9 / worst.radius:.2g} "
-                "will do, in fit as well."
+                f"on a graph of {len(worst.labels)} nodes; {0.9 / worst.radius:.2g} will do."
             )
 
     def resolve(self, X: Any) -> Self:

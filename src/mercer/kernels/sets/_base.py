@@ -122,6 +122,8 @@ class OnSets(Unary, Structured):
             if Y is None:
                 out[:, which] += total
                 out[which, which] += own
+        if Y is None:
+            out = (out + out.T) / 2  # sums in another order differ in the last digits
         return out / (rows[:, None] * columns[None, :])
 
     # ---- what is kept of each set

@@ -81,7 +81,7 @@ class DistributionGaussian(OnSets):
             rows = np.arange(n) if n <= SAMPLE else np.random.default_rng(0).choice(n, SAMPLE, replace=False)
             d2 = kernel.squared_discrepancies([X[i] for i in rows])[np.triu_indices(len(rows), 1)]
             # sets of the same members differ by rounding alone
-            different = d2[d2 > 1e-14 * kernel.squared_lengths([X[0]])[0]]
+            different = d2[d2 > 1e-14 * np.abs(kernel.squared_lengths(X)).max()]
             kernel.lengthscale = float(np.median(np.sqrt(different))) if len(different) else 1.0
         return kernel
 

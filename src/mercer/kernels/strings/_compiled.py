@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._jit import njit
+from ..._jit import njit, njit_reordered
 
 LANES = 32  # strings that are compared with one at once, so that the inner loops vectorise
 HIGH, LOW, LOG_HIGH = 1e100, 1e-100, 100 * np.log(10.0)
@@ -232,4 +232,36 @@ def matches_in_place(x: Any, xs: Any, y: Any, ys: Any, total: Any, shift: int, o
                     run = min(run + 1, longest) if x[xs[a] + i] == y[ys[b] + i + s] else 0
                     part += total[run]
                 value += (1 - abs(s) / (shift + 1)) * part
+            out[a, b] = value
+
+
+@njit_reordered
+def near_words(x: Any, xs: Any, y: Any, ys: Any, classes: Any, k: int, weight: Any, out: Any) -> None:
+    """out[a, b] = Σ weight[Σ classes] over the pairs of words with k letters, each sum over the k pairs of letters.
+
+    The sums of the words that end at x_i are those of the words that end at x_{i−1}, shifted, with one pair of letters
+    added and one taken away.
+    """
+    for b in range(len(ys) - 1):
+        m = ys[b + 1] - ys[b]
+        row = np.zeros((len(classes), k + m), np.int32)  # of each letter, against y; k zeros before
+        for c in range(len(classes)):
+            for j in range(m):
+                row[c, k + j] = classes[c, y[ys[b] + j]]
+        total = np.zeros((2, m + 1), np.int32)
+        for a in range(len(xs) - 1):
+            total[:] = 0
+            value = 0.0
+            for i in range(xs[a + 1] - xs[a]):
+                before, here, coming = total[1 - i % 2], total[i % 2, 1:], row[x[xs[a] + i], k:]
+                if i < k:
+                    for j in range(m):
+                        here[j] = before[j] + coming[j]
+                else:
+                    going = row[x[xs[a] + i - k]]
+                    for j in range(m):
+                        here[j] = before[j] + coming[j] - going[j]
+                if i >= k - 1:
+                    for j in range(k - 1, m):
+                        value += weight[here[j]]
             out[a, b] = value

@@ -73,7 +73,7 @@ class LocalAlignment(Spelled):
     Notes
     -----
     Positive definite where the matrix exp(βS(a, b)) of the letters is, which is checked: k is a sum of convolutions of
-    that kernel with those of the gaps, which factor. Scores of equal letters above those of different ones suffice.
+    that kernel with those of the gaps, which factor. Of two scores, that of equal letters must not be the smaller one.
 
     The logarithm is indefinite. Where different letters are never aligned, "ab" is the sum of "a" and "b" in its space,
     as :math:`\log k(ab, ab) = 2\log(1 + w)`, :math:`\log k(a, ab) = \log k(a, a) = \log(1 + w)` and

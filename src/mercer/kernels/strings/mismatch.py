@@ -1,10 +1,17 @@
-"""The mismatch kernel, by exact counts over the neighbourhood of each substring."""
+"""The mismatch kernel, by counts over the neighbourhood of each substring, or over the pairs of substrings.
+
+Where few words are near to a word, or few words are there at all, strings become vectors of counts. Elsewhere the
+kernel is a sum over the pairs of their substrings: how many words are near to both depends only on the number of
+places where these agree, differ, or have a letter outside the alphabet.
+"""
 
 from __future__ import annotations
 
-from itertools import pairwise
-from math import log2
-from typing import Self
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise, product
+from math import comb, log2
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -14,12 +21,15 @@ from ..._errors import check_number, where
 from ...domains import Strings
 from .._base import register
 from .._definiteness import PD, Definiteness
-from .._structured import Counted, Counts, Store
-from ._letters import codes, join
+from .._structured import Counts, Store, Structured, inner
+from ._letters import codes, join, number
+
+WORDS = 10_000  # of the alphabet, up to which strings are vectors of counts
+NEAR = 128  # words near to a word, up to which they are
 
 
 @register
-class Mismatch(Counted):
+class Mismatch(Structured):
     r"""Mismatch kernel: common substrings of one length, up to some wrong letters.
 
     .. math:: k(x, y) = \sum_{s \in \Sigma^k} n_s^m(x)\, n_s^m(y)
@@ -38,9 +48,10 @@ class Mismatch(Counted):
 
     Notes
     -----
-    Positive definite as an inner product of counts. A string x has at most
-    :math:`|x| \sum_{i \le m} \binom{k}{i} (|\Sigma| - 1)^i` features, of 16 bytes each, and a value costs as many
-    multiplications as two strings have features in common. So leave letters that are rare by mistake out of Σ.
+    Positive definite as an inner product of counts. There are :math:`V = \sum_{i \le m} \binom{k}{i} (|\Sigma| - 1)^i`
+    words near to a word. Where V or :math:`|\Sigma|^k` is small, a string x has at most V|x| features, and a value
+    costs as many multiplications as two strings have features in common. Elsewhere a value costs O(|x||y|), whatever
+    the parameters, and no memory.
 
     References
     ----------
@@ -77,13 +88,47 @@ class Mismatch(Counted):
     def resolve(self, X: list[str]) -> Self:
         resolved = clone(self)
         if self.alphabet is None:
-            resolved.alphabet = "".join(sorted(set().union(*X)))
+            resolved.alphabet = "".join(sorted(set().union(*self.domain.check(X, self))))
         return resolved
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return PD
 
-    def forms(self, members: list[str], store: Store) -> list[Counts]:
+    @property
+    def _explicit(self) -> bool:
+        """Whether strings are vectors of counts."""
+        size, k = len(self.alphabet or ""), int(self.length)
+        near = sum(comb(k, i) * max(size - 1, 0) ** i for i in range(int(self.mismatches) + 1))
+        return size**k <= WORDS or near <= NEAR
+
+    @property
+    def tile(self) -> int:  # type: ignore[override]
+        return 1024 if self._explicit else 128
+
+    def forms(self, members: list[str], store: Store) -> Sequence[Any]:
+        return self._counts(members) if self._explicit else [codes(x) for x in members]
+
+    def compare(self, A: list[Any], B: list[Any] | None) -> np.ndarray:
+        if self._explicit:
+            return inner(A, A if B is None else B)
+        from ._compiled import near_words
+
+        x = join(A)
+        x, y, letters = number(x, x if B is None else join(B))
+        k, out = int(self.length), np.empty((len(A), len(y.starts) - 1))
+        inside = np.isin(letters, codes(self.alphabet or ""))
+        agree, differ, here, there = (k + 1) ** np.arange(4)
+        one, other = inside[:, None], inside[None, :]
+        classes = np.where(one & other, differ, here * (one & ~other) + there * (~one & other))
+        np.fill_diagonal(classes, agree * inside)
+        weight = _common(k, int(self.mismatches), len(self.alphabet or ""))
+        near_words(*x, *y, classes.astype(np.int32), k, weight, out)
+        return out
+
+    def squares(self, A: list[Any]) -> np.ndarray:
+        return np.array([values @ values for _, values in A]) if self._explicit else super().squares(A)
+
+    def _counts(self, members: list[str]) -> list[Counts]:
         length = int(self.length)
         text, starts = join([codes(x) for x in members])
         assert self.alphabet is not None
@@ -92,7 +137,9 @@ class Mismatch(Counted):
         place = np.searchsorted(known[order], text)
         letter = np.where(np.isin(text, known), np.append(order, 0)[place], size)  # one number for all that is not in Σ
         begin = np.concatenate([np.arange(a, max(a, b - length + 1)) for a, b in pairwise(starts)])
-        words = letter[begin.astype(int)[:, None] + np.arange(length)] @ (size + 1) ** np.arange(length)[::-1]
+        words = np.zeros(len(begin), dtype=np.int64)
+        for i in range(length):
+            words = words * (size + 1) + letter[begin + i]
         words, column = np.unique(words, return_inverse=True)
         rows = np.searchsorted(begin, starts)
         occurrences = csr_array((np.ones(len(column)), column, rows), shape=(len(members), len(words)))
@@ -119,4 +166,41 @@ class Mismatch(Counted):
 
     @classmethod
     def examples(cls) -> list[Mismatch]:
-        return [cls(3, 1, "abcd"), cls(2, 2, "ab"), cls(2, 0, "abd")]
+        return [cls(3, 1, "abcd"), cls(2, 2, "ab"), cls(2, 0, "abd"), cls(6, 3, "abcde")]
+
+
+@cache
+def _common(length: int, mismatches: int, size: int) -> np.ndarray:
+    """How many words are near to both of two words, by the number of places of each kind.
+
+    A place where the words agree, differ, or one or both have a letter outside the alphabet, is a polynomial in p and
+    q: the coefficient of pⁱqʲ counts the letters that make i and j mismatches. Those of the words are their product.
+    """
+    m, k = mismatches, length
+    one, p, q, pq = np.zeros((4, m + 1, m + 1))
+    one[0, 0] = 1
+    p[1:2, :1], q[:1, 1:2], pq[1:2, 1:2] = 1, 1, 1
+    kinds = one + (size - 1) * pq, p + q + (size - 2) * pq, q + (size - 1) * pq, p + (size - 1) * pq, size * pq
+
+    def times(f: np.ndarray, g: np.ndarray) -> np.ndarray:
+        out = np.zeros_like(f)
+        for i, j in zip(*np.nonzero(f), strict=True):
+            out[i:, j:] += f[i, j] * g[: m + 1 - i, : m + 1 - j]
+        return out
+
+    def powers(f: np.ndarray, most: int) -> list[np.ndarray]:
+        found = [one]
+        for _ in range(most):
+            found.append(times(f, found[-1]))
+        return found
+
+    agree, differ, here, there, neither = (powers(f, k) for f in kinds)
+    weight = np.zeros((k + 1,) * 4)
+    most = min(k, m)  # letters outside the alphabet that a word may have
+    for a, b, c in product(range(most + 1), repeat=3):
+        rest = k - a - b - c
+        if rest >= 0 and a + c <= most and b + c <= most:
+            outside = times(times(here[a], there[b]), neither[c])
+            for d in range(min(rest, 2 * m) + 1):
+                weight[b, a, d, rest - d] = times(times(agree[rest - d], differ[d]), outside).sum()
+    return weight.ravel()

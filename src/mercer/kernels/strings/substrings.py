@@ -7,10 +7,11 @@ letters that a store has met are too many for that, substrings with a late lette
 from __future__ import annotations
 
 from itertools import pairwise
+from math import log
 
 import numpy as np
 
-from ..._errors import check_number
+from ..._errors import check_number, where
 from ...domains import Strings
 from .._base import register
 from .._definiteness import PD, Definiteness
@@ -18,6 +19,7 @@ from .._structured import Counted, Counts, Store
 from ._letters import check_end, codes, join
 
 BITS = 62  # of an integer, besides its sign and the leading 1
+LARGEST = 600.0  # logarithm up to which weights are surely finite, with room for sums
 
 
 class _Substrings(Counted):
@@ -37,6 +39,11 @@ class _Substrings(Counted):
         check_number(self, "length", self.length, at_least=1, integer=True)
         check_number(self, "decay", self.decay, above=0)
         check_end(self, self.end)
+        if 2 * self.length * log(self.decay) > LARGEST:
+            raise ValueError(
+                f"{where(self)}: decay = {self.decay!r} overflows on substrings of {self.length} letters; it must be "
+                "smaller."
+            )
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return PD
@@ -51,8 +58,8 @@ class _Substrings(Counted):
         position, size = np.arange(len(ids)), np.diff(starts)
         owner, stop = np.repeat(np.arange(len(members)), size), np.repeat(starts[1:], size)
         word, packed = np.ones(len(ids), dtype=np.int64), np.ones(len(ids), dtype=bool)
-        found, owners, values = [], [], []
-        for length in range(1, int(self.length) + 1):
+        found, owners, values = [word[:0]], [owner[:0]], [np.zeros(0)]
+        for length in range(1, int(min(self.length, size.max())) + 1):
             inside = position + length <= stop
             position, owner, stop, word, packed = (a[inside] for a in (position, owner, stop, word, packed))
             last = position + (length - 1)

@@ -22,7 +22,8 @@ from ...kernels import Kernel
 from ...kernels._composite import Product, Sum, Tensor
 from ...kernels._outer import Scaled, _Outer
 from ...kernels._radial import Radial
-from ...kernels._transformed import Restricted
+from ...kernels._transformed import Restricted, Warped
+from ...kernels.tables import Table
 
 __all__ = ["adjoint", "contract"]
 
@@ -56,7 +57,8 @@ def contract(kernel: Kernel, X: Any, E: np.ndarray, wanted: Names = None, K: Mat
         _tiles.run(range(len(rows)), work)
     else:
         work(0)
-    return {name: sum(part[name] for part in parts) for name in parts[0]}
+    names = dict.fromkeys(name for part in parts for name in part)  # some rows of a table may miss a column
+    return {name: sum(part[name] for part in parts if name in part) for name in names}
 
 
 @singledispatch
@@ -140,6 +142,38 @@ def _(kernel: Scaled, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Ma
 @adjoint.register
 def _(kernel: Restricted, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
     return _inner(kernel.kernel, "kernel__", kernel._part(X), kernel._part(Y), E, wanted, K)
+
+
+@adjoint.register
+def _(kernel: Warped, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+    return _inner(kernel.kernel, "kernel__", kernel._image(X), kernel._image(Y), E, wanted, K)
+
+
+@adjoint.register
+def _(kernel: Table, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+    groups, inside = kernel._groups(), kernel.combine not in ("sum", "product")
+    values = [kernel._value(group, k, X, Y) for group, k in groups.items()]
+    factors = [(1 + value) / 2 if inside else value for value in values]
+    found: dict[str, Any] = {}
+    for i, (name, group) in enumerate(kernel._names(groups).items()):
+        others = [] if kernel.combine == "sum" else factors[:i] + factors[i + 1 :]
+        of_group = reduce(np.multiply, others, E / 2 if inside else E)
+        for part in _with_gaps(kernel, group, f"{name}__", X, Y, of_group, wanted):
+            found |= {key: found.get(key, 0.0) + value for key, value in part.items()}
+    return found
+
+
+def _with_gaps(table: Table, group: Any, prefix: str, X: Any, Y: Any, E: np.ndarray, wanted: Names) -> list[Any]:
+    """Of a group of columns, where a missing value may be the mean of those that were observed."""
+    k, (A, a), (B, b) = table.kernels[group], table._part(X, group), table._part(Y, group)
+    pieces = [(A, B, E[np.ix_(a, b)])]
+    if table.missing == "mean" and not (a.all() and b.all()):
+        M = table._mean(group)
+        m = k.domain.size(M)
+        pieces += [(M, B, np.tile(E[np.ix_(~a, b)].sum(axis=0) / m, (m, 1)))]
+        pieces += [(M, A, np.tile(E[np.ix_(a, ~b)].sum(axis=1) / m, (m, 1)))]
+        pieces += [(M, M, np.full((m, m), E[np.ix_(~a, ~b)].sum() / m**2))]
+    return [_inner(k, prefix, P, Q, F, wanted) for P, Q, F in pieces if P is not None and Q is not None]
 
 
 @adjoint.register

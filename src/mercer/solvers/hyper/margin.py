@@ -1,10 +1,15 @@
 r"""Bounds of the leave-one-out error of support vector machines, with their derivatives in the kernel matrix and in C.
 
-*Radius and margin.* A machine with the squared hinge has a hard margin under K̃ = K + diag(1/2Cw), and errs in at most
-R²‖f‖² of n cases, R the radius of the smallest ball around the samples in the space of K̃. For the hinge the two are
-modified,
+*Radius and margin.* A sample that is left out is in error only if a_p S_p² >= 1 (see below), and S_p is at most the
+diameter 2R of the samples. A machine with the squared hinge has a hard margin under K̃ = K + diag(1/2Cw), where all
+|a_p| sum to ‖f‖²: it errs in at most 4R²‖f‖² of n cases, R the radius of the smallest ball around the samples in the
+space of K̃. Without the 4, which moves no minimum, that is the criterion. For the hinge a sample is in error only if
+a_p S_p² + ξ_p >= 1, and the sum of these is again below four times
 
-.. math:: \Big(R^2 + \frac{1}{C}\Big) \Big(\|f\|^2 + 2C \sum_i w_i \xi_i\Big).
+.. math:: \Big(R^2 + \frac{1}{C}\Big) \Big(\|f\|^2 + 2C \sum_i w_i \xi_i\Big),
+
+the modified bound of Chung et al., since the |a_p| sum to ‖f‖² + CΣwξ. Either is near 1 a sample where all samples are
+alone, as with a lengthscale of zero.
 
 The second factor is twice the optimum of the machine and the first that of the ball, so that by the envelope theorem
 their derivatives are those of the objectives alone: −ββᵀ, and diag(γ) − γγᵀ with γ the weights of the ball.
@@ -65,7 +70,8 @@ class MarginCriterion:
     Parameters
     ----------
     name : {"span", "radius_margin"}
-        Both estimate the fraction of the samples that would be in error if each were left out; the second is larger.
+        The fraction of the samples (by weight) that would be in error if each were left out, and a fourth of a bound of
+        it.
     X : collection
         Of float64, where it is an array.
     machines : list of Machine
@@ -109,6 +115,10 @@ class MarginCriterion:
         self.name, self.X, self.machines = name, X, machines
         self.loss: Any = SquaredHinge() if squared else Hinge()
         self.squared, self.intercept, self.monitor = squared, intercept, monitor
+        weights: dict[int, float] = {}
+        for machine in machines:
+            weights |= dict(zip(machine.index.tolist(), machine.weight.tolist(), strict=True))
+        self.total = sum(weights.values())  # of all samples that have a part
 
     def __call__(self, kernel: Kernel, C: float, wanted: Names = None) -> tuple[float, dict[str, Any]]:
         """The value, and its derivatives in C and in the parameters of the kernel, or the wanted ones of them."""
@@ -121,11 +131,10 @@ class MarginCriterion:
             part, of_matrix, of_strength = judge(self._solved(machine, K[block], C))
             E[block] += of_matrix
             value, slope = value + part, slope + of_strength
-        n = gram.n
-        gradient: dict[str, Any] = {"C": slope / n}
+        gradient: dict[str, Any] = {"C": slope / self.total}
         if wanted is None or wanted:
-            gradient |= contract(kernel, gram.X, E / n, wanted, K)
-        return value / n, gradient
+            gradient |= contract(kernel, gram.X, E / self.total, wanted, K)
+        return value / self.total, gradient
 
     def _solved(self, machine: Machine, K: np.ndarray, C: float) -> _Solved:
         """The machine on K̃, from where it was found last."""
@@ -160,10 +169,10 @@ class MarginCriterion:
 
     def _span(self, found: _Solved) -> tuple[float, np.ndarray, float]:
         span = Span(found, SMOOTHING)
-        y = found.machine.y
+        y, w = found.machine.y, found.machine.weight
         errors = expit(-STEEPNESS * y * span.left_out)
-        E, slope = span.backwards(-STEEPNESS * y * errors * (1 - errors))
-        return float(np.sum(errors)), E, slope + (found.through_ridge(E) if self.squared else 0.0)
+        E, slope = span.backwards(-STEEPNESS * w * y * errors * (1 - errors))
+        return float(w @ errors), E, slope + (found.through_ridge(E) if self.squared else 0.0)
 
 
 @dataclass
