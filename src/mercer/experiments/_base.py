@@ -95,8 +95,8 @@ class _Figure:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
 
-        style: Any = {"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#9a9a9a", "font.size": 10}
-        self._style = rc_context(style | {"axes.titlelocation": "left", "axes.titlesize": 11})
+        style: Any = {"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#9a9a9a"}
+        self._style = rc_context(style | {"font.size": 10, "axes.titlelocation": "left", "axes.titlesize": 11})
         self._style.__enter__()
         size = self.options.pop("figsize", (7.0, 4.2))
         self.figure = Figure(figsize=size, layout="constrained")  # no pyplot: nothing is left open

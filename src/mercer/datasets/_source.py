@@ -1,0 +1,126 @@
+"""Where a data set comes from: the folder in MERCER_DATA, else the cache, else its publisher."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import os
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from sklearn.datasets import fetch_file, get_data_home
+from sklearn.utils import Bunch
+
+FOLDER = "MERCER_DATA"
+UCI = "https://archive.ics.uci.edu"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One published file. Without `sha256`, the builder has to verify what it made."""
+
+    url: str
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class File:
+    """One file of the layout that the loaders read.
+
+    `page` tells people where the data are published, and `form` what the file holds where that is not what they find
+    there. `parts` are what can be downloaded, and `build(parts, path)` turns their copies into the file; without a
+    builder the only part is the file itself.
+    """
+
+    path: str
+    page: str
+    form: str = ""
+    parts: tuple[Part, ...] = ()
+    build: Callable[[Sequence[Path], Path], None] | None = None
+
+
+def locate(owner: str, file: File, data_home: Any = None, download_if_missing: bool = True) -> Path:
+    """The place of a file, downloaded if it is nowhere."""
+    folder = os.environ.get(FOLDER)
+    if folder and Path(folder, file.path).is_file():
+        return Path(folder, file.path)
+    cache = Path(get_data_home(data_home)) / "mercer"
+    place = cache / file.path
+    if place.is_file():
+        return place
+    looked = f"{FOLDER} = {folder}" if folder else f"the folder in {FOLDER} (which is not set)"
+    remedy = f"Put it into either{file.form and ' as '}{file.form}; the data are published at {file.page}."
+    if not file.parts or not download_if_missing:
+        why = "It has no download" if not file.parts else "download_if_missing = False"
+        raise FileNotFoundError(f"{owner}: {file.path} is neither in {looked} nor in {cache}. {why}. {remedy}")
+    try:
+        _download(file, place)
+    except (OSError, ValueError) as error:
+        raise OSError(
+            f"{owner}: {file.path} is neither in {looked} nor in {cache}, and its download failed ({error}). {remedy}"
+        ) from error
+    return place
+
+
+def _download(file: File, place: Path) -> None:
+    """Fetch and verify the parts beside `place`, and move the finished file there, so that it is never half there."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=place.parent) as folder:
+        parts = [
+            fetch_file(part.url, folder=folder, local_filename=f"{i}-{Path(part.url).name}", sha256=part.sha256)
+            for i, part in enumerate(file.parts)
+        ]
+        done = parts[0]
+        if file.build is not None:
+            done = Path(folder, place.name)
+            file.build(parts, done)
+        os.replace(done, place)
+
+
+@contextmanager
+def reading(owner: str, path: Path) -> Iterator[None]:
+    """Say which file is damaged, and what to do, in place of what its decoder says."""
+    try:
+        yield
+    except (OSError, EOFError, BadZipFile, zlib.error, KeyError, IndexError, ValueError) as error:
+        raise ValueError(
+            f"{owner}: {path} is damaged, or is not the file of that name ({error}). Delete or replace it."
+        ) from error
+
+
+def arrays(owner: str, path: Path) -> dict[str, np.ndarray]:
+    """All arrays of an npz file."""
+    with reading(owner, path), open(path, "rb") as file, np.load(file) as found:  # np.load leaves a bad file open
+        return dict(found)
+
+
+def read_table(owner: str, path: Path) -> dict[str, list[str]]:
+    """The columns of a compressed CSV file with a header, as text."""
+    with reading(owner, path), gzip.open(path, "rt", newline="", encoding="utf-8") as file:
+        head, *rows = csv.reader(file)
+        return dict(zip(head, map(list, zip(*rows, strict=True)), strict=True))
+
+
+def choose(subset: str, train: Any, test: Any) -> Any:
+    """The training part, the test part, or both, of arrays or lists."""
+    if subset == "all":
+        return train + test if isinstance(train, list) else np.concatenate([train, test])
+    return train if subset == "train" else test
+
+
+def encode(labels: Sequence[str], names: Sequence[str]) -> np.ndarray:
+    """Labels as their positions in `names`."""
+    place = {name: i for i, name in enumerate(names)}
+    return np.array([place[label] for label in labels])
+
+
+def answer(return_X_y: bool, data: Any, target: Any, **more: Any) -> Any:
+    """What every loader returns: ``(data, target)``, or a Bunch of these and more."""
+    return (data, target) if return_X_y else Bunch(data=data, target=target, **more)

@@ -1,0 +1,200 @@
+"""Texts and sequences: samples are strings."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._errors import check_choice
+from ._source import UCI, File, answer, choose, encode, locate, read_table, reading
+
+CSV = "a CSV file with the columns label and sequence"
+
+R8_PAGE = "https://ana.cachopo.org/datasets-for-single-label-text-categorization (R8, all terms)"
+R8 = {
+    part: File(f"text/r8_{part}.tsv.gz", R8_PAGE, "a file of a header, and lines of topic, tab and text")
+    for part in ("train", "test")
+}
+R8_TOPICS = ("acq", "crude", "earn", "grain", "interest", "money-fx", "ship", "trade")
+R8_DESCR = """R8: 7,674 reports of Reuters in eight topics, 5,485 for training and 2,189 for tests.
+
+Words in lower case, without punctuation. Source: Reuters-21578, as prepared by Cardoso-Cachopo, Improving methods for
+single-label text categorization (2007). Licence: Reuters-21578 is free for research.
+"""
+
+REUTERS40 = File(
+    "text/reuters40_kernlab.json.gz", "CRAN, in the R package kernlab as reuters", "a JSON file of text and label"
+)
+REUTERS40_DESCR = """Reuters, 40 reports: 20 on acquisitions and 20 on crude oil, in full.
+
+Source: Reuters-21578 by way of the R package kernlab, as reuters. Licence: GPL-2, as the package.
+"""
+
+SPLICE = File("strings/splice.csv.gz", f"{UCI}/dataset/69/molecular+biology+splice+junction+gene+sequences", CSV)
+SPLICE_DESCR = """Splice junctions: 3,190 sequences of 60 nucleotides around a place in the DNA of primates.
+
+EI: the end of an exon (767); IE: the end of an intron (768); N: neither (1,655). A few letters stand for several
+nucleotides (D, N, R, S). Source: Noordewier, Towell, Shavlik (1991), from the UCI repository.
+Licence: Creative Commons Attribution 4.0 (UCI).
+"""
+
+PROMOTERS = File("strings/promoters.csv.gz", f"{UCI}/dataset/67/molecular+biology+promoter+gene+sequences", CSV)
+PROMOTERS_DESCR = """Promoters: 106 sequences of 57 nucleotides of E. coli, 53 of them promoters.
+
+Source: Harley, Reynolds, Noordewier (1990), from the UCI repository.
+Licence: Creative Commons Attribution 4.0 (UCI).
+"""
+
+
+def load_r8(
+    *,
+    subset: str = "train",
+    return_X_y: bool = False,
+    data_home: Any = None,
+    download_if_missing: bool = True,
+) -> Any:
+    """Load reports of Reuters in eight topics.
+
+    Parameters
+    ----------
+    subset : {"train", "test", "all"}, default="train"
+        The 5,485 reports for training, the 2,189 for tests, or first those and then these.
+    return_X_y, data_home, download_if_missing
+        As in `load_mnist`.
+
+    Returns
+    -------
+    Bunch
+        ``data``, a list of texts; ``target`` from 0 to 7; ``target_names``, ``DESCR``, ``filename``.
+
+    References
+    ----------
+    Cardoso-Cachopo, *Improving methods for single-label text categorization* (2007).
+
+    Examples
+    --------
+    >>> news = load_r8(subset="test")  # doctest: +SKIP
+    >>> len(news.data), news.target_names[:3].tolist()  # doctest: +SKIP
+    (2189, ['acq', 'crude', 'earn'])
+    """
+    check_choice("load_r8", "subset", subset, ("train", "test", "all"))
+    parts = ("train", "test") if subset == "all" else (subset,)
+    texts: dict[str, tuple[list[str], np.ndarray]] = {}
+    filename = []
+    for part in parts:
+        path = locate("load_r8", R8[part], data_home, download_if_missing)
+        filename.append(path)
+        with reading("load_r8", path), gzip.open(path, "rt", encoding="utf-8") as file:
+            rows = [line.rstrip("\n").split("\t", 1) for line in file][1:]
+            texts[part] = [text for _, text in rows], encode([label for label, _ in rows], R8_TOPICS)
+    first, last = texts[parts[0]], texts[parts[-1]]
+    data, target = (choose(subset, *pair) for pair in zip(first, last, strict=True))
+    return _texts(return_X_y, data, target, R8_TOPICS, R8_DESCR, filename)
+
+
+def load_reuters40(
+    *,
+    return_X_y: bool = False,
+    data_home: Any = None,
+    download_if_missing: bool = True,
+) -> Any:
+    """Load forty reports of Reuters, on acquisitions and on crude oil.
+
+    Parameters
+    ----------
+    return_X_y, data_home, download_if_missing
+        As in `load_mnist`.
+
+    Returns
+    -------
+    Bunch
+        ``data``, a list of texts; ``target``, 0 for acquisitions and 1 for crude oil; ``target_names``, ``DESCR``,
+        ``filename``.
+
+    Examples
+    --------
+    >>> X, y = load_reuters40(return_X_y=True)  # doctest: +SKIP
+    >>> X[0][:30], int(y.sum())  # doctest: +SKIP
+    ('Computer Terminal Systems Inc ', 20)
+    """
+    path = locate("load_reuters40", REUTERS40, data_home, download_if_missing)
+    topics = ("acq", "crude")
+    with reading("load_reuters40", path), gzip.open(path, "rt", encoding="utf-8") as file:
+        found = json.load(file)
+        data, target = found["text"], encode(found["label"], topics)
+    return _texts(return_X_y, data, target, topics, REUTERS40_DESCR, path)
+
+
+def load_splice(
+    *,
+    return_X_y: bool = False,
+    data_home: Any = None,
+    download_if_missing: bool = True,
+) -> Any:
+    """Load sequences of DNA around ends of exons, ends of introns and neither.
+
+    Parameters
+    ----------
+    return_X_y, data_home, download_if_missing
+        As in `load_mnist`.
+
+    Returns
+    -------
+    Bunch
+        ``data``, a list of 3,190 strings of 60 letters; ``target``, 0 for EI, 1 for IE and 2 for N; ``target_names``,
+        ``DESCR``, ``filename``.
+
+    Examples
+    --------
+    >>> splice = load_splice()  # doctest: +SKIP
+    >>> splice.data[0][28:34], splice.target_names[splice.target[0]].item()  # doctest: +SKIP
+    ('AGGTCT', 'EI')
+    """
+    path = locate("load_splice", SPLICE, data_home, download_if_missing)
+    return _sequences("load_splice", path, ("EI", "IE", "N"), return_X_y, SPLICE_DESCR)
+
+
+def load_promoters(
+    *,
+    return_X_y: bool = False,
+    data_home: Any = None,
+    download_if_missing: bool = True,
+) -> Any:
+    """Load sequences of DNA that are, or are not, promoters of a gene.
+
+    Parameters
+    ----------
+    return_X_y, data_home, download_if_missing
+        As in `load_mnist`.
+
+    Returns
+    -------
+    Bunch
+        ``data``, a list of 106 strings of 57 letters; ``target``, 1 for promoters and 0 otherwise; ``target_names``,
+        ``DESCR``, ``filename``.
+
+    Examples
+    --------
+    >>> X, y = load_promoters(return_X_y=True)  # doctest: +SKIP
+    >>> len(X), X[0][:10], int(y[0])  # doctest: +SKIP
+    (106, 'tactagcaat', 1)
+    """
+    path = locate("load_promoters", PROMOTERS, data_home, download_if_missing)
+    return _sequences("load_promoters", path, ("-", "+"), return_X_y, PROMOTERS_DESCR)
+
+
+def _sequences(owner: str, path: Path, names: tuple[str, ...], return_X_y: bool, descr: str) -> Any:
+    table = read_table(owner, path)
+    with reading(owner, path):
+        data, target = table["sequence"], encode(table["label"], names)
+    return _texts(return_X_y, data, target, names, descr, path)
+
+
+def _texts(
+    return_X_y: bool, data: list[str], target: np.ndarray, names: tuple[str, ...], descr: str, filename: Any
+) -> Any:
+    return answer(return_X_y, data, target, target_names=np.array(names), DESCR=descr, filename=filename)
