@@ -2,8 +2,14 @@
 
 import subprocess
 import sys
+from itertools import pairwise
 
-from mercer.plot._base import COLOURS, MARKERS, colours
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+from mercer.plot._base import COLOURS, MARKERS, Display, about_zero, colours, style
 
 
 def test_matplotlib_is_imported_only_to_draw():
@@ -18,3 +24,56 @@ def test_each_colour_has_a_marker():
 def test_colours_beyond_the_palette():
     assert colours(3) == list(COLOURS[:3])
     assert len({tuple(c) for c in colours(20)}) == 20
+
+
+class Panels(Display):
+    """Three of them."""
+
+    def plot(self, ax=None, columns=None):
+        self._panels(ax, 3, (2.0, 1.5), columns)
+        return self
+
+
+def test_panels_of_a_new_figure():
+    plt.switch_backend("agg")
+    display = Panels().plot(columns=2)
+    assert display.figure_.get_size_inches().tolist() == [4, 3]
+    assert len(display.axes_) == 3
+    assert display.ax_ is display.axes_[0]
+    plt.close(display.figure_)
+
+
+def test_one_axes_is_divided():
+    figure = Figure(layout="constrained")
+    left, right = figure.subplots(1, 2)
+    display = Panels().plot(ax=right)
+    figure.draw_without_rendering()
+    assert not right.axison
+    assert left.axison
+    place = [panel.get_position() for panel in display.axes_]
+    assert all(p.x0 > left.get_position().x1 for p in place)
+    assert all(a.x1 < b.x0 for a, b in pairwise(place))
+
+
+def test_given_axes_are_taken():
+    axes = Figure().subplots(1, 3)
+    assert all(a is b for a, b in zip(Panels().plot(ax=axes).axes_, axes, strict=True))
+    with pytest.raises(ValueError, match="Panels: 2 axes for 3 panels"):
+        Panels().plot(ax=axes[:2])
+
+
+def test_keywords_of_the_user_come_first_however_they_are_spelt():
+    assert style({"c": "red", "lw": 2}, color="blue", linewidth=1, alpha=0.5) == {
+        "color": "red",
+        "linewidth": 2,
+        "alpha": 0.5,
+    }
+    assert style({"edgecolors": "k"}, edgecolor="white") == {"edgecolor": "k"}
+    assert style(None, s=3) == {"s": 3}
+
+
+def test_values_of_both_signs_share_a_middle():
+    look = about_zero(np.array([-1.0, 3.0]))
+    assert (look["vmin"], look["vmax"]) == (-3, 3)
+    assert np.allclose(look["cmap"](0.5), (0.98, 0.98, 0.98, 1), atol=0.01)
+    assert about_zero(np.zeros(3))["vmax"] == 1

@@ -81,10 +81,12 @@ def contours(draw: Any, *data: Any, **style: Any) -> Any:
 
 def style(given: dict[str, Any] | None, **defaults: Any) -> dict[str, Any]:
     """The user's keywords over the defaults, also where they are spelt in matplotlib's short way (``c``, ``lw``)."""
-    from matplotlib import cbook, collections, lines
+    from matplotlib import cbook, collections, lines, text
 
-    short = cbook.normalize_kwargs(given or {}, collections.Collection)
-    return {**defaults, **cbook.normalize_kwargs(short, lines.Line2D)}
+    kinds: tuple[Any, ...] = (collections.Collection, lines.Line2D, text.Text)
+    for artist in kinds:
+        given = cbook.normalize_kwargs(given or {}, artist)
+    return {**defaults, **(given or {})}
 
 
 def dress(ax: Any, title: str = "", **labels: Any) -> None:
@@ -140,6 +142,12 @@ def check_grid(owner: str, resolution: Any, padding: Any) -> None:
     """Raise unless they make a grid."""
     check_number(owner, "resolution", resolution, at_least=2, integer=True)
     check_number(owner, "padding", padding, at_least=0)
+
+
+def represented(model: Any) -> dict[str, Any]:
+    """How a fitted estimator holds or approximates its matrix, as keywords."""
+    given = {name: getattr(model, name, None) for name in ("gram", "random_state")}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def fitted(owner: str, estimator: Any, *names: str, remedy: str) -> Any:

@@ -1,0 +1,236 @@
+"""A density estimate, the weights of its samples, and what one more sample would do to it."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from .._array import host
+from ._base import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    Display,
+    about_zero,
+    check_grid,
+    colours,
+    contours,
+    dense,
+    dress,
+    fitted,
+    interval,
+    plane,
+    style,
+)
+
+EVEN = 1e-6  # relative differences of weights that are none
+
+
+class DensityDisplay(Display):
+    r"""A kernel density in one or two dimensions, with the weights of its samples and influence curves.
+
+    .. math:: f = \sum_i w_i \frac{k(\cdot, x_i)}{\int k}, \qquad
+              \mathrm{IF}(\cdot, x') = \frac{d}{d\varepsilon}\,
+              f\big[(1 - \varepsilon) P + \varepsilon \delta_{x'}\big] \Big|_{\varepsilon = 0}
+
+    For `KernelDensity` the influence of a sample at x′ is k(·, x′)/∫k − f, a bump of the same size wherever x′ lies;
+    `RobustKernelDensity` bounds it. Weights are drawn in units of 1/n, where they differ. Use `from_estimator`.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, d), d <= 2
+        The sample of the fit.
+    weights : array of shape (n_samples,)
+        w.
+    grid : tuple of arrays
+        (x,) or (xx0, xx1).
+    density : array
+        f on the grid.
+    at : array of shape (p, d), optional
+        Points x′.
+    influence : array of the shape of the grid and (p,), optional
+        IF on the grid, for each of them.
+
+    Attributes
+    ----------
+    ax_, figure_, axes_
+        The first of the axes, their figure, and all of them: the density, in one dimension the weights, and influences.
+    line_ : Line2D or None
+        The density, in one dimension.
+    surface_ : QuadContourSet or None
+        In two.
+    points_ : Line2D or PathCollection
+        The sample: a rug, or points whose areas are proportional to their weights.
+    dropped_ : Line2D or None
+        In two dimensions crosses for samples that have less than a thousandth of an equal share.
+    weights_ : Line2D or None
+        n·w against x, in one dimension.
+    influence_ : list of Line2D or of QuadContourSet
+        One for each x′.
+
+    References
+    ----------
+    Kim, Scott, *Robust kernel density estimation* (2012).
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from mercer import RobustKernelDensity
+    >>> X = np.append(np.linspace(-1, 1, 30), 8.0)[:, None]
+    >>> model = RobustKernelDensity(bandwidth=0.5).fit(X)
+    >>> display = DensityDisplay.from_estimator(model, influence=[[8.0]], ax=Figure().subplots(1, 3))
+    >>> bool(display.weights_.get_ydata()[-1] < 1)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        X: np.ndarray,
+        weights: np.ndarray,
+        grid: tuple[np.ndarray, ...],
+        density: np.ndarray,
+        at: np.ndarray | None = None,
+        influence: np.ndarray | None = None,
+    ):
+        self.X, self.weights, self.grid, self.density = X, weights, grid, density
+        self.at, self.influence = at, influence
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        influence: Any = None,
+        resolution: int = 200,
+        padding: float = 0.15,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw a fitted density.
+
+        Parameters
+        ----------
+        estimator : fitted KernelDensity or RobustKernelDensity
+            Of data with one or two columns.
+        influence : array of shape (p, d), optional
+            Points x′ whose influence curves are drawn.
+        resolution, padding
+            Of the grid, as in `DecisionDisplay`.
+        ax : matplotlib axes or array of them, optional
+            One is divided into the panels; None makes a figure.
+        **options
+            Of `plot`.
+
+        Returns
+        -------
+        DensityDisplay
+        """
+        who = cls.__name__
+        check_grid(who, resolution, padding)
+        names = ("weights_", "X_fit_", "score_samples", "log_normalizer_")
+        model = fitted(who, estimator, *names, remedy="give a fitted KernelDensity or RobustKernelDensity")
+        X = dense(model.X_fit_)
+        d = X.shape[1]
+        if d > 2:
+            raise ValueError(f"{who}: the density has {d} dimensions; one or two can be drawn.")
+        at = None if influence is None else np.asarray(influence, dtype=X.dtype)
+        if at is not None and (at.ndim != 2 or at.shape[1] != d or not len(at)):
+            raise ValueError(f"{who}: influence has shape {at.shape}; expected points of shape (p, {d}).")
+        around = X if at is None else np.concatenate([X, at])
+        grid: tuple[np.ndarray, ...]
+        if d == 1:
+            grid = (interval(around[:, 0], resolution, padding),)
+            mesh = grid[0][:, None].astype(X.dtype)
+        else:
+            xx0, xx1, mesh = plane(around, [0, 1], resolution, padding)
+            grid = (xx0, xx1)
+        shape = grid[0].shape
+        density = np.exp(host(model.score_samples(mesh))).reshape(shape)
+        curves = None
+        if at is not None:
+            if hasattr(model, "influence"):
+                values = host(model.influence(at)(mesh))
+            else:
+                values = host(model.kernel_(mesh, at)) * np.exp(-model.log_normalizer_) - density.reshape(-1, 1)
+            curves = values.reshape(*shape, len(at))
+        display = cls(X=X, weights=host(model.weights_), grid=grid, density=density, at=at, influence=curves)
+        return display.plot(ax=ax, **options)
+
+    def plot(
+        self, ax: Any = None, *, line_kw: dict[str, Any] | None = None, scatter_kw: dict[str, Any] | None = None
+    ) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or array of them, optional
+        line_kw : dict, optional
+            For ``Axes.plot`` of the density, in one dimension.
+        scatter_kw : dict, optional
+            For ``Axes.scatter`` of the sample, in two.
+
+        Returns
+        -------
+        DensityDisplay
+        """
+        self.line_: Any = None
+        self.surface_: Any = None
+        self.weights_: Any = None
+        self.dropped_: Any = None
+        self.influence_: list[Any] = []
+        if len(self.grid) == 1:
+            self._on_line(ax, line_kw)
+        else:
+            self._on_plane(ax, scatter_kw)
+        return self
+
+    def _on_line(self, ax: Any, line_kw: Any) -> None:
+        (x,), n = self.grid, len(self.X)
+        uneven = np.ptp(self.weights) > EVEN * self.weights.max()
+        panels = self._panels(ax, 1 + uneven + (self.at is not None), (4.6, 3.4))
+        top = panels[0]
+        top.fill_between(x, self.density, color=BLUE, alpha=0.12, linewidth=0)
+        (self.line_,) = top.plot(x, self.density, **style(line_kw, color=BLUE, linewidth=1.8))
+        rug = np.full(n, -0.05 * self.density.max())
+        (self.points_,) = top.plot(self.X[:, 0], rug, "|", color=INK, markersize=7, markeredgewidth=0.7, alpha=0.7)
+        dress(top, "Density", xlabel="x")
+        if uneven:
+            order = np.argsort(self.X[:, 0])
+            (self.weights_,) = panels[1].plot(
+                self.X[order, 0], n * self.weights[order], "o-", color=ORANGE, markersize=3, linewidth=0.8
+            )
+            panels[1].axhline(1, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
+            dress(panels[1], "Weights n·w", xlabel="x", ylim=(0, None))
+        for panel in panels:
+            panel.set_xlim(x[0], x[-1])
+        if self.at is not None and self.influence is not None:
+            for point, curve, tint in zip(self.at[:, 0], self.influence.T, colours(len(self.at)), strict=True):
+                self.influence_ += panels[-1].plot(x, curve, color=tint, linewidth=1.5, label=f"x′ = {point:g}")
+                panels[-1].axvline(point, color=tint, linewidth=0.8, linestyle=":")
+            panels[-1].axhline(0, color=GREY, linewidth=0.8)
+            panels[-1].legend(frameon=False)
+            dress(panels[-1], "Influence of a sample at x′", xlabel="x")
+
+    def _on_plane(self, ax: Any, scatter_kw: Any) -> None:
+        xx0, xx1 = self.grid
+        count = 0 if self.at is None else len(self.at)
+        panels = self._panels(ax, 1 + count, (4.6, 3.9), 3)
+        self.surface_ = panels[0].contourf(xx0, xx1, self.density, levels=12, cmap="Blues")
+        contours(panels[0].contour, xx0, xx1, self.density, levels=12, colors="white", linewidths=0.4)
+        sizes = 18 * len(self.X) * self.weights
+        look = style(scatter_kw, s=sizes, color=INK, alpha=0.55, linewidth=0)
+        self.points_ = panels[0].scatter(*self.X.T, **look)
+        even = np.ptp(self.weights) <= EVEN * self.weights.max()
+        none = self.weights < 1e-3 / len(self.X)
+        if none.any():
+            (self.dropped_,) = panels[0].plot(*self.X[none].T, "x", color=ORANGE, markersize=4, markeredgewidth=0.9)
+        dress(panels[0], "Density" if even else "Density; areas of points are weights")
+        for j in range(count):
+            surface = self.influence[..., j]  # type: ignore[index]
+            self.influence_.append(panels[1 + j].contourf(xx0, xx1, surface, levels=21, **about_zero(surface)))
+            point = self.at[j]  # type: ignore[index]
+            panels[1 + j].plot(*point, "x", color=INK, markersize=8, markeredgewidth=1.6)
+            dress(panels[1 + j], f"Influence of ({point[0]:.3g}, {point[1]:.3g})")

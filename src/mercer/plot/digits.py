@@ -1,0 +1,258 @@
+"""Small images, many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from .._array import host
+from .._errors import check_number
+from ._base import INK, Display, style
+
+GAP = 0.14  # of an image, between images
+CAPTION = 0.42  # of an image, above those that have a caption
+
+
+class DigitsDisplay(Display):
+    """A grid of small images: the first hundred, versions of the same digits, or the misclassified.
+
+    Use `from_images`, `from_rows` or `from_predictions`.
+
+    Parameters
+    ----------
+    images : array of shape (n_images, height, width)
+    columns : int >= 1
+    captions : sequence of str, optional
+        One above each image.
+    rows : sequence of str, optional
+        Names of the rows.
+    title : str
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+    mosaic : array
+        All images in one, NaN between them; `cell` tells where one lies.
+    image_ : AxesImage
+        The mosaic.
+    captions_ : list of Text
+    rows_ : list of Text
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn.datasets import load_digits
+    >>> display = DigitsDisplay.from_images(load_digits().data, n=20, ax=Figure().subplots())
+    >>> bool((display.mosaic[display.cell(11)] == load_digits().images[11]).all())
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        images: np.ndarray,
+        columns: int = 10,
+        captions: Sequence[str] | None = None,
+        rows: Sequence[str] | None = None,
+        title: str = "",
+    ):
+        self.images, self.columns, self.captions, self.rows, self.title = images, columns, captions, rows, title
+        h, w = images.shape[1:]
+        gap = max(1, round(GAP * max(h, w)))
+        self._above = max(2, round(CAPTION * h)) if captions is not None else 0
+        self._step = (h + gap + self._above, w + gap)
+        count = -(-len(images) // columns)
+        self.mosaic = np.full((count * self._step[0] - gap, columns * self._step[1] - gap), np.nan)
+        for j, image in enumerate(images):
+            self.mosaic[self.cell(j)] = image
+
+    def cell(self, j: int) -> tuple[slice, slice]:
+        """Where image j lies in the mosaic."""
+        (down, right), (h, w) = self._step, self.images.shape[1:]
+        top, left = (j // self.columns) * down + self._above, (j % self.columns) * right
+        return slice(top, top + h), slice(left, left + w)
+
+    @classmethod
+    def from_images(
+        cls,
+        images: Any,
+        *,
+        n: int = 100,
+        columns: int = 10,
+        shape: tuple[int, int] | None = None,
+        captions: Any = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the first images of a collection.
+
+        Parameters
+        ----------
+        images : array of shape (n_images, n_pixels) or (n_images, height, width)
+        n : int >= 1
+            How many at most.
+        columns : int >= 1
+        shape : (height, width), optional
+            Of images that are given as rows; None takes them as square.
+        captions : sequence, optional
+            One for each image, such as its label.
+        ax : matplotlib axes, optional
+            None makes a figure.
+        **options
+            Of `plot`.
+
+        Returns
+        -------
+        DigitsDisplay
+        """
+        check_number(cls.__name__, "n", n, at_least=1, integer=True)
+        check_number(cls.__name__, "columns", columns, at_least=1, integer=True)
+        A = _images(images, shape)[:n]
+        words = None if captions is None else [str(c) for c in list(captions)[:n]]
+        if words is not None and len(words) != len(A):
+            raise ValueError(f"{cls.__name__}: {len(words)} captions for {len(A)} images.")
+        return cls(images=A, columns=min(columns, len(A)), captions=words).plot(ax=ax, **options)
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: Mapping[str, Any],
+        *,
+        n: int = 10,
+        shape: tuple[int, int] | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw several versions of the same images, one below the other: original, noisy, denoised.
+
+        Parameters
+        ----------
+        rows : dict of str to images
+            As in `from_images`, of equal length. Values are cut to the range of the first, so that all rows have the
+            same scale of greys.
+        n : int >= 1
+            How many at most.
+        shape, ax, **options
+            As in `from_images`.
+
+        Returns
+        -------
+        DigitsDisplay
+        """
+        check_number(cls.__name__, "n", n, at_least=1, integer=True)
+        stacks = [_images(images, shape) for images in rows.values()]
+        if not stacks or len({stack.shape for stack in stacks}) > 1:
+            shapes = ", ".join(f"{name} {stack.shape}" for name, stack in zip(rows, stacks, strict=True)) or "none"
+            raise ValueError(f"{cls.__name__}: the rows must have images of equal number and size; given are {shapes}.")
+        low, high = stacks[0].min(), stacks[0].max()
+        images = np.concatenate([stack[:n].clip(low, high) for stack in stacks])
+        return cls(images=images, columns=min(n, len(stacks[0])), rows=list(rows)).plot(ax=ax, **options)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        images: Any,
+        y_true: Any,
+        y_pred: Any,
+        *,
+        n: int = 40,
+        columns: int = 10,
+        shape: tuple[int, int] | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the images whose predicted label is wrong, with the true label and the predicted one.
+
+        Parameters
+        ----------
+        images
+            As in `from_images`.
+        y_true, y_pred : arrays of shape (n_images,)
+        n : int >= 1
+            How many at most; the title tells how many there are.
+        columns, shape, ax, **options
+            As in `from_images`.
+
+        Returns
+        -------
+        DigitsDisplay
+        """
+        check_number(cls.__name__, "n", n, at_least=1, integer=True)
+        check_number(cls.__name__, "columns", columns, at_least=1, integer=True)
+        A, truth, found = _images(images, shape), host(y_true), host(y_pred)
+        if truth.shape != (len(A),) or found.shape != (len(A),):
+            raise ValueError(
+                f"{cls.__name__}: {len(A)} images, y_true of shape {truth.shape} and y_pred of shape {found.shape}; "
+                "they must agree."
+            )
+        wrong = np.flatnonzero(truth != found)
+        if not len(wrong):
+            raise ValueError(f"{cls.__name__}: all {len(A)} predictions are right; nothing to draw.")
+        title = f"{len(wrong)} of {len(A)} misclassified ({len(wrong) / len(A):.2%})"
+        wrong = wrong[:n]
+        display = cls(
+            images=A[wrong],
+            columns=min(columns, len(wrong)),
+            captions=[f"{truth[i]} → {found[i]}" for i in wrong],
+            title=title,
+        )
+        return display.plot(ax=ax, **options)
+
+    def plot(
+        self, ax: Any = None, *, image_kw: dict[str, Any] | None = None, text_kw: dict[str, Any] | None = None
+    ) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+        image_kw, text_kw : dict, optional
+            For ``Axes.imshow`` of the mosaic, and ``Axes.text`` of captions and names of rows.
+
+        Returns
+        -------
+        DigitsDisplay
+        """
+        height, width = self.mosaic.shape
+        size = 0.62 * self.columns
+        ax = self._axes(ax, (max(3.0, size + (0.9 if self.rows else 0.2)), size * height / width + 0.4))
+        self.image_ = ax.imshow(self.mosaic, **{"cmap": "gray_r", "interpolation": "nearest", **(image_kw or {})})
+        words = style(text_kw, color=INK, fontsize=8, horizontalalignment="center", verticalalignment="bottom")
+        self.captions_ = []
+        for j, caption in enumerate(self.captions or []):
+            rows, columns = self.cell(j)
+            middle = (columns.start + columns.stop - 1) / 2
+            self.captions_.append(ax.text(middle, rows.start - 0.8, caption, **words))
+        words = style(text_kw, color=INK, fontsize=9, horizontalalignment="right", verticalalignment="center")
+        self.rows_ = []
+        for j, name in enumerate(self.rows or []):
+            rows, _ = self.cell(j * self.columns)
+            middle = (rows.start + rows.stop - 1) / 2
+            self.rows_.append(ax.text(-1.5, middle, name, **words))
+        if self.title:
+            ax.set_title(self.title, loc="left", fontsize=11)
+        ax.set_axis_off()
+        return self
+
+
+def _images(images: Any, shape: tuple[int, int] | None) -> np.ndarray:
+    """Images as an array of shape (n_images, height, width)."""
+    A = host(images)
+    if A.dtype.kind not in "fiub" or A.ndim not in (2, 3) or not A.size:
+        raise ValueError(
+            f"DigitsDisplay: images of shape {A.shape} and type {A.dtype} must be numbers of shape (n_images, "
+            "n_pixels) or (n_images, height, width)."
+        )
+    A = A.astype(np.float64)
+    if A.ndim == 3:
+        return A
+    side = round(A.shape[1] ** 0.5)
+    shape = (side, side) if shape is None else shape
+    if shape[0] * shape[1] != A.shape[1]:
+        raise ValueError(
+            f"DigitsDisplay: {A.shape[1]} pixels do not make images of {shape[0]} × {shape[1]}; give shape."
+        )
+    return A.reshape(-1, *shape)

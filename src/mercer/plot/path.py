@@ -1,0 +1,259 @@
+"""Errors and coefficients against the parameter of a path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from mercer.selection import OneClassPath, SVMPath
+
+from .._array import host
+from ._base import BLUE, INK, ORANGE, Display, colours, dress, last, style
+
+NO_PATH = (
+    "give one with a path: KernelRidgeCV, KernelRidgeClassifierCV, KernelFisher(alpha='loo'), a density with "
+    "bandwidth='cv', KernelPLS(n_components='cv') or KernelCCA(epsilon='cv' or 'spectrum'), fitted; results of "
+    "svm_path and one_class_path go to from_path"
+)
+
+
+class PathDisplay(Display):
+    r"""Curves over the parameter of a path: errors, criteria, and the coefficients of all machines.
+
+    For `svm_path` the training error beside the leave-one-out estimates, and :math:`\beta_i / C`; for `one_class_path`
+    ν and the share of support vectors, and :math:`\alpha_i = 2 \lambda n a_i`, which is piecewise linear in λ; for
+    estimators that choose a strength, the criterion of the choice. Use `from_path` or `from_estimator`.
+
+    Parameters
+    ----------
+    parameter : array of shape (m,)
+        In any order.
+    curves : dict of str to array of shape (m,)
+    name, ylabel : str
+        Of the parameter and of the curves.
+    coefficients : array of shape (m, n_samples), optional
+    coefficient_label : str
+    best : float, optional
+        The value of the parameter that is marked.
+    log : bool
+        Whether the parameter has a logarithmic axis; values that are not positive are then left out.
+
+    Attributes
+    ----------
+    ax_, figure_, axes_
+        The first of the axes, their figure, and all of them: the curves, then the coefficients.
+    curves_ : dict of str to Line2D
+    coefficients_ : list of Line2D
+        One for each sample.
+    best_ : list of Line2D
+        The mark, in each panel.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from mercer.selection import svm_path
+    >>> path = svm_path([[-1.0], [-2.0], [1.0], [2.0]], [0, 0, 1, 1], [0.1, 1.0], kernel="linear")
+    >>> display = PathDisplay.from_path(path, ax=Figure().subplots(1, 2))
+    >>> list(display.curves_)
+    ['training error', 'span estimate', 'ξα bound']
+    """
+
+    def __init__(
+        self,
+        *,
+        parameter: Any,
+        curves: Mapping[str, Any],
+        name: str,
+        ylabel: str = "",
+        coefficients: Any = None,
+        coefficient_label: str = "coefficients",
+        best: float | None = None,
+        log: bool = True,
+    ):
+        values = host(parameter).astype(np.float64)
+        kept = np.argsort(values, kind="stable")
+        kept = kept[values[kept] > 0] if log else kept
+        self.parameter = values[kept]
+        self.curves = {key: host(curve)[kept] for key, curve in curves.items()}
+        self.coefficients = None if coefficients is None else host(coefficients)[kept]
+        self.name, self.ylabel, self.coefficient_label = name, ylabel, coefficient_label
+        self.best, self.log = best, log
+
+    @classmethod
+    def from_path(cls, path: Any, *, coefficients: bool = True, ax: Any = None, **options: Any) -> Self:
+        """Draw what `mercer.selection.svm_path` or `one_class_path` returned.
+
+        Parameters
+        ----------
+        path : SVMPath or OneClassPath
+            Of an `SVMPath`, C of the least span estimate is marked.
+        coefficients : bool
+            Whether to draw a line for each sample's coefficient.
+        ax : matplotlib axes or array of them, optional
+            One is divided into the panels; None makes a figure.
+        **options
+            Of `plot`.
+
+        Returns
+        -------
+        PathDisplay
+        """
+        if isinstance(path, SVMPath):
+            known = np.isfinite(path.span_estimate)
+            display = cls(
+                parameter=path.C,
+                curves={
+                    "training error": path.training_error,
+                    "span estimate": path.span_estimate,
+                    "ξα bound": path.loo_bound,
+                },
+                name="C",
+                ylabel="fraction in error",
+                coefficients=path.dual_coef / path.C[:, None] if coefficients else None,
+                coefficient_label="β / C",
+                best=float(path.C[known][path.span_estimate[known].argmin()]) if known.any() else None,
+            )
+        elif isinstance(path, OneClassPath):
+            display = cls(
+                parameter=path.lambdas,
+                curves={"ν": path.nu, "share of support vectors": path.n_support / path.alpha.shape[1]},
+                name="λ",
+                coefficients=path.alpha if coefficients else None,
+                coefficient_label="α = 2λn·a",
+                log=False,
+            )
+        else:
+            raise TypeError(
+                f"{cls.__name__}.from_path: {type(path).__name__} is no path; give what svm_path or one_class_path "
+                "returned, or an estimator to from_estimator."
+            )
+        return display.plot(ax=ax, **options)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, **options: Any) -> Self:
+        """Draw the criterion by which a fitted estimator has chosen its strength.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            `KernelRidgeCV` and `KernelRidgeClassifierCV` (every kernel a curve), `KernelFisher` with ``alpha="loo"``,
+            `KernelDensity` and `RobustKernelDensity` with ``bandwidth="cv"``, `KernelPLS` with ``n_components="cv"``,
+            `KernelCCA` with ``epsilon="cv"`` or ``"spectrum"``.
+        ax : matplotlib axes, optional
+            None makes a figure.
+        **options
+            Of `plot`.
+
+        Returns
+        -------
+        PathDisplay
+        """
+        model = last(estimator)
+        if hasattr(model, "scores_") and hasattr(model, "kernels_"):
+            display = cls(**_ridge(model))
+        elif hasattr(model, "loo_losses_"):
+            display = cls(
+                parameter=model.alphas_,
+                curves={"leave-one-out log loss": model.loo_losses_},
+                name="α",
+                best=float(model.alpha_),
+            )
+        elif hasattr(model, "cv_scores_"):
+            display = cls(
+                parameter=model.cv_bandwidths_,
+                curves={f"cross-validation, {model.criterion.replace('_', ' ')}": model.cv_scores_},
+                name="bandwidth",
+                best=float(model.bandwidth_),
+            )
+        elif hasattr(model, "cv_errors_"):
+            display = cls(
+                parameter=np.arange(1, len(model.cv_errors_) + 1),
+                curves={"cross-validated error": model.cv_errors_},
+                name="components",
+                best=float(model.n_components_),
+                log=False,
+            )
+        elif hasattr(model, "criterion_") and hasattr(model, "epsilons_"):
+            words = "held-out correlation" if model.epsilon == "cv" else "distance from random pairings"
+            display = cls(
+                parameter=model.epsilons_[:, 0],
+                curves={words: model.criterion_},
+                name="ε",
+                best=float(model.epsilon_[0]),
+            )
+        else:
+            raise TypeError(f"{cls.__name__}: {type(model).__name__} has no path; {NO_PATH}.")
+        return display.plot(ax=ax, **options)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        line_kw: dict[str, Any] | None = None,
+        coefficient_kw: dict[str, Any] | None = None,
+        legend: bool = True,
+    ) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or array of them, optional
+        line_kw, coefficient_kw : dict, optional
+            For ``Axes.plot``, of the curves and of the coefficients.
+        legend : bool
+
+        Returns
+        -------
+        PathDisplay
+        """
+        panels = self._panels(ax, 1 if self.coefficients is None else 2, (5.2, 3.8))
+        few = {"marker": "o", "markersize": 3} if len(self.parameter) <= 30 else {}
+        self.curves_ = {}
+        for (label, values), tint in zip(self.curves.items(), colours(len(self.curves)), strict=True):
+            look = style(line_kw, color=tint, linewidth=1.6, **few)
+            (self.curves_[label],) = panels[0].plot(self.parameter, values, **{"label": label, **look})
+        if len(self.curves) == 1:
+            dress(panels[0], next(iter(self.curves)).capitalize(), xlabel=self.name, ylabel=self.ylabel)
+        else:
+            dress(panels[0], xlabel=self.name, ylabel=self.ylabel)
+            if legend:
+                panels[0].legend(frameon=False)
+        self.coefficients_: list[Any] = []
+        if self.coefficients is not None:
+            tint = [BLUE if mean >= 0 else ORANGE for mean in self.coefficients.mean(axis=0).tolist()]
+            for values, own in zip(self.coefficients.T, tint, strict=True):
+                look = style(coefficient_kw, color=own, linewidth=0.6, alpha=0.5)
+                self.coefficients_ += panels[1].plot(self.parameter, values, **look)
+            dress(panels[1], xlabel=self.name, ylabel=self.coefficient_label)
+        self.best_ = []
+        for panel in panels:
+            if self.log:
+                panel.set_xscale("log")
+            if self.best is not None:
+                self.best_.append(panel.axvline(self.best, color=INK, linewidth=1.0, linestyle=":"))
+        return self
+
+
+def _ridge(model: Any) -> dict[str, Any]:
+    """The scores of every kernel, or with a strength for each target of every target."""
+    scores = host(model.scores_)
+    errors = model.cv is None and model.scoring is None and not hasattr(model, "classes_")
+    best = np.unique(np.atleast_1d(host(model.alpha_)))
+    names = [str(kernel) for kernel in model.kernels_]
+    curves = {}
+    for kernel, table in zip(names, scores, strict=True):
+        if table.ndim == 1:
+            curves[kernel] = table
+        else:
+            curves |= {f"{kernel}, target {t}": table[:, t] for t in range(table.shape[1])}
+    if len(curves) == 1:
+        curves = {"leave-one-out squared error" if errors else "score": next(iter(curves.values()))}
+    return {
+        "parameter": host(model.alphas),
+        "curves": {key: -values if errors else values for key, values in curves.items()},
+        "name": "α",
+        "ylabel": ("leave-one-out squared error" if errors else "score") if len(curves) > 1 else "",
+        "best": float(best[0]) if len(best) == 1 else None,
+    }

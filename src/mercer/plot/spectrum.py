@@ -1,0 +1,217 @@
+"""Eigenvalues of the Gram matrix, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from mercer.gram import Centered, as_representation
+from mercer.kernels.expression import as_kernel
+
+from .._array import host
+from .._errors import check_choice
+from ._base import BLUE, GREY, INK, ORANGE, Display, dress, fitted, represented, style
+
+PANELS = ("eigenvalues", "cumulative", "dimension")
+
+
+class SpectrumDisplay(Display):
+    r"""The eigenvalues of the kernel matrix, their cumulative share, and the effective dimension.
+
+    .. math:: d(\alpha) = \sum_j \frac{\lambda_j}{\lambda_j + \alpha} = \mathrm{tr}\, K (K + \alpha I)^{-1}
+
+    the degrees of freedom that ridge regression of strength α leaves. Use `from_kernel` or `from_estimator`, or give
+    the eigenvalues themselves.
+
+    Parameters
+    ----------
+    eigenvalues : array of shape (r,)
+        Of the matrix, in any order. Negative ones, of an indefinite kernel, are drawn by their size in another colour,
+        and are left out of d(α), which is a dimension for non-negative ones only.
+    alphas : array of numbers > 0, optional
+        Where d is computed; by default 200 from below the smallest positive eigenvalue to above the largest.
+    alpha : float > 0, optional
+        A strength to be marked.
+
+    Attributes
+    ----------
+    ax_, figure_, axes_
+        The first of the axes, their figure, and all of them.
+    eigenvalues : array
+        In descending order.
+    alphas, dimension : arrays
+        α and d(α).
+    share : array of shape (n_positive,)
+        (λ₁ + … + λ_j) / Σ |λ|, over the positive eigenvalues.
+    positive_, negative_ : Line2D or None
+    share_, dimension_ : Line2D or None
+    mark_ : PathCollection or None
+        The point (alpha, d(alpha)).
+
+    Notes
+    -----
+    Eigenvalues smaller than n·ε·max |λ|, ε the unit of rounding, are zero. All of them cost O(n³), or O(nr²) for a
+    representation of rank r.
+
+    References
+    ----------
+    Zhang, *Learning bounds for kernel regression using effective data dimensionality* (2005).
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> display = SpectrumDisplay(eigenvalues=[1.0, 3.0], alphas=[1.0]).plot(ax=Figure().subplots(1, 3))
+    >>> display.dimension, display.share
+    (array([1.25]), array([0.75, 1. ]))
+    """
+
+    def __init__(self, *, eigenvalues: Any, alphas: Any = None, alpha: float | None = None):
+        values = np.sort(host(eigenvalues).astype(np.float64))[::-1]
+        if values.ndim != 1 or not len(values) or not np.isfinite(values).all() or not values.any():
+            raise ValueError(
+                "SpectrumDisplay: eigenvalues must be finite numbers, not all zero as those of equal samples are."
+            )
+        small = np.abs(values) <= len(values) * np.finfo(np.float64).eps * np.abs(values).max()
+        self.eigenvalues = np.where(small, 0.0, values)
+        positive = self.eigenvalues[self.eigenvalues > 0]
+        if alphas is None:
+            low, high = (positive[-1], positive[0]) if len(positive) else (1e-3, 1.0)
+            alphas = np.geomspace(max(low / 10, high * 1e-12), high * 10, 200)
+        self.alphas, self.alpha = np.asarray(alphas, dtype=np.float64), alpha
+        if self.alphas.ndim != 1 or not (self.alphas > 0).all() or (alpha is not None and not alpha > 0):
+            raise ValueError("SpectrumDisplay: alphas and alpha must be numbers > 0.")
+        self.dimension = self._dimension(self.alphas)
+        self.share = np.cumsum(positive) / np.abs(self.eigenvalues).sum()
+
+    def _dimension(self, alphas: np.ndarray) -> np.ndarray:
+        positive = self.eigenvalues[self.eigenvalues > 0]
+        return np.array([np.sum(positive / (positive + a)) for a in alphas.tolist()])
+
+    @classmethod
+    def from_kernel(
+        cls,
+        kernel: Any,
+        X: Any,
+        *,
+        centred: bool = True,
+        alphas: Any = None,
+        alpha: float | None = None,
+        gram: Any = "auto",
+        random_state: Any = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Compute the eigenvalues on a sample, and draw them.
+
+        Parameters
+        ----------
+        kernel : Kernel, name or expression
+            With ``"precomputed"`` X is the matrix.
+        X : samples
+            Of any kind that the kernel compares.
+        centred : bool
+            Whether the mean of the sample in the space is subtracted, as in kernel PCA.
+        alphas, alpha
+            As above.
+        gram : str or Representation
+            ``"nystrom"`` or ``"incomplete_cholesky"`` for large samples; there are then as many eigenvalues as its
+            rank.
+        random_state : int, Generator or None
+            For representations that draw.
+        ax : matplotlib axes or array of them, optional
+            One is divided into the panels; None makes a figure.
+        **options
+            Of `plot`.
+
+        Returns
+        -------
+        SpectrumDisplay
+        """
+        k = as_kernel(kernel)
+        X = k.domain.check(X, cls.__name__, "X")
+        recipe = as_representation(gram, factor=True)
+        operator = (Centered(recipe) if centred else recipe).build(k.resolve(X), X, random_state)
+        if "factor" in operator.provides:
+            Z = host(operator.factor()).astype(np.float64)
+            values = np.linalg.eigvalsh(Z.T @ Z)
+        else:
+            values = np.linalg.eigvalsh(host(operator.dense()).astype(np.float64))
+        return cls(eigenvalues=values, alphas=alphas, alpha=alpha).plot(ax=ax, **options)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> Self:
+        """The eigenvalues of a fitted estimator's kernel on X; a number as its `alpha_` or `alpha` is marked.
+
+        Parameters
+        ----------
+        estimator : fitted estimator of this library
+        X : samples
+        **options
+            Of `from_kernel` and `plot`. Estimators with a strength alpha have the uncentred matrix by default.
+
+        Returns
+        -------
+        SpectrumDisplay
+        """
+        model = fitted(
+            cls.__name__, estimator, "kernel_", remedy="give a fitted estimator of mercer, or use from_kernel"
+        )
+        alpha = getattr(model, "alpha_", getattr(model, "alpha", None))
+        if isinstance(alpha, (int, float)) and alpha > 0 and "eigenvalues_" not in vars(model):
+            options = {"alpha": float(alpha), "centred": False, **options}
+        options = {**represented(model), **options}
+        return cls.from_kernel(model.kernel_, X, **options)
+
+    def plot(self, ax: Any = None, *, panels: Sequence[str] = PANELS, line_kw: dict[str, Any] | None = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or array of them, optional
+        panels : sequence of {"eigenvalues", "cumulative", "dimension"}
+        line_kw : dict, optional
+            For ``Axes.plot``.
+
+        Returns
+        -------
+        SpectrumDisplay
+        """
+        for name in panels:
+            check_choice(type(self).__name__, "panels", name, PANELS)
+        axes = self._panels(ax, len(panels), (4.2, 3.4))
+        self.positive_: Any = None
+        self.negative_: Any = None
+        self.share_: Any = None
+        self.dimension_: Any = None
+        self.mark_: Any = None
+        for panel, name in zip(axes, panels, strict=True):
+            getattr(self, f"_draw_{name}")(panel, line_kw)
+        return self
+
+    def _draw_eigenvalues(self, ax: Any, given: Any) -> None:
+        positive = self.eigenvalues[self.eigenvalues > 0]
+        negative = -self.eigenvalues[self.eigenvalues < 0][::-1]
+        look = style(given, color=BLUE, linewidth=1.2, marker="o", markersize=3)
+        (self.positive_,) = ax.plot(np.arange(1, len(positive) + 1), positive, **{"label": "λ > 0", **look})
+        if len(negative):
+            look = {**look, "color": ORANGE, "markerfacecolor": "white"}
+            (self.negative_,) = ax.plot(np.arange(1, len(negative) + 1), negative, **{"label": "|λ|, λ < 0", **look})
+            ax.legend(frameon=False)
+        ax.set_yscale("log")
+        dress(ax, "Eigenvalues", xlabel="number")
+
+    def _draw_cumulative(self, ax: Any, given: Any) -> None:
+        look = style(given, color=BLUE, linewidth=1.6)
+        (self.share_,) = ax.plot(np.arange(1, len(self.share) + 1), self.share, **look)
+        ax.axhline(1.0, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
+        dress(ax, "Cumulative share", xlabel="number", ylim=(0, 1.05))
+
+    def _draw_dimension(self, ax: Any, given: Any) -> None:
+        (self.dimension_,) = ax.semilogx(self.alphas, self.dimension, **style(given, color=BLUE, linewidth=1.6))
+        if self.alpha is not None:
+            d = float(self._dimension(np.array([self.alpha]))[0])
+            self.mark_ = ax.scatter([self.alpha], [d], s=30, color=INK, zorder=3)
+            ax.annotate(f"α = {self.alpha:.3g}\nd = {d:.3g}", (self.alpha, d), (7, 4), textcoords="offset points")
+        dress(ax, "Effective dimension d(α)", xlabel="α", ylim=(0, None))

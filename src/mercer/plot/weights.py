@@ -1,0 +1,119 @@
+"""What each of several kernels counts for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from .._array import host
+from ._base import BLUE, GREY, INK, Display, dress, fitted, style
+
+
+class WeightsDisplay(Display):
+    r"""The weights of several kernels in their combination, and the alignment of each with the targets.
+
+    .. math:: k = \sum_j \mu_j\, \frac{k_j}{s_j}, \qquad
+              \rho(k_j, yy^\top) = \frac{\langle \tilde K_j, yy^\top \rangle}{\|\tilde K_j\|\, \|yy^\top\|}
+
+    A kernel may be aligned and have no weight, where others say the same. Use `from_estimator`.
+
+    Parameters
+    ----------
+    weights : array of shape (m,)
+        μ.
+    names : sequence of str
+    alignments : array of shape (m,), optional
+        ρ.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+    bars_ : BarContainer
+        The weights, the first kernel on top.
+    alignments_ : Line2D or None
+        The alignments, as points.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> display = WeightsDisplay(weights=[0.75, 0.25], names=["rbf", "linear"]).plot(ax=Figure().subplots())
+    >>> [float(bar.get_width()) for bar in display.bars_]
+    [0.75, 0.25]
+    """
+
+    def __init__(self, *, weights: Any, names: Sequence[str], alignments: Any = None):
+        self.weights, self.names = host(weights), list(names)
+        self.alignments = None if alignments is None else host(alignments)
+        if self.weights.shape != (len(self.names),):
+            raise ValueError(f"WeightsDisplay: {len(self.names)} names for weights of shape {self.weights.shape}.")
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, sort: bool = False, ax: Any = None, **options: Any) -> Self:
+        """Draw the weights of a fitted `MultipleKernel`.
+
+        Parameters
+        ----------
+        estimator : fitted MultipleKernel
+            Or a pipeline or search that ends with one.
+        sort : bool
+            Whether the largest weight comes first, instead of the order in which kernels were given.
+        ax : matplotlib axes, optional
+            None makes a figure.
+        **options
+            Of `plot`.
+
+        Returns
+        -------
+        WeightsDisplay
+        """
+        model = fitted(
+            cls.__name__, estimator, "weights_", "alignments_", "names_", remedy="give a fitted MultipleKernel"
+        )
+        order = np.argsort(-host(model.weights_), kind="stable") if sort else np.arange(len(model.names_))
+        display = cls(
+            weights=host(model.weights_)[order],
+            names=[model.names_[j] for j in order],
+            alignments=host(model.alignments_)[order],
+        )
+        return display.plot(ax=ax, **options)
+
+    def plot(
+        self, ax: Any = None, *, bar_kw: dict[str, Any] | None = None, scatter_kw: dict[str, Any] | None = None
+    ) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+        bar_kw : dict, optional
+            For ``Axes.barh``.
+        scatter_kw : dict, optional
+            For the points of the alignments, of ``Axes.plot``.
+
+        Returns
+        -------
+        WeightsDisplay
+        """
+        m = len(self.weights)
+        ax = self._axes(ax, (6.0, 1.2 + 0.34 * m))
+        place = np.arange(m)
+        self.bars_ = ax.barh(
+            place, self.weights, **{"color": BLUE, "height": 0.62, "label": "weight", **(bar_kw or {})}
+        )
+        self.alignments_: Any = None
+        if self.alignments is not None:
+            look = style(
+                scatter_kw, color="white", marker="D", markersize=5, markeredgecolor=INK, linestyle="none", zorder=3
+            )
+            (self.alignments_,) = ax.plot(self.alignments, place, **{"label": "alignment", **look})
+            ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        ax.axvline(0, color=GREY, linewidth=0.8)
+        ax.set_yticks(place, self.names)
+        ax.tick_params(axis="y", length=0)
+        ax.invert_yaxis()
+        dress(ax, "Weights of the kernels")
+        ax.spines["left"].set_visible(False)
+        return self
