@@ -45,9 +45,13 @@ def test_support_vector_machine(moons, ax):
     beta = model.dual_coef_[0]
     assert objective[-1] == pytest.approx(beta @ K @ beta / 2 - np.abs(beta).sum(), rel=1e-6)
     assert gap[-1] <= model.tol < gap[0]
+    violators = display.lines_["violators"][0].get_ydata()
+    assert ((violators == 0) == (gap <= model.tol)).all()
+    assert violators[0] == len(X)  # with two classes and no coefficient, every sample has one of the other to move with
     assert [panel.get_title(loc="left") for panel in display.axes_] == [
         "Objective",
         "Gap",
+        "Samples that violate their conditions",
         "Samples in the working set",
     ]
     assert display.axes_[1].get_yscale() == "log"
@@ -67,7 +71,7 @@ def test_a_line_for_each_machine():
     X, y = load_iris(return_X_y=True, as_frame=True)
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     search = GridSearchCV(make_pipeline(StandardScaler(), SVC()), {"svc__C": [1]}, cv=2).fit(X, names)
-    display = HistoryDisplay.from_estimator(search, ax=Figure().subplots(1, 3))
+    display = HistoryDisplay.from_estimator(search, ax=Figure().subplots(1, 4))
     texts = [t.get_text() for t in display.axes_[-1].get_legend().get_texts()]
     assert texts == ["setosa | versicolor", "setosa | virginica", "versicolor | virginica"]
     assert len(display.lines_["gap"]) == 3

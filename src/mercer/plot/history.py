@@ -26,7 +26,7 @@ MOST = 8  # runs that have a colour and a name each
 
 
 class HistoryDisplay(Display):
-    r"""The middle of the procedure: objective, gap and working set in each round of a solver.
+    r"""The middle of the procedure: objective, gap, violators and working set in each round of a solver.
 
     For a support vector machine the objective is that of the dual, :math:`\tfrac12 \beta^\top K \beta - p^\top \beta`,
     and the gap the largest violation of the optimality conditions,
@@ -59,7 +59,7 @@ class HistoryDisplay(Display):
     >>> model = SVC().fit(X, X[:, 0] * X[:, 1] > 0)
     >>> display = HistoryDisplay.from_estimator(model, ax=Figure().subplots())
     >>> list(display.lines_), bool(display.lines_["gap"][0].get_ydata()[-1] <= model.tol)
-    (['objective', 'gap', 'working'], True)
+    (['objective', 'gap', 'violators', 'working'], True)
     """
 
     def __init__(self, *, histories: Mapping[str, Mapping[str, Any]]):

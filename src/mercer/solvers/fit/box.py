@@ -42,5 +42,5 @@ def box(problem: FitProblem, tol: float = 1e-6, max_iter: int = -1, monitor: Any
             dual.start = solution.beta
     a = solution.beta.reshape(len(parts), -1).sum(axis=0)
     c = solution.offsets[:1] if constant else None
-    history = [{"objective": h["objective"], "gap": h["gap"]} for h in solution.history]
+    history = [{name: h[name] for name in ("objective", "gap", "violators")} for h in solution.history]
     return finish(problem, a, c, solution.n_iter, solution.converged, "working_set", solution.message, history)

@@ -262,6 +262,7 @@ class _Run:
                 {
                     "gap": gap,
                     "objective": self.objective(),
+                    "violators": int(np.sum(violation > self.tol)),
                     "working": len(working),
                     "seconds": time.perf_counter() - started,
                 }

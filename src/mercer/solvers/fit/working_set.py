@@ -194,6 +194,11 @@ class _Run:
             return max(float(up.max(initial=0.0)), float(-low.min(initial=0.0)), 0.0)
         return float(np.maximum(top - bottom, 0.0).max())
 
+    def violators(self, up: np.ndarray, low: np.ndarray, top: np.ndarray, bottom: np.ndarray) -> int:
+        """How many variables break their condition against some other of their group by more than `tol`."""
+        group = self.group if self.groups else 0
+        return int(np.sum((up - bottom[group] > self.tol) | (top[group] - low > self.tol)))
+
     # ---- double precision
 
     def exact(self, columns: np.ndarray) -> np.ndarray:
@@ -233,6 +238,7 @@ class _Run:
                 {
                     "gap": gap,
                     "objective": objective,
+                    "violators": self.violators(*state),
                     "working": len(working),
                     "seconds": time.perf_counter() - started,
                 }
