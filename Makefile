@@ -10,7 +10,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 .PHONY: help env demo test test-all lint docs clean
 
 help:
-	@echo "make demo      fit a few models, print a table, write a picture"
+	@echo "make demo      learn to read digits, with a report"
 	@echo "make test      lint, types and the quick tests"
 	@echo "make test-all  the long tests and the documentation"
 	@echo "make lint      ruff and mypy only"
@@ -27,7 +27,7 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 demo: env
-	$(BIN)/python -m mercer.demo
+	$(BIN)/mercer demo
 
 lint: env
 	$(BIN)/ruff check .

@@ -21,7 +21,8 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.svm import SVC as Reference
 
 from mercer import SVC, IndefiniteKernelWarning, KreinRidge, KreinSVC
-from mercer.kernels import INDEFINITE, Clipped, Flipped, Levenshtein, Precomputed, Shifted, Sigmoid, Squared
+from mercer.kernels import INDEFINITE, Clipped, Flipped, Precomputed, Shifted, Sigmoid, Squared
+from mercer.kernels.strings import Levenshtein
 
 STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0)
 METHODS = {

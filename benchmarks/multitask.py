@@ -2,10 +2,16 @@
 
 `classic/vowel` has 15 speakers (the tasks), eleven vowels (the classes) and six utterances of each. Some of the six are
 drawn for training, the others are the test. Separate fits (share 0), one fit to all (share 1), a half share, a share by
-cross-validation and a learned matrix over the speakers, all with the same kernel and C. Then the same for speakers
-whose vowels are renamed at random, each in a way of its own, so that nothing is to be gained: what is lost? Errors in
-percent, the mean over the draws and its standard error.
+cross-validation and a learned matrix over the speakers, all with the same lengthscale and C, which in each draw are
+those of the least error of scikit-learn's SVC on five folds of the training set, all speakers pooled. Then the same for
+speakers whose vowels are renamed at random, each in a way of its own, so that nothing is to be gained: what is lost?
+Errors in percent, the mean over the draws and its standard error.
+
+With --simulated: regression on smooth random functions of ten tasks with 15 samples each, of correlation 0, ½ and 0.9,
+the mean squared error over that of separate fits. The first says what "auto" and "learned" lose where there is nothing
+to be gained.
 Run: python benchmarks/multitask.py [--draws 5] [--utterances 1 2] (the data come from the folder in MERCER_DATA)
+     python benchmarks/multitask.py --simulated [--draws 25]
 """
 
 import argparse
@@ -16,9 +22,11 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC as Peer
 
-from mercer import MultitaskSVC
+from mercer import MultitaskKernelRidge, MultitaskSVC
+from mercer.kernels import Gaussian
 
 COUPLINGS = {"separate": 0.0, "pooled": 1.0, "share 0.5": 0.5, "cross-validated": "auto", "learned": "learned"}
 
@@ -37,11 +45,44 @@ def draw(X, y, utterances, rng):
     return np.concatenate([rng.permutation(cell)[:utterances] for cell in cells])
 
 
+def chosen(X, y):
+    """C and gamma by cross-validation of all speakers pooled."""
+    grid = {"C": [1.0, 10.0, 100.0], "gamma": [1 / (2 * length**2) for length in (0.5, 1.0, 2.0, 4.0)]}
+    return GridSearchCV(Peer(), grid).fit(X[:, 1:], y).best_params_
+
+
+def simulated(draws, tasks=10, samples=15):
+    """Mean squared errors over those of separate fits."""
+    for related in (0.0, 0.5, 0.9):
+        errors = {name: [] for name in ("separate", "the true share", "auto", "learned")}
+        for seed in range(draws):
+            rng = np.random.default_rng(seed)
+            own, common = rng.normal(size=(tasks, 20)), rng.normal(size=20)
+            weights = np.sqrt(related) * common + np.sqrt(1 - related) * own
+            speed, phase = 1.5 * rng.normal(size=20), rng.uniform(0, 2 * np.pi, 20)
+
+            def truth(x, t, speed=speed, phase=phase, weights=weights):
+                return np.sum(np.sqrt(0.1) * np.cos(x[:, None] * speed + phase) * weights[t], axis=1)
+
+            t, x = np.repeat(np.arange(tasks), samples), rng.uniform(0, 6, tasks * samples)
+            y = truth(x, t) + 0.2 * rng.normal(size=len(x))
+            new_t, new_x = np.repeat(np.arange(tasks), 100), np.tile(np.linspace(0, 6, 100), tasks)
+            for name, coupling in zip(errors, (0.0, related, "auto", "learned"), strict=True):
+                model = MultitaskKernelRidge(kernel=Gaussian(1.0), task=1, coupling=coupling)
+                found = model.fit(np.stack([x, t], axis=1), y).predict(np.stack([new_x, new_t], axis=1))
+                errors[name].append(np.mean((found - truth(new_x, new_t)) ** 2))
+        ratios = {name: np.mean(e) / np.mean(errors["separate"]) for name, e in errors.items()}
+        print(f"correlation {related}: " + ", ".join(f"{name} {r:.2f}" for name, r in ratios.items()), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--utterances", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--simulated", action="store_true")
     args = parser.parse_args()
+    if args.simulated:
+        return simulated(args.draws)
     X, y = load(os.environ["MERCER_DATA"])
     warnings.filterwarnings("ignore", "MultitaskSVC: coupling = 'auto' holds samples out")  # of one utterance
     for title, renamed in (("vowels as they are", False), ("vowels renamed for each speaker", True)):
@@ -56,15 +97,14 @@ def main():
                     target = names_of[X[:, 0].astype(int), y]
                 train = draw(X, y, utterances, rng)
                 test = np.setdiff1d(np.arange(len(y)), train)
+                best = chosen(X[train], y[train])
                 for name in names:
-                    model = Peer(C=10, gamma=1 / 8)  # the same kernel, and an offset
+                    model = Peer(**best)  # the same kernel, and an offset
                     columns = slice(1, None)
                     if name in COUPLINGS:
-                        kernel = "gaussian(lengthscale=2.0)"
-                        model, columns = (
-                            MultitaskSVC(C=10, kernel=kernel, task=0, coupling=COUPLINGS[name]),
-                            slice(None),
-                        )
+                        kernel = Gaussian.from_gamma(best["gamma"])
+                        model = MultitaskSVC(C=best["C"], kernel=kernel, task=0, coupling=COUPLINGS[name])
+                        columns = slice(None)
                     start = perf_counter()
                     model.fit(X[train][:, columns], target[train])
                     times[name] += (perf_counter() - start) / args.draws

@@ -19,11 +19,8 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.semi_supervised import LabelSpreading
 
-from mercer import SVC
+from mercer import SVC, ManifoldRanking, SemiSupervised, deformed
 from mercer.kernels import Gaussian
-from mercer.kernels.deformed import Deformed
-from mercer.methods.ranking import ManifoldRanking
-from mercer.methods.semi_supervised import SemiSupervised
 
 COUNTS = (1, 2, 5, 10, 20)
 
@@ -34,7 +31,7 @@ def spreading(**options):
 
 def compare(name, X, y, draws):
     median = Gaussian("median").resolve(X)
-    bent = Deformed(median, X)
+    bent = deformed(median, X)
     ranking = ManifoldRanking(median).fit(X)
 
     def machine(kernel):

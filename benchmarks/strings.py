@@ -91,6 +91,7 @@ def main():
         (BoundedRange(6), lambda: by_counts(1, 6)),
         (Mismatch(5, 1, "ACGT"), None),
         (Mismatch(6, 2, "ACGT"), None),
+        (Mismatch(6, 2, "ACDGNRST"), None),
         (ConstantWeight(), lambda: by_counts(1, 60)),
         (WeightedDegree(8), None),
         (Levenshtein(), by_rapidfuzz),

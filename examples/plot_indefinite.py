@@ -19,16 +19,8 @@ import numpy as np
 from sklearn.datasets import make_moons
 
 from mercer import SVC, IndefiniteKernelWarning, KernelRidge, KreinRidge, KreinSVC
-from mercer.kernels import (
-    INDEFINITE,
-    Callable,
-    Clipped,
-    Flipped,
-    Gaussian,
-    Levenshtein,
-    Shifted,
-    Squared,
-)
+from mercer.kernels import INDEFINITE, Callable, Clipped, Flipped, Gaussian, Shifted, Squared
+from mercer.kernels.strings import Levenshtein
 
 INK, BLUE, ORANGE, GREY = "#222222", "#1f6fb2", "#d1601f", "#9a9a9a"
 plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY})

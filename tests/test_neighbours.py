@@ -102,3 +102,11 @@ def test_rules_and_weights_that_make_no_sense():
     ):
         with pytest.raises(ValueError, match=message):
             check_weights("Owner", "W", W)
+
+
+def test_far_neighbours_differ_by_less_than_the_diagonal_can_show():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    gaps = np.linalg.norm(X[:, None] - X, axis=2)
+    index, values = nearest(Gaussian(0.08), X, 4)
+    assert values.min() > 0 and values.max(axis=1).min() < 1e-17  # nothing beside k(x, x) = 1, but something
+    np.testing.assert_array_equal(np.sort(index, axis=1), np.sort(np.argsort(gaps, axis=1)[:, 1:5], axis=1))

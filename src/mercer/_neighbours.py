@@ -75,11 +75,12 @@ def nearest(kernel: Any, X: Any, count: int, new: Any = None) -> tuple[np.ndarra
     row_block, own = _values(kernel, X, new), host(kernel.evaluate_diag(X))
     n, m = kernel.domain.size(X if new is None else new), len(own)
     count = min(count, m - (new is None))
+    own = own - own.min()  # small values of a kernel with a constant diagonal would be lost beside it
     index, values = np.empty((n, count), dtype=np.int64), np.empty((n, count))
 
     def work(rows: slice) -> None:
         K = row_block(rows)
-        gap = own - 2 * K  # d² less k(x, x), which is the same along a row
+        gap = own - 2 * K  # d² less what is the same along a row
         if new is None:
             gap[np.arange(len(K)), np.arange(rows.start, rows.stop)] = np.inf
         index[rows] = np.argpartition(gap, count - 1, axis=1)[:, :count]

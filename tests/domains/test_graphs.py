@@ -132,6 +132,11 @@ def test_labels_are_compared_by_equality_and_not_by_how_they_print() -> None:
     assert Graph(1, [], [1]) != Graph(1, [], ["1"])
 
 
+def test_edges_of_every_kind() -> None:
+    for edges in (EDGES, np.array(EDGES, dtype=np.uint8), nx.Graph(EDGES).edges, (e for e in EDGES), set(EDGES)):
+        assert Graph(4, edges) == Graph(4, EDGES)
+
+
 def test_edges_once() -> None:
     assert Graph(4, [(3, 1), (0, 1), (2, 2)]).edges.tolist() == [[0, 1], [1, 3], [2, 2]]
     assert Graph(4, [(3, 1), (0, 1), (1, 0)], directed=True).edges.tolist() == [[0, 1], [1, 0], [3, 1]]

@@ -71,3 +71,35 @@ def test_content():
     assert bags.key(A) != bags.key(A.astype("float32")) and bags.key(A[:, ::-1]) != bags.key(A)
     assert bags.key(np.asfortranarray(A)) == bags.key(A)
     assert Bags(Strings()).key(["a", "b"]) == ("a", "b")
+
+
+@pytest.mark.parametrize("domain", [Strings(), Trees(), Sequences(), Bags(Strings())], ids=repr)
+def test_a_table_is_no_sequence(domain):
+    """As a list it would be the names of its columns."""
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(TypeError, match="X is a table; give one column"):
+        domain.check(pd.DataFrame({"text": ["a", "b"]}), "test")
+
+
+def test_a_column_with_gaps_or_more_than_one():
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(TypeError, match=r"X\[1\] is <NA>, expected a string; fill in what is missing"):
+        Strings().check(pd.Series(["a", None], dtype="string"), "test")
+    with pytest.raises(TypeError, match=r"X\[0\] is \['a'\], expected a string; give one column"):
+        Strings().check(np.array([["a"], ["b"]]), "test")
+
+
+def test_trees_are_known_by_their_content_however_deep():
+    key = Trees().key
+    assert len({key(t) for t in ["a", ("a",), ("a", "b"), ("a", ("b",)), ("a", "b", "b"), ("a", ("b", "b"))]}) == 6
+    assert key(("a", ("b", "c"), "d")) != key(("a", ("b", "c", "d")))
+    one, other = "x", "x"
+    for _ in range(5000):
+        one, other = ("A", one), ("A", other)
+    assert key(one) == key(other)
+
+
+def test_equal_objects_have_the_same_content_as_one_twice():
+    word = "".join(["a", "b"])
+    A, B = (np.array([word, other], dtype=object) for other in (word, "".join(["a", "b"])))
+    assert Bags(Strings()).key(A) == Bags(Strings()).key(B)

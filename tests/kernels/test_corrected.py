@@ -273,7 +273,9 @@ def test_the_spectrum_is_no_more_precise_than_the_sample(correction) -> None:
     """Machines may compute in double precision with a sample of single precision, whose small eigenvalues are noise."""
     single, y = (X @ X.T).astype(np.float32), X[:, 0] > 0  # of rank 2, which only its own precision shows
     model = SVC(kernel=correction(Precomputed())).fit(single, y)
-    assert np.allclose(model.decision_function(NEW @ X.T), SVC(kernel=Linear()).fit(X, y).decision_function(NEW), atol=0.01)
+    assert np.allclose(
+        model.decision_function(NEW @ X.T), SVC(kernel=Linear()).fit(X, y).decision_function(NEW), atol=0.01
+    )
     assert correction(Linear(), X.astype(np.float32)).feature_map(NEW).shape == (20, 2)
 
 

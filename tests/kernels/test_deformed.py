@@ -2,6 +2,7 @@
 
 import pickle
 
+import networkx
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
@@ -9,7 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.neighbors import kneighbors_graph
 
-from mercer import RKHS, SVC, Function, KernelLogisticRegression, KernelPCA, KernelRidge, _tiles
+from mercer import RKHS, SVC, Function, KernelLogisticRegression, KernelPCA, KernelRidge, _tiles, load, save
 from mercer.kernels import (
     PD,
     Affine,
@@ -23,6 +24,8 @@ from mercer.kernels import (
     as_kernel,
 )
 from mercer.kernels.deformed import Deformed, deformed
+from mercer.kernels.graphs import EdgeHistogram, VertexHistogram
+from mercer.kernels.strings import Spectrum
 from mercer.testing import check_gram, check_kernel
 
 
@@ -192,13 +195,12 @@ def common_letters(x, y):
 def test_strings():
     words = ["abc", "abd", "bcd", "xyz", "wxy", "wz", "abcd", "xz"]
     k = Callable(common_letters, PD)
-    K, W = k(words), (k(words) > 1) - np.eye(8)
+    W = (k(words) > 1) - np.eye(8)
     kernel = deformed(common_letters, words, W, weight=2.0)
     check_kernel(Deformed(k, words, 2), words)
     np.testing.assert_allclose(kernel(words[:4]), bent(k, words, penalty(W, 2.0, 1), words[:4], words[:4]), atol=1e-12)
     model = SVC(kernel=kernel).fit(["abc", "xyz"], [0, 1])
     assert model.predict(["abd", "wxy", "ab", "xy"]).tolist() == [0, 1, 0, 1]
-    assert K.shape == (8, 8)
 
 
 def test_a_finite_domain_takes_a_matrix():
@@ -255,6 +257,19 @@ def test_the_factor_is_found_once(monkeypatch):
         assert len(calls) == count and np.abs(K - last).max() > 1e-6
 
 
+def test_models_are_written_and_read_with_the_factor(tmp_path, monkeypatch):
+    """Also where points are lists, which a file does not know to be the same; and networks, which it does not know."""
+    words = ["abc", "abd", "bcd", "xyz", "wxy", "wz", "abcd", "xz"]
+    networks = [networkx.path_graph(n) for n in (2, 3, 4)] + [networkx.cycle_graph(n) for n in (3, 4, 5)]
+    for k, points in ((Spectrum(1), words), (VertexHistogram() + EdgeHistogram(), networks)):
+        model = SVC(kernel=deformed(k, points, "connected")).fit([points[0], points[-1]], [0, 1])
+        save(model, tmp_path / "model")
+        monkeypatch.setattr(Deformed, "_factor", None)
+        same = load(tmp_path / "model")
+        np.testing.assert_allclose(same.decision_function(points), model.decision_function(points), atol=1e-12)
+        monkeypatch.undo()
+
+
 def test_inside_the_algebra_and_itself():
     P, X = cloud(), cloud(6, 1)
     k = Deformed(Gaussian(0.8), P, 3)
@@ -275,6 +290,10 @@ def test_sparse_points():
     np.testing.assert_allclose(single, k(X), atol=1e-5)
 
 
+def minus_product(x, y):
+    return -float(x @ y)
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
@@ -290,7 +309,9 @@ def test_sparse_points():
         ({"graph": Linear()}, ValueError, "weights must be >= 0"),
         ({"kernel": Log()}, ValueError, "has no norm to add to"),
         ({"kernel": Sigmoid(1.0, -1.0)}, ValueError, "has no norm to add to.* Flipped.* KreinSVC.* SVC, which finds"),
-        ({"kernel": 1e20 * Gaussian()}, ValueError, r"weight = 100 with values .* up to 1e\+20 .* lower weight"),
+        ({"kernel": 1e20 * Gaussian()}, ValueError, "up to 1e.20 leaves no digits in float64; lower weight"),
+        ({"weight": 1e6, "X": cloud().astype("f4")}, ValueError, "no digits in float32; .* points in double precision"),
+        ({"kernel": Callable(minus_product)}, ValueError, "not positive definite on the points.* KreinSVC"),
         ({"kernel": Precomputed()}, TypeError, "FiniteDomain"),
         ({"kernel": "gaussian"}, TypeError, "give Kernel objects"),
     ],

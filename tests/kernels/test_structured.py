@@ -1,7 +1,10 @@
 """Forms are computed once by content, whoever asks; sparse products agree with their definition."""
 
+import os
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -11,7 +14,7 @@ from sklearn.model_selection import cross_val_score
 import mercer
 from mercer.domains import Strings
 from mercer.kernels import PD, _structured
-from mercer.kernels._structured import Counted, Counts, clear_cache, frozen, inner
+from mercer.kernels._structured import Counted, Counts, clear_cache, frozen, inner, numbered
 
 rng = np.random.default_rng(3)
 FEW, MANY = "abcd", [chr(300 + i) for i in range(2000)]
@@ -25,7 +28,7 @@ class Letters(Counted):
     """Counts of letters, each to a power that does not belong to the form."""
 
     domain = Strings()
-    seen: list = []  # noqa: RUF012
+    seen: list = []
 
     def __init__(self, power=1.0):
         self.power = power
@@ -66,6 +69,13 @@ def test_nothing_in_common():
     empty = Counts.of([])
     np.testing.assert_array_equal(inner([empty, Counts.of([1])], [empty]), [[0.0], [0.0]])
     np.testing.assert_array_equal(inner([Counts.of([1, 1])], [Counts.of([2]), Counts.of([1])]), [[0.0, 2.0]])
+
+
+@pytest.mark.parametrize("values", [[], [5], [7, -2, 7, 0], [3, 10**12, -(10**12), 3]])
+def test_numbers_in_a_narrow_and_in_a_wide_range(values):
+    values = np.array(values, dtype=np.int64)
+    for found, expected in zip(numbered(values), np.unique(values, return_inverse=True), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_values_of_repeated_features_are_summed():
@@ -128,3 +138,33 @@ def test_parameters_of_any_kind_can_be_looked_up():
     a, b = np.arange(3.0), [1, [2, {"x": {3}}]]
     assert frozen(a) == frozen(np.arange(3.0)) != frozen(np.arange(3))
     assert hash(frozen(b)) == hash(frozen([1, [2, {"x": {3}}]]))
+
+
+def test_dictionaries_with_names_of_any_type():
+    a, b = {"age": 1, ("city", "job"): [2]}, {("city", "job"): [2], "age": 1}
+    assert frozen(a) == frozen(b) != frozen({"age": 1})
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_process_does_not_wait_for_its_parents_threads():
+    Letters()(["ab"])
+    held, done = Event(), Event()
+
+    def hold():
+        store = _structured._store(Letters()._kept())
+        with _structured._lock, store.lock:
+            held.set()
+            done.wait()
+
+    holder = Thread(target=hold)
+    holder.start()
+    held.wait()
+    child = get_context("fork").Process(target=Letters(), args=(["ab", "c"],))
+    child.start()
+    child.join(20)
+    done.set()
+    holder.join()
+    if child.is_alive():
+        child.kill()
+    assert child.exitcode == 0

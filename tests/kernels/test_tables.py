@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -132,6 +133,17 @@ def test_parameters_are_named_by_columns():
     assert "age: gaussian" in str(k)
     with pytest.raises(ValueError, match="stands for a Python object"):
         parse(str(k))
+
+
+def test_columns_whose_names_are_like_parameters():
+    k = Table({"width": Gaussian(1.0), "a__b": Gaussian(2.0)})
+    k.set_params(width=3.0, width___lengthscale=4.0, a__b__lengthscale=5.0)
+    assert k.width == 3.0 and k.kernels == {"width": Gaussian(4.0), "a__b": Gaussian(5.0)}
+    assert k.get_params()["width_"] == Gaussian(4.0) and clone(k) == k
+    k.set_params(kernels={"age": Linear()}, age=Gaussian(), age__lengthscale=6.0)
+    assert k.kernels == {"age": Gaussian(6.0)}
+    with pytest.raises(ValueError, match="Invalid parameter 'agee'"):
+        k.set_params(agee__lengthscale=1.0)
 
 
 def test_claims():

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC as ReferenceSVC
 
 import mercer
-from mercer.kernels import parse
-from mercer.kernels._structured import clear_cache
+from mercer.kernels import Table, clear_cache, parse
 from mercer.kernels.text import BagOfWords, Corpus, NGram, TfIdf
 from mercer.selection import KernelSearchCV
 
@@ -87,6 +87,10 @@ def test_refusals():
         BagOfWords()("a document")
     with pytest.raises(ValueError, match="ngram_range = \\(2, 1\\) must be two integers"):
         NGram((2, 1))(DOCUMENTS)
+    with pytest.raises(ValueError, match="ngram_range = 3 must be two integers"):
+        NGram(3)(DOCUMENTS)
+    with pytest.raises(TypeError, match="stop_words = 3 must be None, 'english' or a list of words"):
+        BagOfWords(stop_words=3)(DOCUMENTS)
     with pytest.raises(ValueError, match="analyzer"):
         NGram(analyzer="letters")(DOCUMENTS)
     with pytest.raises(ValueError, match="stop_words"):
@@ -103,6 +107,33 @@ def test_an_estimator_fits_the_corpus_in_each_fold():
     y = [0, 1] * 15
     scores = cross_val_score(mercer.SVC(kernel=TfIdf().normalized()), X, y, cv=3)
     assert scores.shape == (3,) and scores.min() == 1.0
+    k = TfIdf().normalized()
+    reference = make_pipeline(TfidfVectorizer(), ReferenceSVC(kernel="linear", tol=1e-9))
+    rng = np.random.default_rng(0)
+    X = [" ".join(rng.choice([f"w{i}" for i in range(40)], 5)) for _ in range(40)]
+    y = rng.integers(0, 2, 40)
+    pd = pytest.importorskip("pandas")
+    for kernel, data in ((k, X), (0.5 * k + 0.5 * k, X), (Table({"text": k}, "sum"), pd.DataFrame({"text": X}))):
+        ours, theirs = (
+            cross_val_predict(model, Z, y, cv=KFold(4), method="decision_function")
+            for model, Z in ((mercer.SVC(kernel=kernel, tol=1e-9), data), (reference, X))
+        )
+        np.testing.assert_allclose(ours, theirs, atol=1e-6)
+
+
+def test_folds_read_each_document_once(monkeypatch):
+    seen = []
+    forms = TfIdf.forms
+    monkeypatch.setattr(TfIdf, "forms", lambda self, X, store: (seen.extend(X), forms(self, X, store))[1])
+    monkeypatch.setattr(Corpus, "of", None)
+    clear_cache()
+    X = [f"word{i} word{i % 3}" for i in range(20)]
+    cross_val_score(mercer.SVC(kernel=TfIdf().normalized()), X, np.arange(20) % 2, cv=4)
+    assert sorted(seen) == sorted(X)
+
+
+def test_the_fitted_kernel_has_the_corpus():
+    X, y = ["cats purr", "dogs bark", "cat purrs", "dog barks", "cats sleep", "dogs run"], [0, 1] * 3
     model = mercer.SVC(kernel=TfIdf().normalized()).fit(X[:6], y[:6])
     assert model.kernel_.kernel.corpus == Corpus.of([x.split() for x in X[:6]])
 

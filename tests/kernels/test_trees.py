@@ -107,3 +107,22 @@ def test_an_estimator_on_trees():
     model = mercer.SVC(kernel=SubsetTree().normalized(), C=10).fit(X, y)
     assert model.score(X, y) == 1.0
     assert model.predict([("S", ("NP", "cat"), ("VP", ("V", "barks")))]).tolist() == [True]
+
+
+def test_trees_deeper_than_recursion():
+    one, other = "x", "y"
+    for _ in range(3000):
+        one, other = ("A", one), ("A", other)
+    np.testing.assert_array_equal(Subtree()([one, other]), [[3000.0, 0.0], [0.0, 3000.0]])
+    # only the lowest nodes have other productions, so that C = 1 + C of the pair below ends at the lower of the two
+    nodes = np.arange(1, 3001)
+    above = np.minimum.outer(nodes - 1, nodes - 1).sum()
+    assert SubsetTree(1.0)([one], [other])[0, 0] == above
+
+
+def test_what_overflows_is_refused():
+    tree = ("A",)
+    for _ in range(11):
+        tree = ("A", tree, tree)
+    with pytest.raises(ValueError, match="SubsetTree: decay = 1 overflows on trees of this size; lower it"):
+        SubsetTree(1.0)([tree])

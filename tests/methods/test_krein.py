@@ -11,7 +11,17 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 
 import mercer
-from mercer import SVC, SVR, IndefiniteKernelWarning, KernelRidge, NuSVC, OneClassSVM
+from mercer import (
+    SVC,
+    SVR,
+    IndefiniteKernelWarning,
+    KernelLogisticRegression,
+    KernelRidge,
+    MultipleKernel,
+    NuSVC,
+    OneClassSVM,
+    SemiSupervised,
+)
 from mercer.kernels import INDEFINITE, Callable, Gaussian, Power, Sigmoid
 from mercer.kernels.corrected import Flipped
 from mercer.methods.krein import KreinRidge, KreinSVC
@@ -329,8 +339,14 @@ def test_squared_losses_have_no_stationary_point_to_stop_at(model) -> None:
 RIGHT = {"KreinRidge", "KreinSVC"}
 COLUMNS = {"RelevanceVectorClassifier", "RelevanceVectorMachine"}  # where kernels are features, and no norms
 DROP_INS = {"KernelPCA", "KernelRidge", "NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR"}
-OTHER_NEEDS = {"KernelDensity", "RobustKernelDensity", "SpectralClustering"}  # integrals, and affinities >= 0
+OTHER_NEEDS = {
+    "KernelDensity",
+    "ManifoldRanking",
+    "RobustKernelDensity",
+    "SpectralClustering",
+}  # integrals, values >= 0
 WITHOUT_KERNEL = {"AnovaSpline", "LinearSVC", "LinearSVR", "SmoothingSpline", "ThinPlateSpline"}
+AROUND_OTHERS = {"MarginalTransfer", "MultipleKernel", "SemiSupervised"}
 ESTIMATORS = {
     name: cls
     for name, cls in vars(mercer).items()
@@ -344,7 +360,7 @@ def test_who_takes_an_indefinite_kernel(name) -> None:
     parameters = inspect.signature(cls).parameters
     argument = {"kernel", "affinity"} & set(parameters)
     if not argument:
-        assert name in WITHOUT_KERNEL
+        assert name in WITHOUT_KERNEL | AROUND_OTHERS
         return
     model = cls(**{argument.pop(): Sigmoid(1.0, -0.5)})
     if name == "KernelPCA":
@@ -367,3 +383,22 @@ def test_who_takes_an_indefinite_kernel(name) -> None:
         assert refusal is not None and refusal.startswith(name), refusal
         if name not in OTHER_NEEDS:
             assert all(word in refusal for word in ("INDEFINITE", "Flipped", "KreinSVC", "SVC, which")), refusal
+
+
+def test_several_kernels_have_the_right_that_the_estimator_has() -> None:
+    kernel = Sigmoid(1.0, -0.5)
+    assert MultipleKernel(KreinSVC(), [kernel]).fit(X, LABELS).score(X, LABELS) > 0.5
+    with pytest.warns(IndefiniteKernelWarning, match="SVC: the kernel .* is INDEFINITE"):
+        MultipleKernel(SVC(), [kernel]).fit(X, LABELS)
+    with pytest.raises(ValueError, match=r"KernelLogisticRegression: .* INDEFINITE.* Flipped.* KreinSVC.* SVC, which"):
+        MultipleKernel(KernelLogisticRegression(), [kernel]).fit(X, LABELS)
+    with pytest.raises(ValueError, match=r"MultipleKernel: .* compares norms.* Flipped.* KreinSVC"):
+        MultipleKernel(SVC(), [kernel, Gaussian(1.0)], method="simplemkl").fit(X, LABELS)
+
+
+@pytest.mark.parametrize("estimator", [SVC(), KreinSVC(), KernelLogisticRegression()], ids=lambda e: type(e).__name__)
+def test_a_penalty_along_a_graph_needs_a_norm_to_add_to(estimator) -> None:
+    with pytest.raises(ValueError, match=r"Deformed: .* INDEFINITE.* Flipped.* KreinSVC.* SVC, which"):
+        SemiSupervised(estimator.set_params(kernel=Sigmoid(1.0, -0.5))).fit(X, LABELS)
+    corrected = SemiSupervised(estimator.set_params(kernel=Flipped(Sigmoid(1.0, -0.5)))).fit(X, LABELS)
+    assert corrected.score(X, LABELS) > 0.5

@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -428,6 +429,29 @@ def test_a_share_is_preferred_that_is_better_by_a_standard_error():
     losses = np.stack([np.r_[np.ones(5), np.zeros(5)], np.r_[np.zeros(5), np.ones(5)]])
     assert preferred(losses, np.r_[np.ones(5), np.zeros(5)]) == 1
     assert preferred(losses, np.r_[np.zeros(5), np.ones(5)]) == 0
+
+
+@pytest.mark.filterwarnings("ignore:SVC. the solver stopped early")
+def test_a_budget_is_that_of_the_whole_choice():
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(60, 2)), np.arange(60) % 3
+    y = X[:, 0] > 0
+    options = {"kernel": "gaussian + 1", "task": 2, "time_budget": 1e-9}
+    with pytest.warns(ConvergenceWarning, match="before the shares 0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 1 were judged"):
+        model = MultitaskSVC(**options).fit(np.c_[X, task], y)
+    assert model.share_ == 0 and not hasattr(model, "scores_")
+    for estimator, target in ((MultitaskSVC, y), (MultitaskKernelRidge, X[:, 0])):
+        with pytest.warns(ConvergenceWarning, match="not learned to the end .the time budget of 1e-09 s is spent"):
+            learned = estimator(**options, coupling="learned").fit(np.c_[X, task], target)
+        assert not learned.learned_.converged and len(learned.objective_history_) == 2
+        assert learned.task_matrix_.shape == (3, 3)
+
+
+def test_sparse_indicators(outputs):
+    X, Y = outputs
+    labels = (Y > 0).astype(int)
+    dense, sparse = (MultitaskSVC(coupling=0.5).fit(X, y).predict(X) for y in (labels, csr_array(labels)))
+    np.testing.assert_array_equal(sparse, dense)
 
 
 # ---- refusals

@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import make_moons
 from sklearn.neighbors import kneighbors_graph
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import _neighbours
 from mercer.gram import Nystrom
@@ -195,6 +196,34 @@ def test_errors(change, message):
         ManifoldRanking().set_params(**change).fit(X - 5 * (y != 0)[:, None], y)
 
 
+@parametrize_with_checks([ManifoldRanking("precomputed"), ManifoldRanking("precomputed", graph=None)])
+def test_scikit_learn_checks_of_a_matrix(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("graph", [None, 5, "connected"])
+def test_tensors(graph):
+    torch = pytest.importorskip("torch")
+    X, y, _ = moons(40)
+    there, here = (
+        ManifoldRanking(Gaussian(0.3), graph=graph).fit(convert(X), convert(y))
+        for convert in (torch.asarray, np.asarray)
+    )
+    for found, expected in (
+        (there.scores_, here.scores_),
+        (there.scores(torch.asarray(y)), here.scores_),
+        (there.score_samples(torch.asarray(X[:3] + 0.01)), here.score_samples(X[:3] + 0.01)),
+    ):
+        assert isinstance(found, torch.Tensor)
+        np.testing.assert_allclose(found.numpy(), expected, atol=1e-8)
+
+
+def test_another_graph_leaves_nothing_of_the_last():
+    X, y, _ = moons(40)
+    model = ManifoldRanking().fit(X, y).set_params(graph=None).fit(X)
+    assert not hasattr(model, "affinity_matrix_") and not hasattr(model, "scores_")
+
+
 def test_queries_that_make_no_sense():
     X, _, _ = moons()
     model = ManifoldRanking().fit(X)
@@ -204,5 +233,5 @@ def test_queries_that_make_no_sense():
         model.scores(np.full(120, np.nan))
     with pytest.raises(TypeError, match="give numbers"):
         model.scores(["a"] * 120)
-    with pytest.raises(ValueError, match="X is a graph; give None"):
+    with pytest.raises(ValueError, match="graph = 3 chooses links, but X is sparse and a graph; give None"):
         ManifoldRanking("precomputed", graph=3).fit(csr_array(np.ones((4, 4))))

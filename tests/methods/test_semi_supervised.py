@@ -14,6 +14,7 @@ from mercer import (
     SVR,
     KernelLogisticRegression,
     KernelMachine,
+    KernelPCA,
     KernelPLSClassifier,
     KernelRidge,
     KernelRidgeClassifierCV,
@@ -128,6 +129,12 @@ def test_forms_of_labels():
     np.testing.assert_array_equal(found.transduction_, np.array(["lower", "upper"])[expected])
     text = SemiSupervised(SVC(), unlabelled="?").fit(X, np.where(hidden, "?", names))
     np.testing.assert_array_equal(text.transduction_, found.transduction_)
+    for mixed in (
+        [-1 if gap else name for gap, name in zip(hidden, names, strict=True)],
+        pd.Series(with_none, dtype="string"),
+        pd.Series(with_none, dtype="category"),
+    ):
+        np.testing.assert_array_equal(SemiSupervised(SVC()).fit(X, mixed).transduction_, found.transduction_)
     for labels in (with_nan, pd.Series(marked), marked.tolist()):
         np.testing.assert_array_equal(SemiSupervised(SVC()).fit(X, labels).transduction_, expected)
     everything = SemiSupervised(SVC()).fit(X, y)
@@ -179,11 +186,23 @@ def test_weights_and_probabilities():
     assert not hasattr(SemiSupervised(KernelRidge()), "decision_function")
 
 
-def test_grid_search():
+def test_scores_and_searches_know_only_samples_with_a_label():
     X, y, _ = moons(60)
-    marked = np.where(np.arange(60) % 4 == 0, y, -1)
-    search = GridSearchCV(SemiSupervised(SVC()), {"weight": [1.0, 100.0], "estimator__C": [1.0, 10.0]}, cv=2)
-    assert search.fit(X, marked).best_params_.keys() == {"weight", "estimator__C"}
+    marked = np.where(np.arange(60) % 3 == 0, y, -1)
+    known = marked >= 0
+    weight = np.arange(60.0)
+    model = SemiSupervised(SVC(C=0.1)).fit(X, marked)
+    assert model.score(X, marked) == model.score(X[known], marked[known])
+    assert model.score(X, marked, weight) == model.score(X[known], marked[known], weight[known])
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    assert SemiSupervised(SVC(C=0.1)).fit(frame, marked).score(frame, marked) == model.score(X, marked)
+    values = np.where(known, X[:, 0], np.nan)
+    ridge = SemiSupervised(KernelRidge(kernel="rbf")).fit(X, values)
+    assert ridge.score(X, values) == ridge.score(X[known], values[known])
+    with pytest.raises(ValueError, match="y holds no label to compare predictions with"):
+        model.score(X, np.full(60, -1))
+    search = GridSearchCV(SemiSupervised(SVC()), {"weight": [0.0, 100.0], "estimator__C": [1.0, 10.0]}, cv=2)
+    assert search.fit(X, marked).best_score_ > 0.7  # a third have a label, and could be right
 
 
 def test_errors():
@@ -194,7 +213,7 @@ def test_errors():
         SemiSupervised(SVC()).fit(X, 2 * y - 1)
     with pytest.raises(ValueError, match="X has 120 samples and y has shape"):
         SemiSupervised(SVC()).fit(X, y[:-1])
-    for estimator in (LinearSVC(), "svc", GridSearchCV(SVC(), {})):
+    for estimator in (LinearSVC(), "svc", GridSearchCV(SVC(), {}), KernelPCA()):
         with pytest.raises(TypeError, match="with a parameter `kernel`"):
             SemiSupervised(estimator).fit(X, y)
     with pytest.raises(TypeError, match="FiniteDomain"):

@@ -16,11 +16,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import SVC, KernelLogisticRegression, KernelRidge, LeastSquaresSVC
+from mercer._progress import Deadline
 from mercer.gram import Dense, Nystrom
 from mercer.kernels import Callable, Delta, Gaussian, Kernel, Linear, Polynomial, Table
 from mercer.kernels._algebra import Exp
 from mercer.selection import expected_loss
-from mercer.selection.tuning import KernelTuner
+from mercer.selection.tuning import KernelTuner, _Coordinates, _Form, _Search
 from mercer.solvers.hyper import MarginCriterion
 from mercer.solvers.hyper.margin import Machine
 
@@ -54,7 +55,7 @@ TUNERS = [
 ]
 
 
-REPEATED = "leaving out one of two equal samples leaves the other, and a sample of weight two leaves nothing"
+REPEATED = "two equal samples are not one of weight two: leaving one out leaves the other, and two have two likelihoods"
 WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 
 
@@ -94,7 +95,7 @@ def test_machines_find_the_inputs_that_matter(rings, loss, criterion):
 def test_several_classes(rings, multi_class):
     X, _, y = rings
     start = SVC(kernel=Gaussian(np.full(4, 2.0)), multi_class=multi_class, class_weight="balanced")
-    tuner = KernelTuner(start).fit(X[:120], y[:120])
+    tuner = KernelTuner(start, tol=1e-2).fit(X[:120], y[:120])
     assert tuner.score(X[120:], y[120:]) > 0.1 + start.fit(X[:120], y[:120]).score(X[120:], y[120:])
     assert tuner.decision_function(X).shape == (420, 3)
 
@@ -162,17 +163,30 @@ def test_the_best_place_is_never_above_the_start_and_converged_is_about_it(loss)
     assert tuner.converged_ == (largest <= 1e-3)
 
 
-def test_a_corner_is_no_stationary_point():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(120, 6))
-    y = X[:, 0] + 0.5 * X[:, 1] + 0.7 * rng.normal(size=120) > 0
-    tuner = KernelTuner(SVC(kernel="linear")).fit(X, y)
-    assert tuner.slope_ > 1e-3 and not tuner.converged_
+class _Corner:
+    """|log alpha − 0.3|."""
+
+    name, strength, positive = "corner", "alpha", False
+
+    def __call__(self, kernel, alpha, wanted=None):
+        d = np.log(alpha) - 0.3
+        return abs(d), {"alpha": np.sign(d) / alpha}
 
 
-@pytest.mark.parametrize(
-    "start", [KernelRidge(0.1, kernel=Gaussian(1.0)), SVC(kernel=Gaussian(1.0), loss="squared_hinge")]
-)
+def test_a_corner_is_no_stationary_point(waves):
+    form = _Form(_Corner(), Gaussian(), 1.0, waves[0])
+    tuner = KernelTuner(KernelRidge(), parameters=["alpha"])
+    search = _Search(form, _Coordinates(tuner, form), Deadline(), 100, 1e-5)
+    search.run(0, np.random.default_rng(0))
+    tuner._keep(search)
+    assert tuner.best_params_["alpha"] == pytest.approx(np.exp(0.3), rel=1e-2)
+    assert tuner.slope_ == pytest.approx(1.0) and not tuner.converged_
+
+
+FAR = [KernelRidge(0.1, kernel=Gaussian(1.0)), SVC(kernel=Gaussian(1.0), loss="squared_hinge")]
+
+
+@pytest.mark.parametrize("start", FAR, ids=["ridge", "SVC"])
 def test_a_start_from_which_nothing_is_seen_is_told(waves, start):
     X, y, labels = waves
     with pytest.warns(ConvergenceWarning, match="where no parameter changes the criterion"):
@@ -180,14 +194,14 @@ def test_a_start_from_which_nothing_is_seen_is_told(waves, start):
 
 
 def test_a_table():
-    """As the product of kernels on columns of numbers, of which one is a label."""
+    """As the product of kernels on pairs of a number and a label."""
     rng = np.random.default_rng(0)
     x, label = rng.uniform(-2, 2, size=80), rng.choice(["u", "v"], 80)
     y = np.sin(2 * x) + (label == "u") + 0.1 * rng.normal(size=80)
-    table = Table({"x": Gaussian(1.0), "label": Exp(1.0 * Delta())}, combine="product")
+    parts = Gaussian(1.0), Exp(1.0 * Delta())
+    table = Table({"x": parts[0], "label": parts[1]}, combine="product")
     tuner = KernelTuner(KernelRidge(0.1, kernel=table)).fit({"x": x, "label": label}, y)
-    numbers = Gaussian(1.0).on([0]) * Exp(1.0 * Delta()).on([1])
-    other = KernelTuner(KernelRidge(0.1, kernel=numbers)).fit(np.column_stack([x, label == "u"]), y)
+    other = KernelTuner(KernelRidge(0.1, kernel=parts[0] @ parts[1])).fit((x[:, None], label), y)
     assert set(tuner.best_params_) == {"alpha", "kernel__x__lengthscale", "kernel__label__kernel__scale"}
     np.testing.assert_allclose(sorted(tuner.best_params_.values()), sorted(other.best_params_.values()), rtol=1e-3)
 

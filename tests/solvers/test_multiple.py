@@ -121,8 +121,8 @@ def test_alignf_of_the_same_kernel_twice_and_of_nothing() -> None:
 
 
 def test_align_is_proportional() -> None:
-    assert np.allclose(align(np.array([0.1, 0.3])), [0.25, 0.75])
-    assert np.allclose(align(np.zeros(4)), 0.25)
+    assert np.allclose(align(np.diag([4.0, 1.0]), np.array([0.2, 0.3])), [0.25, 0.75])
+    assert np.allclose(align(np.zeros((4, 4)), np.zeros(4)), 0.25)
 
 
 def test_consensus_has_the_largest_sum_of_squared_alignments() -> None:

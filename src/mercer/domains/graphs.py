@@ -78,7 +78,7 @@ class Graph:
         check_number("Graph", "n", n, at_least=1, integer=True)
         ends = _ends(edges, n)
         m = len(ends)
-        w = np.ones(m) if weights is None else np.asarray(weights, dtype=np.float64)
+        w = np.ones(m) if weights is None else np.asarray(weights, dtype=np.float64).reshape(-1)
         names, nodes = _labels(edge_labels, "edge_labels"), _labels(labels, "labels")
         for what, values, count in (("labels", nodes, n), ("edge_labels", names, m), ("weights", w, m)):
             if values is not None and len(values) != count:
@@ -223,7 +223,7 @@ def _field(data: list[dict[str, Any]], name: str) -> list[Any] | None:
 
 def _ends(edges: Any, n: int) -> np.ndarray:
     """The edges as an (m, 2) array of nodes that exist."""
-    ends = np.asarray(edges if hasattr(edges, "__len__") else list(edges))
+    ends = np.asarray(edges if hasattr(edges, "__array__") else list(edges))
     if ends.size == 0:
         return np.empty((0, 2), dtype=np.int64)
     if ends.ndim != 2 or ends.shape[1] != 2 or ends.dtype.kind not in "iu":

@@ -110,7 +110,8 @@ def _column(values: Any) -> np.ndarray:
     """Numbers and times as float64, everything else as objects."""
     is_category = str(getattr(values, "dtype", "")) == "category"
     if isinstance(values, np.ma.MaskedArray):
-        A = np.ma.filled(values.astype(object), None)
+        A = values.data.astype(object)
+        A[np.ma.getmaskarray(values)] = None
     elif is_category:  # also where the labels are numbers
         A = np.asarray(values.astype(object))
     elif hasattr(values, "isna") and values.dtype.kind in "Mm":  # of pandas; what has a time zone would become objects

@@ -8,6 +8,7 @@ and the methods `exp`, `series`, `on`, `warp`, `normalized` and `centered` make 
 from . import graphs, sequences, sets, strings, text, trees
 from ._base import Kernel, register, registry
 from ._definiteness import CPD, INDEFINITE, PD, STRICTLY_PD, UNKNOWN, Definiteness
+from ._structured import Counted, Counts, Structured, clear_cache
 from .anova import ANOVA
 from .arc import ArcCosine, ArcSine
 from .bernoulli import Bernoulli
@@ -64,6 +65,8 @@ __all__ = [
     "Constant",
     "Cosine",
     "CosineBump",
+    "Counted",
+    "Counts",
     "Definiteness",
     "Deformed",
     "Delta",
@@ -101,6 +104,7 @@ __all__ = [
     "Sobolev",
     "Spline",
     "Squared",
+    "Structured",
     "Table",
     "Tasks",
     "ThinPlate",
@@ -110,6 +114,7 @@ __all__ = [
     "Wendland",
     "White",
     "as_kernel",
+    "clear_cache",
     "parse",
     "register",
     "registry",

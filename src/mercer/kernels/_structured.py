@@ -14,6 +14,7 @@ from threading import RLock
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from ._base import Kernel
 
@@ -79,7 +80,12 @@ if hasattr(os, "register_at_fork"):
 
 
 def clear_cache() -> None:
-    """Forget all forms of strings, trees and graphs that are kept for the next call."""
+    """Forget all forms of strings, trees, graphs and the like that are kept for the next call.
+
+    Examples
+    --------
+    >>> clear_cache()
+    """
     with _lock:
         _stores.clear()
 
@@ -89,6 +95,21 @@ class Structured(Kernel):
 
     A kernel writes `forms` (of members not seen before) and `compare` (of two lists of forms); `form_parameters` names
     the parameters on which the forms depend. What the others change about the forms is written in `weigh`.
+
+    Examples
+    --------
+    >>> from mercer.domains import Strings
+    >>> class SameLength(Structured):
+    ...     domain = Strings()
+    ...
+    ...     def forms(self, members, store):
+    ...         return [np.int64(len(x)) for x in members]
+    ...
+    ...     def compare(self, A, B):
+    ...         return np.equal.outer(A, A if B is None else B).astype(float)
+    >>> SameLength()(["ab", "abc"], ["xy", "z"])
+    array([[1., 0.],
+           [0., 0.]])
     """
 
     form_parameters: ClassVar[tuple[str, ...]] = ()
@@ -143,7 +164,13 @@ class Structured(Kernel):
 
 
 class Counts(NamedTuple):
-    """A sparse vector: ascending feature numbers and their values."""
+    """A sparse vector: ascending feature numbers and their values.
+
+    Examples
+    --------
+    >>> Counts.of([7, 2, 7]).values
+    array([1., 2.])
+    """
 
     features: np.ndarray
     values: np.ndarray
@@ -163,6 +190,17 @@ class Counted(Structured):
     r"""Base of the kernels that are inner products of sparse vectors, :math:`\sum_f \phi_f(x) \phi_f(y)`.
 
     `forms` gives `Counts`.
+
+    Examples
+    --------
+    >>> from mercer.domains import Strings
+    >>> class Letters(Counted):
+    ...     domain = Strings()
+    ...
+    ...     def forms(self, members, store):
+    ...         return [Counts.of([store.number(letter) for letter in x]) for x in members]
+    >>> Letters()(["banana"], ["nab", "melon"])
+    array([[6., 2.]])
     """
 
     tile = 1024
@@ -178,34 +216,34 @@ class Counted(Structured):
         return self.squares(self.weigh(self._forms(X, store)[1], store))
 
 
-def _stack(forms: list[Counts], features: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Row pointers, columns and values of the vectors, in the given features alone."""
-    length = np.array([len(form.features) for form in forms])
-    all_features, values = (np.concatenate(column) for column in zip(*forms, strict=True))
-    column = np.searchsorted(features, all_features)
-    known = column < len(features)
-    known[known] = features[column[known]] == all_features[known]
-    rows = np.repeat(np.arange(len(forms)), length)[known]
-    return np.searchsorted(rows, np.arange(len(forms) + 1)), column[known], values[known]
+def numbered(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct integers in ascending order, and the place of each value among them."""
+    if not len(values):
+        return values, values
+    low, high = int(values.min()), int(values.max())
+    if high - low > 4 * len(values) + 1000:
+        return np.unique(values, return_inverse=True)
+    seen = np.zeros(high - low + 1, dtype=bool)  # without sorting, where the range is not much larger
+    seen[values - low] = True
+    return np.flatnonzero(seen) + low, (np.cumsum(seen) - 1)[values - low]
 
 
 def inner(A: list[Counts], B: list[Counts], minimum: bool = False) -> np.ndarray:
     """The matrix of Σ_f a_f b_f, or of Σ_f min(a_f, b_f) for non-negative values."""
     from ._sparse import scatter
 
-    shared = np.unique(np.concatenate([form.features for form in B]))
-    rows, columns, values = _stack(A, shared)
-    other, targets, weights = _stack(B, shared)
-    width = len(shared)
-    pairs = float(np.bincount(columns, minlength=width) @ np.bincount(targets, minlength=width))
+    parts = A if A is B else [*A, *B]
+    features, values = (np.concatenate(column) for column in zip(*parts, strict=True))
+    distinct, column = numbered(features)
+    starts = np.cumsum([0, *(len(form.features) for form in parts)])
+    width = len(distinct)
+    all_rows = csr_array((values, column, starts), shape=(len(parts), width))
+    F, G = all_rows[: len(A)], all_rows[-len(B) :]
+    pairs = float(np.bincount(F.indices, minlength=width) @ np.bincount(G.indices, minlength=width))
     if not minimum and len(A) * len(B) * width <= 16 * pairs:  # a multiplication by BLAS costs less by that factor
-        F, G = np.zeros((len(A), width)), np.zeros((len(B), width))
-        F[np.repeat(np.arange(len(A)), np.diff(rows)), columns] = values
-        G[np.repeat(np.arange(len(B)), np.diff(other)), targets] = weights
-        return F @ G.T
-    order = np.argsort(targets, kind="stable")  # by feature
-    starts = np.searchsorted(targets[order], np.arange(width + 1))
-    members = np.repeat(np.arange(len(B)), np.diff(other))[order]
+        D = F.toarray()
+        return D @ (D if A is B else G.toarray()).T
+    by_feature = G.tocsc()
     out = np.zeros((len(A), len(B)))
-    scatter(rows, columns, values, starts, members, weights[order], out, minimum)
+    scatter(F.indptr, F.indices, F.data, by_feature.indptr, by_feature.indices, by_feature.data, out, minimum)
     return out

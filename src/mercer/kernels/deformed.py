@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from .. import _tiles
 from .._array import host, is_array, is_numpy, is_sparse, like, namespace
-from .._errors import REMEDIES, check_choice, check_number, where
+from .._errors import REMEDIES, IndefiniteError, check_choice, check_number, where
 from .._neighbours import check_rule, check_weights, links
 from ..domains import Rows, take
 from ._base import Kernel, Prepared, _same, register
@@ -82,6 +82,8 @@ class Deformed(Unary):
     >>> k.normalized()([[0.0]], [[2.0], [7.0]]).round(2)  # linked points have become alike
     array([[0.99, 0.06]])
     """
+
+    tile = Kernel.tile  # a tile costs whole rows over the points, so that small ones are dear
 
     def __init__(
         self,
@@ -158,16 +160,22 @@ class Deformed(Unary):
         for _ in range(self.power // 2):
             B = L if B is None else L @ B
         B = np.sqrt(float(self.weight)) * (B.toarray() if is_sparse(B) else B)
-        K = host(_tiles.matrix(self.kernel, points)).astype(np.float64)
-        C = B.T @ (K @ B)
+        K = host(_tiles.matrix(self.kernel, points))
+        largest, precision = float(np.abs(K).max()), np.finfo(K.dtype).eps
+        # k̃(x, x) may be as small as 1 / Mₓₓ, and is a difference of values of the size of k(x, x)
+        if largest * np.sum(B * B, axis=1).max() * precision > 0.01:
+            raise ValueError(
+                f"{where(self)}: weight = {self.weight:g} with values of {self.kernel} up to {largest:.3g} leaves no "
+                f"digits in {K.dtype}; lower weight, or take kernel.normalized(), or points in double precision."
+            )
+        C = B.T @ (K.astype(np.float64) @ B)
         C[np.diag_indices_from(C)] += 1
         try:
             root = cholesky((C + C.T) / 2, lower=True, overwrite_a=True)
         except LinAlgError:
-            raise ValueError(
-                f"{where(self)}: weight = {self.weight:g} with values of {self.kernel} up to {np.abs(K).max():.3g} "
-                "exceeds the precision of numbers, or the kernel is not positive definite; lower weight, or take "
-                "kernel.normalized()."
+            raise IndefiniteError(
+                f"{where(self)}: {self.kernel} is not positive definite on the points and has no norm to add to. "
+                f"{REMEDIES}"
             ) from None
         return solve_triangular(root, B.T, lower=True)
 

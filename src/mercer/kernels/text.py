@@ -18,7 +18,7 @@ from .._errors import check_choice, where
 from ..domains import Strings
 from ._base import register
 from ._definiteness import PD, Definiteness
-from ._structured import Counted, Counts, Store
+from ._structured import Counted, Counts, Store, _store
 
 __all__ = ["BagOfWords", "Corpus", "NGram", "TfIdf"]
 
@@ -264,7 +264,12 @@ class TfIdf(_Text):
         copy = clone(self)
         if self.corpus is None:
             self.validate()
-            copy.corpus = Corpus.of(map(self._analyser(), self.domain.check(X, self)))
+            store = _store(self._kept())
+            _, forms = self._forms(self.domain.check(X, self), store)
+            with store.lock:
+                terms = [str(term) for term in store.numbers]
+            documents = np.bincount(np.concatenate([form.features for form in forms]), minlength=len(terms))
+            copy.corpus = Corpus(len(forms), {terms[i]: int(documents[i]) for i in np.flatnonzero(documents)})
         return copy
 
     def weigh(self, forms: list[Counts], store: Store) -> list[Counts]:

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._array import host, is_array, is_sparse
 from .._errors import check_choice, check_number, where
+from .._progress import Deadline
 from ..domains import Categories, Rows
 from ..kernels import Kernel
 from ..kernels.tasks import Shared, Tasks
@@ -40,6 +41,7 @@ class Multitask(KernelEstimator):
     task: Any
     coupling: Any
     rank: int
+    time_budget: float | None
 
     # ---- samples and tasks
 
@@ -117,6 +119,8 @@ class Multitask(KernelEstimator):
 
     def _check_parameters(self) -> None:
         check_number(self, "rank", self.rank, at_least=1, integer=True)
+        if self.time_budget is not None:
+            check_number(self, "time_budget", self.time_budget, above=0)
         if isinstance(self.coupling, str):
             check_choice(self, "coupling", self.coupling, ("auto", "learned"))
         elif np.ndim(self.coupling) == 0 and not isinstance(self.coupling, Kernel):
@@ -155,14 +159,14 @@ class Multitask(KernelEstimator):
             )
         return B
 
-    def _learn(self, evidence: Evidence, alpha: float | None) -> None:
+    def _learn(self, evidence: Evidence, alpha: float | None, deadline: Deadline) -> None:
         T = len(self.tasks_)
-        self.learned_ = learned = learn(evidence, T, min(self.rank, T), alpha)
+        self.learned_ = learned = learn(evidence, T, min(self.rank, T), alpha, deadline)
         self.objective_history_ = learned.history
         if not learned.converged:
             warnings.warn(
                 f"{where(self)}: the task matrix was not learned to the end ({learned.message}; a slope of "
-                f"{learned.slope:.1g} per target is left). Scale the targets, or lower rank.",
+                f"{learned.slope:.1g} per target is left). Raise time_budget, scale the targets, or lower rank.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -286,8 +286,8 @@ class KreinSVC(Classifier):
     -----
     Unlike β, the coefficients a are zero nowhere, unless k is positive definite: prediction needs all n samples. The
     spectrum is that of the samples as they are: those of weight 0 belong to it, and one that is there twice is not the
-    same as one of weight 2, unless k is positive definite. The whole matrix is held and decomposed: O(n²) memory and O(n³) once. For more samples, correct the kernel on some of
-    them, ``SVC(kernel=Flipped(k, X[:1000]))``.
+    same as one of weight 2, unless k is positive definite. The whole matrix is held and decomposed: O(n²) memory and
+    O(n³) once. For more samples, correct the kernel on some of them, ``SVC(kernel=Flipped(k, X[:1000]))``.
 
     References
     ----------

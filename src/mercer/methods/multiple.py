@@ -28,6 +28,7 @@ from ..solvers.multiple import (
     Descent,
     align,
     alignf,
+    alignments,
     alternating,
     blockwise,
     consensus,
@@ -335,8 +336,7 @@ class MultipleKernel(KernelEstimator):
         self.weights_ = self._learn(method, M, a, problem)
         if a is None:
             a = M @ self.weights_ / np.sqrt(self.weights_ @ M @ self.weights_ or 1.0)
-        norms = np.sqrt(np.diagonal(M))
-        self.alignments_ = np.divide(a, norms, out=np.zeros_like(norms), where=norms > 0)
+        self.alignments_ = alignments(M, a)
         self.kernel_ = problem.kernel(self.weights_)
         self.estimator_ = problem.fitted(self.weights_, Combined(grams, self.weights_ / self.scales_) if held else None)
         return self
@@ -389,7 +389,7 @@ class MultipleKernel(KernelEstimator):
         if method == "consensus":
             return consensus(M)
         if method == "align":
-            return align(np.divide(a, np.sqrt(np.diagonal(M)), out=np.zeros(m), where=np.diagonal(M) > 0))
+            return align(M, a)
         if method == "alignf":
             return alignf(M, a)
         if method == "easymkl":

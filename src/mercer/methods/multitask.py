@@ -8,17 +8,19 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .._array import host, like
+from .._array import host, is_sparse, like
 from .._errors import check_number, where
+from .._progress import Deadline, under
 from .._random import generator
 from ..domains import Rows
 from ..gram import Gram
 from ..kernels import Kernel
 from ..kernels._algebra import Tensor
-from ..kernels.tasks import Tasks
+from ..kernels.tasks import Shared, Tasks
 from ..solvers.linear import linear_solver, solve
 from ..solvers.multitask import Complete, Scattered, TaskGram
 from ..solvers.spectral import Spectral
@@ -122,7 +124,8 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         Weight of the penalty; larger is smoother. "auto" takes the power of ten from 10⁻⁶ to 10³ with the least error
         of leave-one-out, in closed form; where B is learned, the variance of the noise of the largest likelihood.
     kernel : Kernel, name or expression
-        k. For an offset of the tasks add a constant (``"gaussian + 1"``), which is coupled as all else is.
+        k. For an offset of the tasks add a constant (``"gaussian + 1"``), which is coupled and penalised as all else
+        is: standardise targets that are far from zero.
     task : None, int, str or "pairs"
         Where the task of a sample is found. None: the tasks are the columns of y, of shape (n, T), with NaN where a
         target is missing. A column of X, by its index or its name in a DataFrame: a label of any type. "pairs": X is a
@@ -139,6 +142,8 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         groups.
     gram : str or Representation
         How the matrix of the samples is held or approximated: "auto", "dense", "lazy", ``Nystrom(rank=500)``, …
+    time_budget : float > 0, optional
+        Seconds after which "learned" takes the matrix that it has come to, with a warning. The fit comes on top.
     random_state : int, RandomState, Generator or None
         For representations that draw.
 
@@ -206,6 +211,7 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         coupling: Any = "auto",
         rank: int = 1,
         gram: Any = "auto",
+        time_budget: float | None = None,
         random_state: Any = None,
     ):
         self.alpha = alpha
@@ -214,6 +220,7 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         self.coupling = coupling
         self.rank = rank
         self.gram = gram
+        self.time_budget = time_budget
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -232,7 +239,8 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         gram = self._build(X)
         problem = self._problem(gram)
         if self._learns:
-            self._learn(problem.evidence(), None if isinstance(self.alpha, str) else float(self.alpha))
+            alpha = None if isinstance(self.alpha, str) else float(self.alpha)
+            self._learn(problem.evidence(), alpha, Deadline(self.time_budget))
             self.alpha_ = self.learned_.alpha
             self._couple(Tasks(self.learned_.matrix, self.tasks_))
         else:
@@ -333,13 +341,16 @@ class MultitaskSVC(ClassifierMixin, Multitask):
     coupling : "auto", float in [0, 1], "learned", array of shape (T, T), or Kernel on tasks
         As in `MultitaskKernelRidge`. "auto" judges shares by their errors in cross-validation, on samples that are not
         the only one of their class in their task. "learned" takes the matrix that has the largest likelihood for a
-        regression on the classes, scaled to a mean diagonal of 1.
+        regression on the classes, scaled to a mean diagonal of 1; it wants several samples of a class in a task.
     rank : int >= 1
         Of the common part of a matrix that is learned, at most.
     cv : int >= 2
         Folds of "auto", to which the samples of each class in each task are dealt out.
-    class_weight, tol, cache_size, n_jobs, time_budget
-        As in `SVC`; the seconds are those of each fit.
+    class_weight, tol, cache_size, n_jobs
+        As in `SVC`.
+    time_budget : float > 0, optional
+        Seconds after which "auto" takes the best of the shares that it has judged and "learned" the matrix that it has
+        come to, with a warning; and those of the fit, which comes on top.
     gram : str or Representation
         "auto" takes rows of the exact matrix; ``Nystrom(…)`` and the like approximate it.
     random_state : int, RandomState or None
@@ -412,7 +423,7 @@ class MultitaskSVC(ClassifierMixin, Multitask):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X, with their tasks or with an indicator matrix y of shape (n, T)."""
         self._check_parameters()
-        (X, labels), y = self._check_fit(X, y, multi_output=True)
+        (X, labels), y = self._check_fit(X, y.toarray() if is_sparse(y) else y, multi_output=True)
         weight = self._check_weight(sample_weight, X)
         self._forget("scores_", "learned_", "objective_history_", "share_", "task_matrix_", "task_kernel_")
         check_classification_targets(y)
@@ -468,7 +479,7 @@ class MultitaskSVC(ClassifierMixin, Multitask):
     def _decide(self, X: Any, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: Any) -> None:
         """The kernel between tasks; y and tasks are of entries, of which `rows` tells the samples."""
         if self._learns:
-            self._learn(self._evidence(self._build(X), tasks, y, weight), None)
+            self._learn(self._evidence(self._build(X), tasks, y, weight), None, Deadline(self.time_budget))
             B = self.learned_.matrix
             self._couple(Tasks(B * (len(B) / np.trace(B)), self.tasks_))
             return
@@ -506,10 +517,29 @@ class MultitaskSVC(ClassifierMixin, Multitask):
             )
             return 0
         matrices = (TaskGram(gram, rows, tasks, self._matrix(kernel)).dense() for kernel in kernels)
-        wrong = np.stack([self._held_out(K, y, weight, fold) != y for K in matrices])[:, judged].astype(np.float64)
+        found: list[np.ndarray] = []
+        deadline = Deadline(self.time_budget)
+        with under(deadline):
+            for K in matrices:
+                held_out = self._held_out(K, y, weight, fold)
+                if deadline() is not None:
+                    self._report_unjudged(str(deadline()), kernels[len(found) :])
+                    break
+                found.append(held_out[judged] != y[judged])
+        if not found:
+            return 0
+        wrong = np.stack(found).astype(np.float64)
         weight = None if weight is None else weight[judged]
         self.scores_ = 1 - np.average(wrong, axis=1, weights=weight)
         return preferred(wrong, weight)
+
+    def _report_unjudged(self, reason: str, kernels: list[Kernel]) -> None:
+        shares = ", ".join(f"{kernel.share:g}" for kernel in kernels if isinstance(kernel, Shared))
+        warnings.warn(
+            f"{where(self)}: {reason} before the shares {shares} were judged; raise time_budget, or give coupling.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
 
     def _folds(self, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray) -> np.ndarray:
         """The fold of each entry: samples of each class in each task are dealt out in turn.
@@ -532,7 +562,7 @@ class MultitaskSVC(ClassifierMixin, Multitask):
         out = y.copy()
         for k in range(fold.max() + 1):
             train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-            machine = self._machine("precomputed")
+            machine = self._machine("precomputed").set_params(time_budget=None)  # that of all of them is above
             machine.fit(K[np.ix_(train, train)], y[train], None if weight is None else weight[train])
             out[test] = machine.predict(K[np.ix_(test, train)])
         return out

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .. import _tiles
 from .._array import eps, host, is_sparse, like, namespace
 from .._errors import check_number, where
 from .._neighbours import check_rule, check_weights, connecting_length, links, nearest, within
@@ -105,26 +106,26 @@ class ManifoldRanking(KernelEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Link the samples X, or take a matrix of affinities; with queries y (n,) or (n, n_queries), score all."""
         self._check_parameters()
-        if isinstance(self._kernel(1).domain, Rows) and is_sparse(X):
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-            self.kernel_, self.dtype_ = self._kernel(1), X.dtype
-            if self.graph is not None:
-                raise ValueError(f"{where(self)}: graph = {self.graph!r} links samples, but X is a graph; give None.")
-            base: Gram = GraphGram(check_weights(self, "X", X))
-        elif y is None:
-            base = self._affinities(self._check_sample(X))
+        self._forget("scores_", "ranks_", "solution_", "affinity_matrix_", "_sample")
+        given = isinstance(self._kernel(1).domain, Rows)
+        if given and is_sparse(X):
+            base = self._given_graph(X)
         else:
-            X, y = self._check_fit(X, y, multi_output=True, y_numeric=True)
+            if y is None:
+                X = self._check_sample(X)
+            else:
+                X, y = self._check_fit(X, y, multi_output=True, y_numeric=True)
+            if given:
+                self._refuse_negative(host(X))
             base = self._affinities(X)
         self._operator = NormalizedGram(base, self)
-        self._forget("scores_", "ranks_", "solution_", "affinity_matrix_")
         if isinstance(base, GraphGram):
             self.affinity_matrix_ = base.matrix
             self.gram_choice_ = f"a sparse graph with {base.matrix.nnz} entries"
         if y is not None:
             y = self._check_queries(y)
             self.solution_ = self._spread(y)
-            self.scores_ = self.solution_.coefficients
+            self.scores_ = self._at_home(self.solution_.coefficients)
             self.ranks_ = _ranks(host(self.scores_), host(y) != 0)
         return self
 
@@ -137,6 +138,23 @@ class ManifoldRanking(KernelEstimator):
         if self.max_iter is not None:
             check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
         check_number(self, "tol", self.tol, above=0)
+
+    def _given_graph(self, X: Any) -> Gram:
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        if self.graph is not None:
+            raise ValueError(
+                f"{where(self)}: graph = {self.graph!r} chooses links, but X is sparse and a graph; give None."
+            )
+        self._refuse_negative(X.data)
+        self.kernel_, self.dtype_ = self._kernel(1), X.dtype
+        return GraphGram(check_weights(self, "X", X))
+
+    def _refuse_negative(self, values: np.ndarray) -> None:
+        least, noise = values.min(initial=0), 8 * np.finfo(values.dtype).eps * np.abs(values).max(initial=0)
+        if least < -noise:
+            raise ValueError(
+                f"{where(self)}: Negative values in data: X holds {least:g}, but affinities must be >= 0; clip them."
+            )
 
     def _affinities(self, X: Any) -> Gram:
         if self.graph is None:
@@ -152,10 +170,13 @@ class ManifoldRanking(KernelEstimator):
     def scores(self, y: Any) -> Any:
         """f for other queries y, of shape (n_samples,) or (n_samples, n_queries), over the same samples."""
         check_is_fitted(self)
-        return self._spread(self._check_queries(y)).coefficients
+        return self._at_home(self._spread(self._check_queries(y)).coefficients)
 
     def retrieve(self, X: Any, k: int = 10) -> np.ndarray:
-        """For each query, a new point, the k samples of highest score, best first: indices of shape (n_queries, k)."""
+        """For each query, a new point, the k samples of highest score, best first: indices of shape (n_queries, k).
+
+        Samples of equal score are in their own order, and so are all if a query has affinity to none.
+        """
         check_number(self, "k", k, at_least=1, integer=True)
         scale, cross = self._links_to(X)
         S = scale[:, None] * cross.dense() * self._operator.scale[None, :]
@@ -166,9 +187,10 @@ class ManifoldRanking(KernelEstimator):
         """f at new points; 0 without affinity to any sample. For a precomputed matrix give their rows."""
         check_is_fitted(self, "scores_")
         scale, cross = self._links_to(X)
-        F = self.scores_ if self.scores_.ndim == 2 else self.scores_[:, None]
-        values = self.alpha * scale[:, None] * (cross @ (self._operator.scale[:, None] * F))
-        return values if self.scores_.ndim == 2 else values[:, 0]
+        scores = self.solution_.coefficients
+        F = scores if scores.ndim == 2 else scores[:, None]
+        values = self._at_home(self.alpha * scale[:, None] * (cross @ (self._operator.scale[:, None] * F)))
+        return values if scores.ndim == 2 else values[:, 0]
 
     def _check_queries(self, y: Any) -> Any:
         n = self._operator.n
@@ -183,6 +205,11 @@ class ManifoldRanking(KernelEstimator):
 
     def _spread(self, Y: Any) -> Any:
         return spread(self._operator, Y, self.alpha, self.tol, self.max_iter)
+
+    def _at_home(self, F: Any) -> Any:
+        """F in the array library of the samples; a sparse graph is held on the host."""
+        X = getattr(self, "_sample", None)
+        return F if _tiles.on_host(X) else like(F, X)
 
     def _links_to(self, X: Any) -> tuple[Any, Any]:
         """1/√d(x) of new points, and their affinities to the samples as an operator."""
@@ -209,7 +236,8 @@ class ManifoldRanking(KernelEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.sparse or tags.input_tags.pairwise
+        if tags.input_tags.pairwise:
+            tags.input_tags.sparse, tags.input_tags.positive_only = self.graph is None, True
         return tags
 
 

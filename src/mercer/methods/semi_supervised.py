@@ -6,7 +6,7 @@ from inspect import signature
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import host, is_array
 from .._errors import check_choice, where
 from ..domains import take
+from ..domains.tables import is_gap
 from ..kernels import Kernel
 from ..kernels.deformed import Deformed
 from ..kernels.expression import as_kernel
@@ -48,8 +49,8 @@ class SemiSupervised(MetaEstimatorMixin, BaseEstimator):
         many links and with few, to which an offset between classes of few labels falls prey, and shrink as γ grows, so
         that C or alpha would have to follow. False for the penalty as it is written above.
     unlabelled : object
-        What stands for no label in the y of a classifier, −1 as in scikit-learn; NaN and None always do. A regressor
-        knows NaN and None only.
+        What stands for no label in the y of a classifier, −1 as in scikit-learn, "-1" among labels that are text; NaN
+        and None always do. A regressor knows NaN and None only.
 
     Attributes
     ----------
@@ -67,6 +68,10 @@ class SemiSupervised(MetaEstimatorMixin, BaseEstimator):
     The same as the estimator with ``kernel=mercer.deformed(kernel, X, …).normalized()`` on the labelled samples, or,
     with ``normalized=False``, without that last step: then `KernelRidge` is Laplacian ridge regression, and `SVC` the
     Laplacian support vector machine.
+
+    Where labels do not follow the graph, the default γ does harm, much with few labels and some with all: compare with
+    other values, 0 among them, as in ``GridSearchCV(model, {"weight": [0, 1, 10, 100]})``. `score` knows only samples
+    with a label, so that y may be the one with gaps.
 
     References
     ----------
@@ -117,10 +122,7 @@ class SemiSupervised(MetaEstimatorMixin, BaseEstimator):
         inner.set_params(**self._bent(inner, checked))
         # a data frame stays one, so that the estimator knows its columns by name
         X = X if hasattr(X, "iloc") else checked
-        values = host(y)
-        labels = (
-            np.array(values[known].tolist()) if values.dtype.kind == "O" else take(y if is_array(y) else values, known)
-        )
+        labels = self._labels(y, known)
         weight = inner._check_weight(sample_weight, checked)
         routed = {} if weight is None else {"sample_weight": weight[known]}
         self.estimator_ = inner.fit(inner.kernel_.domain.take(X, known), labels, **routed)
@@ -132,12 +134,20 @@ class SemiSupervised(MetaEstimatorMixin, BaseEstimator):
         self.transduction_ = self._transduce(X, host(labels))
         return self
 
+    @staticmethod
+    def _labels(y: Any, known: np.ndarray) -> Any:
+        values = host(y)
+        return (
+            np.array(values[known].tolist()) if values.dtype.kind == "O" else take(y if is_array(y) else values, known)
+        )
+
     def _copy(self) -> Any:
         """The estimator, unfitted, if it is one whose kernel can be replaced."""
-        if not isinstance(self.estimator, KernelEstimator) or "kernel" not in self.estimator.get_params(deep=False):
+        ours = isinstance(self.estimator, KernelEstimator) and "kernel" in self.estimator.get_params(deep=False)
+        if not ours or not (is_classifier(self.estimator) or is_regressor(self.estimator)):
             raise TypeError(
-                f"{where(self)}: estimator = {self.estimator!r} must be one of this library with a parameter `kernel`, "
-                "such as SVC() or KernelRidge()."
+                f"{where(self)}: estimator = {self.estimator!r} must be a classifier or regressor of this library with "
+                "a parameter `kernel`, such as SVC() or KernelRidge(); give others the kernel mercer.deformed(…)."
             )
         return clone(self.estimator)
 
@@ -158,21 +168,23 @@ class SemiSupervised(MetaEstimatorMixin, BaseEstimator):
         values = host(y)
         if values.ndim not in (1, 2) or len(values) != n:
             raise ValueError(f"{where(self)}: X has {n} samples and y has shape {values.shape}; they must agree.")
-        if values.dtype.kind == "O":
-            missing = np.array([v is None or v != v for v in values.ravel()], dtype=bool).reshape(values.shape)
-        else:
-            missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, dtype=bool)
-        if is_classifier(self.estimator):
-            missing = missing | (values == self.unlabelled)
-        there = np.asarray(~missing.reshape(n, -1).any(axis=1))
+        there = ~self._gaps(values)
         if not there.any():
             raise ValueError(f"{where(self)}: y holds no label; at least some samples need one.")
-        if is_classifier(self.estimator) and missing.any() and len(set(values[there].ravel().tolist())) == 1:
+        if is_classifier(self.estimator) and not there.all() and len(set(values[there].ravel().tolist())) == 1:
             raise ValueError(
                 f"{where(self)}: the labelled samples are of one class, {values[there].ravel().tolist()[0]!r}; label "
                 f"others too, or, if {self.unlabelled!r} is a class and no missing label, set `unlabelled` otherwise."
             )
         return there
+
+    def _gaps(self, values: np.ndarray) -> np.ndarray:
+        """Which samples have no label, or not all of several."""
+        classes, mark = is_classifier(self.estimator), self.unlabelled
+        if values.dtype.kind == "U" and mark is not None:
+            mark = str(mark)  # as NumPy has made it text beside text
+        rows = values.reshape(len(values), -1)
+        return np.array([any(is_gap(v) or (classes and v == mark) for v in row) for row in rows], dtype=bool)
 
     def _transduce(self, X: Any, labels: np.ndarray) -> np.ndarray:
         known, unknown = np.flatnonzero(self.labelled_), np.flatnonzero(~self.labelled_)
@@ -201,8 +213,16 @@ class SemiSupervised(MetaEstimatorMixin, BaseEstimator):
 
     @_has("score")
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The estimator's score: accuracy, or R²."""
-        return self._fitted().score(X, y, sample_weight)
+        """The estimator's score, accuracy or R², on the samples that have a label."""
+        model, values = self._fitted(), host(y)
+        known = np.flatnonzero(~self._gaps(values))
+        if len(known) == len(values):
+            return model.score(X, y, sample_weight)
+        if not len(known):
+            raise ValueError(f"{where(self)}: y holds no label to compare predictions with.")
+        weight = None if sample_weight is None else host(sample_weight)[known]
+        checked = X if hasattr(X, "iloc") else model._check_new(X)
+        return model.score(model.kernel_.domain.take(checked, known), self._labels(y, known), weight)
 
     def _fitted(self) -> Any:
         check_is_fitted(self, "estimator_")

@@ -12,7 +12,7 @@ from .._errors import check_choice
 from ..gram import Gram, as_representation
 from ..kernels import Kernel
 from ..kernels.expression import as_kernel
-from ..solvers.multiple import inner_products, normalised, target_columns, variance
+from ..solvers.multiple import inner_products, normalised, shares, target_columns, variance
 
 __all__ = ["alignment", "class_separability", "dependence"]
 
@@ -142,7 +142,7 @@ def class_separability(
     Y = target_columns(_targets("class_separability", y, K.n), classes=True)
     if Y.shape[1] < 2:
         raise ValueError("class_separability: y holds one class; give two or more.")
-    w = np.full(K.n, 1.0 / K.n) if weight is None else weight / weight.sum()
+    w = shares(K.n, weight)
     member = w[:, None] * Y
     member = member[:, member.sum(axis=0) > 0]
     means = member / member.sum(axis=0)

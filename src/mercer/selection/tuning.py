@@ -40,6 +40,7 @@ REACH = 1e5  # factor by which a parameter may move from its start, either way
 SPREAD = 10.0  # the same of the starts that are drawn
 FLAT = 1e-9  # of the criterion: a step that gains less ends the search
 STATIONARY = 1e-3  # derivatives below this are small enough where steps gain nothing more
+NEAR = 1e-6  # how near to a bound, in the logarithm of a parameter, counts as at it
 NOWHERE = 1e-12  # derivatives below this are those of a criterion that is flat
 ENDS = (
     "steps gain nothing more",
@@ -234,9 +235,9 @@ class KernelTuner(MetaEstimatorMixin, BaseEstimator):
         self.n_iter_, self.n_evaluations_ = sum(map(len, search.history)), search.evaluations
         if search.flat:
             warnings.warn(
-                f"{where(self)}: the search ended where no parameter changes the criterion, at {self.best_params_}: the "
-                "kernel sees each sample alone, or all alike, or the targets are fitted whatever it is. Start from a "
-                "lengthscale of the size of distances (lengthscale='median'), or use another criterion.",
+                f"{where(self)}: the search ended where no parameter changes the criterion, at {self.best_params_}: "
+                "the kernel sees each sample alone, or all alike, or the targets are fitted whatever it is. Start from "
+                "a lengthscale of the size of distances (lengthscale='median'), or use another criterion.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -579,7 +580,7 @@ class _Search:
             value, slope = (np.log(value), slope / value) if value > TINY else (np.log(TINY), 0.0 * slope)
         if criterion is self.form.criterion and value < self.lowest:
             low, high = self.coordinates.bounds
-            outward = ((u <= low) & (slope > 0)) | ((u >= high) & (slope < 0))
+            outward = ((u <= low + NEAR) & (slope > 0)) | ((u >= high - NEAR) & (slope < 0))
             self.place, self.lowest, self.flat = u.copy(), float(value), bool(np.abs(slope).max() <= NOWHERE)
             self.slope = float(np.abs(np.where(outward, 0.0, slope)).max())
         return float(value), slope

@@ -11,6 +11,7 @@ vector-valued functions: a review* (2012).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -31,6 +32,7 @@ LARGEST = 1e2  # the largest loading, of the root of the scale
 NOISE = 0.1  # where the search for alpha starts, of the scale
 REACH = 1e5  # factor by which alpha may lie away from its start
 SLOPE = 1e-6  # of the log-likelihood per target, to which searches go
+Stop = Callable[[], str | None]
 STARTS = ((0.7, 0.5), (0.1, 1.0))  # loading and own part: half shared, nearly separate
 
 
@@ -196,7 +198,9 @@ class Coregionalisation:
         return self.loadings @ self.loadings.T + np.diag(self.own)
 
 
-def learn(evidence: Evidence, n_tasks: int, rank: int, alpha: float | None = None) -> Coregionalisation:
+def learn(
+    evidence: Evidence, n_tasks: int, rank: int, alpha: float | None = None, stop: Stop = lambda: None
+) -> Coregionalisation:
     r"""The matrix B = WWᵀ + diag(v) of the largest marginal likelihood; and α, unless it is given.
 
     W has columns as long as they earn their parameters by Schwarz's criterion, so that unrelated tasks stay apart.
@@ -208,6 +212,8 @@ def learn(evidence: Evidence, n_tasks: int, rank: int, alpha: float | None = Non
     rank : int >= 0
         Of W at most. One function is common to all tasks, with a loading for each, or several are.
     alpha : float > 0, optional
+    stop : function
+        Asked after each step; what it says other than None ends the search, where it is.
 
     Notes
     -----
@@ -229,23 +235,25 @@ def learn(evidence: Evidence, n_tasks: int, rank: int, alpha: float | None = Non
     >>> round(float(B[0, 1] / np.sqrt(B[0, 0] * B[1, 1])), 2), found.loadings.shape[1], found.converged
     (-1.0, 1, True)
     """
-    best = _Search(evidence, n_tasks, 0, alpha).run(0.0, 1.0)
-    criterion = [best.schwarz]
+    best = _Search(evidence, n_tasks, 0, alpha, stop).run(0.0, 1.0)
+    criterion, ended = [best.schwarz], stop()
     for r in range(1, rank + 1):
-        searches = [_Search(evidence, n_tasks, r, alpha).run(*start) for start in STARTS]
-        found = min(searches, key=lambda search: search.lowest)
+        if ended:
+            break
+        searches = [_Search(evidence, n_tasks, r, alpha, stop).run(*start) for start in STARTS]
+        found, ended = min(searches, key=lambda search: search.lowest), stop()
         criterion.append(found.schwarz)
         if found.schwarz >= best.schwarz:
             break
         best = found
-    return best.result(criterion)
+    return best.result(criterion, ended)
 
 
 class _Search:
     """For one rank: W in units of the root of the scale of B, log v in units of the scale, log α from its start."""
 
-    def __init__(self, evidence: Evidence, n_tasks: int, rank: int, alpha: float | None):
-        self.evidence, self.shape, self.given = evidence, (n_tasks, rank), alpha
+    def __init__(self, evidence: Evidence, n_tasks: int, rank: int, alpha: float | None, stop: Stop):
+        self.evidence, self.shape, self.given, self.stop = evidence, (n_tasks, rank), alpha, stop
         self.scale = evidence.scale or 1.0
         self.history: list[float] = []
 
@@ -263,6 +271,8 @@ class _Search:
 
     def _keep(self, intermediate_result: OptimizeResult) -> None:
         self.history.append(float(intermediate_result.fun) * self.evidence.size)
+        if self.stop():
+            raise StopIteration  # which SciPy takes for the end
 
     def run(self, loading: float, own: float) -> _Search:
         T, r = self.shape
@@ -294,7 +304,7 @@ class _Search:
         parameters = min(T * r - r * (r - 1) // 2, T * (T - 1) // 2)
         return 2 * self.lowest + parameters * float(np.log(self.evidence.size))
 
-    def result(self, criterion: list[float]) -> Coregionalisation:
+    def result(self, criterion: list[float], ended: str | None) -> Coregionalisation:
         W, v, alpha = self._unpacked(self.found.x)
-        converged, message = self.slope <= 100 * SLOPE, str(self.found.message)
+        converged, message = not ended and self.slope <= 100 * SLOPE, ended or str(self.found.message)
         return Coregionalisation(W, v, alpha, -self.lowest, criterion, self.slope, converged, message, self.history)

@@ -100,6 +100,12 @@ def test_no_cycles_no_limit() -> None:
     assert np.isclose(RandomWalk(2.0)([chain])[0, 0], 9 + 2 * 4 + 4 * 1)
 
 
+@pytest.mark.parametrize("decay", [1e-6, 1.0])
+def test_terms_that_fall_and_rise_again(decay) -> None:
+    g = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1e9, 1e-9, 1e9], directed=True)
+    assert np.isclose(RandomWalk(decay)([g])[0, 0], value(g, g, decay), rtol=1e-14)
+
+
 def test_weights_multiply() -> None:
     edge = Graph(2, [(0, 1)], weights=[3.0])
     assert np.isclose(RandomWalk(0.1)([edge])[0, 0], 4 / (1 - 0.9))

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -31,6 +32,24 @@ def test_definition(graphs, iterations, edge_labels) -> None:
     counts = [histogram(g, iterations, edge_labels) for g in graphs]
     K = [[sum(a[t] * b[t] for t in a) for b in counts] for a in counts]
     assert np.array_equal(WeisfeilerLehman(iterations, edge_labels)(graphs), K)
+
+
+@pytest.mark.parametrize("edge_labels", [False, True])
+def test_hashes_of_networkx(edge_labels) -> None:
+    """With loops; undirected, since it refines directed graphs along and against their arcs."""
+    rng = np.random.default_rng(5)
+    graphs, counts = [], []
+    for seed, n in enumerate(rng.integers(1, 15, 12)):
+        G = nx.gnp_random_graph(int(n), 0.3, seed=seed)
+        G.add_edge(0, 0)
+        nx.set_node_attributes(G, {v: str(rng.choice(["a", "b"])) for v in G}, "label")
+        nx.set_edge_attributes(G, {e: str(rng.choice(["x", "y"])) for e in G.edges}, "label")
+        name = "label" if edge_labels else None
+        hashes = nx.weisfeiler_lehman_subgraph_hashes(G, name, "label", 3, include_initial_labels=True)
+        counts.append(Counter(level for levels in hashes.values() for level in enumerate(levels)))
+        graphs.append(G)
+    K = [[sum(a[t] * b[t] for t in a) for b in counts] for a in counts]
+    assert np.array_equal(WeisfeilerLehman(3, edge_labels)(graphs), K)
 
 
 def test_no_refinement_is_the_histogram(graphs) -> None:

@@ -30,6 +30,7 @@ DEFINITIONS = [
     (Spectrum(1), lambda n: n == 1),
     (Spectrum(3), lambda n: n == 3),
     (Spectrum(70), lambda n: n == 70),
+    (Spectrum(10**9), lambda n: False),
     (BoundedRange(1), lambda n: n == 1),
     (BoundedRange(3), lambda n: n <= 3),
     (BoundedRange(70), lambda n: n <= 70),
@@ -103,6 +104,7 @@ def test_text() -> None:
         (Spectrum(2.5), "length = 2.5 must be an integer"),
         (Spectrum(2, end=3), "end = 3 must be a string"),
         (FullString(2, decay=0.0), "decay = 0.0 must be > 0"),
+        (FullString(3, decay=1e60), r"decay = 1e\+60 overflows on substrings of 3 letters"),
     ],
 )
 def test_parameters_out_of_range(kernel, message) -> None:

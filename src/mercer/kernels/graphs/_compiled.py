@@ -123,8 +123,7 @@ def radius(labels: Any, source: Any, target: Any, arc: Any, weights: Any, simila
         bound = 0.0
         for i in range(n):
             for j in range(n):
-                if S[i, j] > 0.0 and V[i, j] > 1e-200:
-                    bound = max(bound, W[i, j] / V[i, j])
+                bound = max(bound, W[i, j] / V[i, j])  # V falls to a third in a step at most
         if bound == 0.0:
             return 0.0
         best = min(best, bound)
@@ -168,13 +167,18 @@ def conjugate_gradients(
 
 
 @njit
-def series(
-    S: Any, sa: Any, ta: Any, la: Any, wa: Any, sb: Any, tb: Any, lb: Any, wb: Any, decay: float, rate: float
-) -> float:
-    """The sum of the entries of F = S + λ S ∘ Σ_l A_l F B_lᵀ, term by term."""
+def series(S: Any, sa: Any, ta: Any, la: Any, wa: Any, sb: Any, tb: Any, lb: Any, wb: Any, decay: float) -> float:
+    """The sum of the entries of F = S + λ S ∘ Σ_l A_l F B_lᵀ, term by term.
+
+    A walk of length n + 1 + m is one of length n, an arc, and one of length m. So with the largest weights a and b the
+    terms after t_n are at most λab t_n times the whole sum, whatever they have been so far.
+    """
     V, T, W = S.copy(), np.empty_like(S), np.empty_like(S)
     term = total = S.sum()
-    while term > ACCURACY * (1.0 - rate) * total:
+    if len(wa) == 0 or len(wb) == 0:
+        return total
+    link = decay * wa.max() * wb.max()
+    while link * term > ACCURACY:
         spread(V, sa, ta, la, wa, sb, tb, lb, wb, T, W)
         V = decay * S * W
         term = V.sum()
@@ -209,6 +213,6 @@ def walks(
         S = alike(labels, all_labels[inside], similarity, nodes[j])
         sb, tb, lb, wb = all_source[part], all_target[part], all_arc[part], all_weights[part]
         if directed[j]:
-            out[j] = series(S, source, target, arc, weights, sb, tb, lb, wb, decay, rate[j])
+            out[j] = series(S, source, target, arc, weights, sb, tb, lb, wb, decay)
         else:
             out[j] = conjugate_gradients(S, source, target, arc, weights, sb, tb, lb, wb, decay, rate[j])

@@ -50,9 +50,9 @@ class RandomWalk(Structured):
     ----------
     decay : float > 0
         λ. Raising it gives longer walks more weight. The series converges for λρ < 1, where ρ is the spectral radius
-        of the product of a graph with itself, at most the square of its largest degree; a λ that is too large is
-        refused, and the message names one that is not. A new graph may have a larger ρ than those of the fit; where
-        such graphs can come, take a λ below one over the square of the largest degree that is possible.
+        of the product of a graph with itself; a λ that is too large is refused, and the message names one that is not.
+        A new graph can have a larger ρ than those of the fit, and is refused then. For weights and κ ≤ 1, ρ is at most
+        the square of the largest degree, so that a λ below one over that is safe for all graphs to come.
     edge_labels : bool
         Whether edges are told apart by their labels.
     node_kernel : Kernel, optional
@@ -66,8 +66,9 @@ class RandomWalk(Structured):
     With S the matrix of κ and :math:`A_\ell, B_\ell` the adjacency matrices of the edges with label ℓ, k is the sum of
     the entries of F, where :math:`F = S + \lambda S \circ \sum_\ell A_\ell F B_\ell^\top`. Undirected graphs solve this
     by conjugate gradients in the symmetric form :math:`F = S^{1/2} \circ g`; with a residual r, k is exact to
-    :math:`\lVert r \rVert^2 / (1 - \lambda\rho)`, which is kept below rounding. Directed ones sum the series. The
-    product graph is never formed: a step costs O(nodes · edges) of the two graphs.
+    :math:`\lVert r \rVert^2 / (1 - \lambda\rho)`, which is kept below rounding. Directed ones sum the series, in
+    :math:`O(1 / (1 - \lambda\rho))` steps. The product graph is never formed: a step costs O(nodes · edges) of the two
+    graphs.
 
     References
     ----------

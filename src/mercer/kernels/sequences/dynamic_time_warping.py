@@ -37,8 +37,9 @@ class DynamicTimeWarping(OnSeries):
     -----
     INDEFINITE: x = (0, 1) and y = (0, 0, 1) have the distance 0, but the distances √0.5 and √0.75 from z = (0.5, 0.5),
     which no three vectors can have; by scaling this holds for every ℓ, and with any band ≥ 1. With ``band=0`` it is the
-    Gaussian kernel on the series of each length. Methods for definite kernels refuse it: take `GlobalAlignment`, a
-    corrected spectrum, or a method for indefinite kernels. O(nm) for each pair, compiled, on threads.
+    Gaussian kernel on the series of each length. Methods for definite kernels refuse it or warn: take
+    `GlobalAlignment`, a corrected spectrum, or a method for indefinite kernels. O(nm) for each pair, compiled, on
+    threads.
 
     References
     ----------

@@ -8,7 +8,7 @@ places where these agree, differ, or have a letter outside the alphabet.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from itertools import pairwise, product
 from math import comb, log2
 from typing import Any, Self
@@ -21,7 +21,7 @@ from ..._errors import check_number, where
 from ...domains import Strings
 from .._base import register
 from .._definiteness import PD, Definiteness
-from .._structured import Counts, Store, Structured, inner
+from .._structured import Counts, Store, Structured, inner, numbered
 from ._letters import codes, join, number
 
 WORDS = 10_000  # of the alphabet, up to which strings are vectors of counts
@@ -140,11 +140,11 @@ class Mismatch(Structured):
         words = np.zeros(len(begin), dtype=np.int64)
         for i in range(length):
             words = words * (size + 1) + letter[begin + i]
-        words, column = np.unique(words, return_inverse=True)
+        words, column = numbered(words)
         rows = np.searchsorted(begin, starts)
         occurrences = csr_array((np.ones(len(column)), column, rows), shape=(len(members), len(words)))
         source, features = self._neighbours(words, size)
-        features, column = np.unique(features, return_inverse=True)
+        features, column = numbered(features)
         near = csr_array((np.ones(len(column)), (source, column)), shape=(len(words), len(features)))
         counts = (occurrences @ near).tocsr()
         counts.sort_indices()
@@ -155,13 +155,14 @@ class Mismatch(Structured):
         """The pairs of a word (by its place) and a feature within reach, which grows letter by letter."""
         length = int(self.length)
         source, feature = np.arange(len(words)), np.zeros(len(words), dtype=np.int64)
-        left = np.full(len(words), int(self.mismatches), dtype=np.int8)  # a table over all letters is made of it
+        left = np.full(len(words), int(self.mismatches))
         for power in (size + 1) ** np.arange(length)[::-1]:
             letter = (words // power % (size + 1))[source]
-            remaining = left[:, None] - (letter[:, None] != np.arange(size))
-            parent, choice = np.nonzero(remaining >= 0)
-            source, left = source[parent], remaining[parent, choice]
-            feature = feature[parent] * size + choice
+            bound, free = np.flatnonzero((left == 0) & (letter < size)), np.flatnonzero(left)
+            parent = np.concatenate([bound, np.repeat(free, size)])
+            choice = np.concatenate([letter[bound], np.tile(np.arange(size), len(free))])
+            left = left[parent] - (choice != letter[parent])
+            source, feature = source[parent], feature[parent] * size + choice
         return source, feature
 
     @classmethod
@@ -169,7 +170,7 @@ class Mismatch(Structured):
         return [cls(3, 1, "abcd"), cls(2, 2, "ab"), cls(2, 0, "abd"), cls(6, 3, "abcde")]
 
 
-@cache
+@lru_cache(maxsize=8)
 def _common(length: int, mismatches: int, size: int) -> np.ndarray:
     """How many words are near to both of two words, by the number of places of each kind.
 
@@ -196,10 +197,9 @@ def _common(length: int, mismatches: int, size: int) -> np.ndarray:
 
     agree, differ, here, there, neither = (powers(f, k) for f in kinds)
     weight = np.zeros((k + 1,) * 4)
-    most = min(k, m)  # letters outside the alphabet that a word may have
-    for a, b, c in product(range(most + 1), repeat=3):
+    for a, b, c in product(range(m + 1), repeat=3):
         rest = k - a - b - c
-        if rest >= 0 and a + c <= most and b + c <= most:
+        if rest >= 0 and max(a, b) + c <= m:  # each letter outside the alphabet is a mismatch
             outside = times(times(here[a], there[b]), neither[c])
             for d in range(min(rest, 2 * m) + 1):
                 weight[b, a, d, rest - d] = times(times(agree[rest - d], differ[d]), outside).sum()

@@ -109,9 +109,15 @@ def quadratic_forms(grams: Sequence[Gram], coefficients: Any) -> np.ndarray:
 # ---- weights on the simplex from inner products
 
 
-def align(alignments: np.ndarray) -> np.ndarray:
+def alignments(M: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """⟨Kₖ, L⟩ / ‖Kₖ‖ from all ⟨Kₖ, Kₗ⟩ and the ⟨Kₖ, L⟩ of an L of norm one; 0 where a matrix vanishes."""
+    norm = np.sqrt(np.diagonal(M))
+    return np.divide(a, norm, out=np.zeros_like(norm), where=norm > 0)
+
+
+def align(M: np.ndarray, a: np.ndarray) -> np.ndarray:
     """Weights in proportion to the alignment of each kernel with the target, as if there were no others."""
-    return _on_simplex(alignments)
+    return _on_simplex(alignments(M, a))
 
 
 def alignf(M: np.ndarray, a: np.ndarray) -> np.ndarray:
@@ -135,8 +141,7 @@ def consensus(M: np.ndarray) -> np.ndarray:
     """The weights of the compromise of STATIS: the leading eigenvector of all alignments, each kernel of norm one."""
     R = normalised(M)
     leading = np.abs(np.linalg.eigh(R)[1][:, -1])  # of a matrix without negative entries: of one sign
-    norm = np.sqrt(np.diagonal(M))
-    return _on_simplex(np.divide(leading, norm, out=np.zeros_like(norm), where=norm > 0))
+    return _on_simplex(alignments(M, leading))
 
 
 def _on_simplex(v: np.ndarray) -> np.ndarray:
