@@ -114,3 +114,9 @@ def test_sample_of_levels_is_distinct(n_levels, n):
     assert len(np.unique(X, axis=0)) == len(X) == n
     assert X.min() >= 0
     assert X.max() <= n_levels - 1
+
+
+def test_labels_without_a_hash():
+    A = np.empty((2, 1), dtype=object)
+    A[:, 0] = [[1], [2]]
+    np.testing.assert_array_equal(Delta()(A), np.eye(2))

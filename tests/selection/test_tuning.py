@@ -91,10 +91,10 @@ def test_machines_find_the_inputs_that_matter(rings, loss, criterion):
     assert tuner.score(X[120:], y[120:]) > start.fit(X[:120], y[:120]).score(X[120:], y[120:])
 
 
-@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
-def test_several_classes(rings, multi_class):
+@pytest.mark.parametrize(("multi_class", "loss"), [("ovo", "hinge"), ("ovr", "squared_hinge")])
+def test_several_classes(rings, multi_class, loss):
     X, _, y = rings
-    start = SVC(kernel=Gaussian(np.full(4, 2.0)), multi_class=multi_class, class_weight="balanced")
+    start = SVC(kernel=Gaussian(np.full(4, 2.0)), multi_class=multi_class, loss=loss, class_weight="balanced")
     tuner = KernelTuner(start, tol=1e-2).fit(X[:120], y[:120])
     assert tuner.score(X[120:], y[120:]) > 0.1 + start.fit(X[:120], y[:120]).score(X[120:], y[120:])
     assert tuner.decision_function(X).shape == (420, 3)

@@ -21,6 +21,19 @@ def _floating(X: Any, xp: Any) -> Any:
     return xp.float32 if X.dtype == xp.float32 else xp.float64
 
 
+def _numbered(X: Any, Y: Any) -> list[tuple[Any, Any]]:
+    """The columns of X and Y; text and objects as numbers, which compare much faster."""
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "OUS":
+        return columns(X, Y)
+    numbers: dict[Any, int] = {}
+    Y = X if Y is None else Y
+    try:
+        A, B = ([numbers.setdefault(v, len(numbers)) for v in Z.ravel().tolist()] for Z in (X, Y))
+    except TypeError:  # of labels that have no hash
+        return columns(X, Y)
+    return columns(np.reshape(A, X.shape), np.reshape(B, Y.shape))
+
+
 class _Labels(Kernel):
     """Kernels that know of labels only whether they are equal."""
 
@@ -70,7 +83,7 @@ class Delta(_Labels):
 
     def evaluate(self, X: Any, Y: Any = None) -> Any:
         xp = namespace(X)
-        return xp.astype(reduce(iand, (x == y for x, y in columns(X, Y))), _floating(X, xp))
+        return xp.astype(reduce(iand, (x == y for x, y in _numbered(X, Y))), _floating(X, xp))
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return STRICTLY_PD
@@ -103,7 +116,7 @@ class Hamming(_Labels):
         xp = namespace(X)
         n, m = X.shape[0], (X if Y is None else Y).shape[0]
         agreeing = xp.zeros((n, m), dtype=_floating(X, xp), device=device_of(X))
-        for x, y in columns(X, Y):
+        for x, y in _numbered(X, Y):
             agreeing += xp.astype(x == y, agreeing.dtype)
         return agreeing / X.shape[1]
 
