@@ -21,6 +21,11 @@ INSTEAD = (
 REMEDIES = f"Otherwise {INSTEAD}, or SVC, which finds a stationary point."  # for a kernel that is indefinite
 
 
+def remedies(claim: Any) -> str:
+    """What to do about a kernel of that definiteness, a sentence more where it is indefinite."""
+    return f" {REMEDIES}" if claim.kind == "INDEFINITE" else ""
+
+
 class JitterWarning(UserWarning):
     """A matrix was not numerically positive definite and its diagonal was raised."""
 

@@ -73,6 +73,18 @@ def _small(kernel: Any) -> int:
     return min(SMALL, 2 * kernel.tile**2)
 
 
+def _blocks(kernel: Any, X: Any, Y: Any = None) -> Callable[[slice, slice], Any]:
+    """A function of rows and columns that gives their values; kernels that ask for it see each member once."""
+    take = kernel.domain.take
+    if kernel.prepares:
+        A = kernel.prepare(X)
+        B = A if Y is None else kernel.prepare(Y, A)
+        return lambda r, c: A.take(r).matrix(B.take(c))
+    if Y is None:
+        return lambda r, c: kernel.evaluate(take(X, r)) if r == c else kernel.evaluate(take(X, r), take(X, c))
+    return lambda r, c: kernel.evaluate(take(X, r), take(Y, c))
+
+
 def _pairs(rows: list[slice], columns: list[slice], symmetric: bool) -> Iterator[tuple[slice, slice]]:
     return ((r, c) for i, r in enumerate(rows) for c in (columns[i:] if symmetric else columns))
 
@@ -91,14 +103,15 @@ def matrix(kernel: Any, X: Any, Y: Any = None, n_jobs: int | None = None) -> Any
     first = kernel.evaluate(domain.take(X, slice(0, 1)))
     out = np.empty((n, m), dtype=first.dtype)
 
+    values = _blocks(kernel, X, Y)
+
     def work(tile: tuple[slice, slice]) -> None:
         r, c = tile
+        block = values(r, c)
         if symmetric and r == c:
-            block = kernel.evaluate(domain.take(X, r))
             # mirrored, because a + b + c and a + c + b may differ in the last digit
             out[r, c] = np.triu(block) + np.triu(block, 1).T
             return
-        block = kernel.evaluate(domain.take(X, r), domain.take(X if symmetric else Y, c))
         out[r, c] = block
         if symmetric:
             out[c, r] = block.T
@@ -132,24 +145,25 @@ def product(kernel: Any, X: Any, Y: Any, V: Any, n_jobs: int | None = None, bloc
         threads = n_threads(n_jobs)
         partial = [np.zeros_like(out) for _ in range(threads)]
 
+        values = _blocks(kernel, X)
+
         def work(job: tuple[np.ndarray, list[tuple[slice, slice]]]) -> None:
             mine, tiles = job
             for r, c in tiles:
-                if r == c:
-                    mine[r] += kernel.evaluate(domain.take(X, r)) @ V[r]
-                else:
-                    K = kernel.evaluate(domain.take(X, r), domain.take(X, c))
-                    mine[r] += K @ V[c]
+                K = values(r, c)
+                mine[r] += K @ V[c]
+                if r != c:
                     mine[c] += K.T @ V[r]
 
         tiles = list(_pairs(rows, rows, True))
         run([(partial[t], tiles[t::threads]) for t in range(threads)], work, n_jobs)
         return sum(partial)
 
+    values = _blocks(kernel, X, centres)
+
     def strip(r: slice) -> None:
-        A = domain.take(X, r)
         for c in columns:
-            out[r] += kernel.evaluate(A, domain.take(centres, c)) @ V[c]
+            out[r] += values(r, c) @ V[c]
 
     run(rows, strip, n_jobs)
     return out

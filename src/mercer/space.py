@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _tiles
 from ._array import eps, host, is_array, is_numpy, is_sparse, like, namespace, solve_triangular
-from ._errors import check_number
+from ._errors import check_number, remedies
 from .basis import Functions, Polynomials
 from .domains import Rows, take
 from .kernels import Kernel
@@ -293,6 +293,7 @@ class RKHS:
             place = "" if dimension is None else f" in dimension {dimension}"
             raise ValueError(
                 f"RKHS: {self.kernel} is {claim}{place}: it has no reproducing kernel Hilbert space.{hint}"
+                f"{remedies(claim)}"
             )
 
     def _require(self, f: Function, doing: str) -> None:

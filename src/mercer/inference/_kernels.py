@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array import host
-from .._errors import check_number
+from .._errors import check_number, remedies
 from ..domains import Rows
 from ..gram import Gram, as_representation
 from ..gram.centered import CenteredGram
@@ -59,7 +59,7 @@ def collection(
         if claim.kind != "UNKNOWN" and not (claim.is_cpd and claim.order <= 1):
             raise ValueError(
                 f"{owner}: {k} is {claim}; the statistic needs a kernel that is positive definite, or conditionally of "
-                "order 1 (such as 'power', minus the distance)."
+                f"order 1 (such as 'power', minus the distance).{remedies(claim)}"
             )
         found.append((k, X))
     return found

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _tiles
 from .._array import host, like, namespace
-from .._errors import check_number, where
+from .._errors import check_number, remedies, where
 from .._random import generator
 from ..domains import Domain, Vectors
 from ..gram import Gram, as_representation
@@ -181,8 +181,9 @@ def stein_test(
     for k, _ in found:
         if not isinstance(k.domain, Vectors):
             raise TypeError(f"{NAME}: {k} does not compare vectors, on which alone there are gradients.")
-        if not k.definiteness_in(k.domain.dimension(found[0][1])).is_pd and k.definiteness.kind != "UNKNOWN":
-            raise ValueError(f"{NAME}: {k} is {k.definiteness}; give a positive definite kernel.")
+        claim = k.definiteness_in(k.domain.dimension(found[0][1]))
+        if not claim.is_pd and claim.kind != "UNKNOWN":
+            raise ValueError(f"{NAME}: {k} is {claim}; give a positive definite kernel.{remedies(claim)}")
     n = found[0][0].domain.size(found[0][1])
     if n < 2:
         raise ValueError(f"{NAME}: X has one row; give at least two.")

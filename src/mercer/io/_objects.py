@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from .._array import host, is_array, is_sparse
+from ..domains import Graph
 
 PACKAGES = ("mercer", "sklearn")  # whose classes may be named in a file
 CONTAINERS: dict[str, type] = {"tuple": tuple, "set": set, "frozenset": frozenset}
@@ -85,6 +86,8 @@ class Encoder:
                 return method(self, x)
         if type(x).__module__ == "torch" and type(x).__name__ == "dtype":
             return {"torch": str(x).removeprefix("torch.")}
+        if type(x).__module__.split(".")[0] == "networkx" and hasattr(x, "is_multigraph"):
+            x = Graph.from_networkx(x)
         if id(x) in self._places:
             return {"same": self._places[id(x)]}
         self._places[id(x)] = len(self._places)

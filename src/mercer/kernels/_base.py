@@ -55,6 +55,7 @@ class Kernel(BaseEstimator):
     abilities: ClassVar[tuple[str, ...]] = ()
     domain: Domain = Vectors()
     tile: int = 1024  # rows and columns of a block of values that is worth a thread
+    prepares: bool = False  # whether the blocks of a matrix should come from one prepared collection
 
     # ---- what a kernel writes
 

@@ -49,6 +49,10 @@ class Normalized(Unary):
         a = self._inverse_root(X)
         return namespace(a).astype(a > 0, a.dtype)
 
+    @property
+    def prepares(self) -> bool:  # type: ignore[override]
+        return self.kernel.prepares
+
     def prepare(self, X: Any, beside: Any = None) -> Prepared:
         inner = self.kernel.prepare(X, None if beside is None else beside.inner)
         return PreparedNormalized(self, X, inner, self._inverse_root(X))

@@ -79,7 +79,8 @@ class Corrected(Unary):
 class Projected(Corrected):
     """Corrections that are inner products of explicit features, φ(x) = Wᵀk(S, x): positive definite everywhere."""
 
-    tile = Kernel.tile  # a tile costs whole rows over the sample, so that small ones are dear
+    tile = Kernel.tile  # not the inner one's: a block costs a product of features
+    prepares = True  # a row of values over the sample for each member, once
 
     def _weights(self, precision: float) -> np.ndarray | None:
         """W, for values of k of that precision; None for the identity."""
@@ -217,8 +218,7 @@ class Clipped(Decomposed):
     cancel, so that machines fitted on S do not suffer. Values between two points outside S do: lower `rank` there.
 
     The spectrum is that of S as it is: weights of samples do not enter, and a sample that is there twice changes it.
-    O(m³) once for m samples in S, m values of k for each new point. In a matrix of more than some thousand points
-    features would be computed for every tile: ``gram="low_rank"`` computes them once.
+    O(m³) once for m samples in S, m values of k for each new point.
 
     References
     ----------

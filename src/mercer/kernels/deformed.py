@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from .. import _tiles
 from .._array import host, is_array, is_numpy, is_sparse, like, namespace
-from .._errors import REMEDIES, IndefiniteError, check_choice, check_number, where
+from .._errors import REMEDIES, IndefiniteError, check_choice, check_number, remedies, where
 from .._neighbours import check_rule, check_weights, links
 from ..domains import Rows, take
 from ._base import Kernel, Prepared, _same, register
@@ -83,7 +83,8 @@ class Deformed(Unary):
     array([[0.99, 0.06]])
     """
 
-    tile = Kernel.tile  # a tile costs whole rows over the points, so that small ones are dear
+    tile = Kernel.tile  # not the inner one's: a block costs a product with the factor
+    prepares = True  # a row of values over the points for each member, once
 
     def __init__(
         self,
@@ -150,10 +151,9 @@ class Deformed(Unary):
     def _factor(self, points: Any) -> np.ndarray:
         claim = self.kernel.definiteness_in(self.domain.dimension(points))
         if not claim.is_pd and claim.kind != "UNKNOWN":
-            otherwise = "" if claim.is_cpd else f" {REMEDIES}"
             raise ValueError(
                 f"{where(self)}: {self.kernel} is {claim} and has no norm to add to; choose a positive definite kernel."
-                f"{otherwise}"
+                f"{remedies(claim)}"
             )
         L = csgraph.laplacian(self._weights(points), normed=self.laplacian == "normalized")
         B: Any = None if self.power % 2 == 0 else _semidefinite_factor(L.toarray() if is_sparse(L) else L)

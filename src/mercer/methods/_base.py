@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import device_of, host, is_array, is_sparse, namespace
-from .._errors import INSTEAD, REMEDIES, IndefiniteKernelWarning, where
+from .._errors import INSTEAD, IndefiniteKernelWarning, remedies, where
 from .._random import generator
 from ..basis import Functions, Polynomials, as_basis
 from ..domains import NO_NUMBERS, Rows, Vectors, holds_text, refuse_masked
@@ -185,10 +185,9 @@ class KernelEstimator(BaseEstimator):
         place = "" if dimension is None else f" in dimension {dimension}"
         weaker = f", or a CPD({order}) one" if order else ""
         remedy = f", or free={claim.order - 1}" if claim.is_cpd and hasattr(self, "free") else ""
-        otherwise = "" if claim.is_cpd else f" {REMEDIES}"
         raise ValueError(
             f"{where(self)}: the kernel {self.kernel_} is {claim}{place}, so that norms under it need not be positive; "
-            f"choose a positive definite one{weaker}{remedy}.{otherwise}"
+            f"choose a positive definite one{weaker}{remedy}.{remedies(claim)}"
         )
 
     def _is_definite(self, X: Any, basis: Any) -> bool | None:

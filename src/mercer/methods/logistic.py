@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import log_expit, log_softmax
 from sklearn.base import ClassifierMixin
 
-from .._errors import check_number, where
+from .._errors import check_number, remedies, where
 from .._progress import Deadline
 from ..losses import Logistic, Loss, Multinomial
 from ..solvers.fit._base import FitSolution
@@ -244,7 +244,7 @@ class ImportVectorMachine(LogisticMethod):
         if claim.kind == "INDEFINITE" or (claim.is_cpd and claim.order > 0):
             raise ValueError(
                 f"{where(self)}: the kernel {self.kernel_} is {claim}, and has no function for a single point; choose "
-                "a positive definite one, or KernelLogisticRegression."
+                f"a positive definite one, or KernelLogisticRegression.{remedies(claim)}"
             )
         self._deadline = Deadline(self.time_budget)
         most = problem.gram.n if self.max_points is None else self.max_points

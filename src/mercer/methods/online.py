@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from .. import _tiles
 from .._array import host, is_array
-from .._errors import REMEDIES, check_number, where
+from .._errors import check_number, remedies, where
 from ..basis import Polynomials
 from ..domains import Rows
 from ..space import Function
@@ -170,7 +170,7 @@ class OnlineKernelMachine(LossEstimator):
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
         if not claim.is_pd and claim.kind != "UNKNOWN":
             raise ValueError(
-                f"{where(self)}: the kernel {self.kernel_} is {claim}; use a positive definite one. {REMEDIES}"
+                f"{where(self)}: the kernel {self.kernel_} is {claim}; use a positive definite one.{remedies(claim)}"
             )
         shape: tuple[int, ...] = ()
         if classes is not None:

@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from .._array import host, is_array, like
-from .._errors import check_number, where
+from .._errors import check_number, remedies, where
 from .._random import generator
 from ..domains import Bags, Rows
 from ..domains.tables import is_gap
@@ -179,6 +179,11 @@ class MarginalTransfer(KernelEstimator):
                 f"{where(self)}: the kernel of the points {self.kernel_} is {claim}, but its product with a kernel of "
                 "samples is not; take a positive definite one."
             )
+        if claim.kind == "INDEFINITE":
+            raise ValueError(
+                f"{where(self)}: the kernel of the points {self.kernel_} is INDEFINITE; take a positive definite one."
+                f"{remedies(claim)}"
+            )
         if getattr(self.estimator, "free", None) not in (None, "intercept", 0):
             raise ValueError(
                 f"{where(self)}: free = {self.estimator.free!r} of the estimator are functions of points, but it is "
@@ -212,6 +217,7 @@ class MarginalTransfer(KernelEstimator):
             if distribution.definiteness == INDEFINITE:
                 raise ValueError(
                     f"{where(self)}: distribution_kernel = {distribution} is INDEFINITE; take a positive definite one."
+                    f"{remedies(distribution.definiteness)}"
                 )
             self.samples_ = bags
             values, vectors = np.linalg.eigh(distribution(bags))

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from .. import _tiles
 from .._array import row_products
-from .._errors import where
+from .._errors import remedies, where
 from ..domains import Rows
 from ..kernels import Kernel
 from ..space import Function
@@ -111,7 +111,7 @@ class Targets:
         if not claim.is_pd and claim.kind != "UNKNOWN":
             raise ValueError(
                 f"{who}: {self.kernel} is {claim}, so that there is no distance to a target; use a positive definite "
-                "kernel, for example kernel.centered(X)."
+                f"kernel, for example kernel.centered(X).{remedies(claim)}"
             )
 
     def _checked(self, name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:

@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import _tiles
 from .._array import host, is_array
-from .._errors import check_number
+from .._errors import check_number, remedies
 from ..gram import Dense
 from ..kernels import Kernel, Precomputed
 from ..methods import OneClassSVM
@@ -195,7 +195,7 @@ def one_class_path(
     if not claim.is_pd and claim.kind != "UNKNOWN":
         raise ValueError(
             f"one_class_path: the kernel {resolved} is {claim}, and without an offset it must be positive definite; "
-            "use OneClassSVM."
+            f"use OneClassSVM.{remedies(claim)}"
         )
     K = np.asarray(host(_tiles.matrix(resolved, X)), dtype=np.float64)
     n = len(K)

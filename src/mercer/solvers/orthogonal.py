@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from .._errors import REMEDIES, where
+from .._errors import remedies, where
 from ..gram import IncompleteCholesky
 from ..kernels import Kernel
 
@@ -189,7 +189,7 @@ def require_pd(owner: object, name: str, kernel: Kernel, dimension: int | None) 
     claim = kernel.definiteness_in(dimension)
     if not claim.is_pd and claim.kind != "UNKNOWN":
         raise ValueError(
-            f"{where(owner)}: {name} = {kernel} is {claim}; give one that is positive definite. {REMEDIES}"
+            f"{where(owner)}: {name} = {kernel} is {claim}; give one that is positive definite.{remedies(claim)}"
         )
 
 
