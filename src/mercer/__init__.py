@@ -8,6 +8,8 @@
 <Function in the space of gaussian(lengthscale=0.2): 20 points>
 """
 
+from typing import Any
+
 from . import closed_forms, gram, kernels, losses, preimage
 from ._errors import IndefiniteKernelWarning, JitterWarning
 from .expansion import MercerExpansion, mercer_expansion
@@ -126,6 +128,15 @@ __all__ = [
     "losses",
     "mercer_expansion",
     "preimage",
+    "report",
     "save",
 ]
 __version__ = "0.1.0.dev0"
+
+
+def __getattr__(name: str) -> Any:
+    if name == "report":  # on demand, since it is rarely wanted
+        from .reports import report
+
+        return report
+    raise AttributeError(f"module 'mercer' has no attribute {name!r}")

@@ -1,0 +1,273 @@
+"""What a report is about: the estimator, its data and the fit, and the numbers that several sections share."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier, is_clusterer, is_outlier_detector, is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from .. import KernelInterpolator
+from .._array import host, is_array, is_sparse
+from ..domains import Rows, Tables, Vectors, take
+from ._pictures import Pictures
+
+MOST = 500  # samples of which a kernel matrix is drawn and decomposed
+TINY = 1e-10  # of the largest eigenvalue: what rounding leaves of zero
+
+
+class Case:
+    """An estimator on data.
+
+    Attributes
+    ----------
+    estimator, fitted : as given, and fitted: itself if it was, else a clone
+    target, y : as given, and on the host
+    model, Z : the last step of pipelines and searches, and the data as they reach it
+    search : the outermost search, or None
+    kind : "classifier", "regressor", "clusterer", "outliers", "density" or "transformer"
+    heard : the warnings that the fit gave, and their categories
+    """
+
+    def __init__(self, estimator: Any, X: Any, y: Any, random_state: int):
+        self.estimator, self.X, self.target, self.random_state = estimator, X, y, random_state
+        self.kind = kind_of(estimator)
+        self.labelled = self.kind in ("classifier", "regressor")
+        self.y = np.asarray(host(y)) if y is not None and (self.labelled or np.ndim(y) == 1) else y
+        self.n = size(X)
+        self.pictures = Pictures()
+        self.was_fitted = is_fitted(estimator)
+        self.heard: dict[str, type[Warning]] = {}
+        self.fitted = estimator if self.was_fitted else self._fit()
+        self.model, self.Z, self.steps, self.search = unwrapped(self.fitted, X)
+        self.pairwise = bool(get_tags(self.model).input_tags.pairwise)
+
+    def _fit(self) -> Any:
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            fitted = fit(clone(self.estimator), self.X, self.target)
+        self.heard = {
+            str(w.message): w.category for w in heard if issubclass(w.category, (UserWarning, RuntimeWarning))
+        }
+        return fitted
+
+    @property
+    def dimension(self) -> int | None:
+        """The number of coordinates that reach the method, where that means something."""
+        shape: tuple[int, ...] = getattr(self.Z, "shape", ())
+        return int(shape[1]) if len(shape) == 2 and not self.pairwise else None
+
+    @property
+    def name(self) -> str:
+        """Of the method."""
+        return type(self.model).__name__
+
+    # ---- the data
+
+    @cached_property
+    def columns(self) -> dict[str, np.ndarray]:
+        """Of tables and matrices, by name: float64 with NaN, or objects with None; of other data none."""
+        X = self.X
+        flat = isinstance(X, dict) or hasattr(X, "columns") or (is_array(X) and host(X).ndim == 2)
+        if not flat or self.pairwise or is_sparse(X):
+            return {}
+        found = Tables().check(X, "report").columns
+        return {f"x{name}" if is_array(X) else str(name): values for name, values in found.items()}
+
+    @cached_property
+    def identity(self) -> np.ndarray | None:
+        """An integer for each sample, equal for samples of equal content; None where content cannot be compared."""
+        if self.pairwise:
+            return None
+        seen: dict[Hashable, int] = {}
+        try:
+            return np.array([seen.setdefault(key, len(seen)) for key in self._keys()])
+        except TypeError:
+            return None
+
+    def _keys(self) -> Any:
+        if is_sparse(self.X):
+            rows = self.X.tocsr()
+            cut = [slice(a, b) for a, b in zip(rows.indptr, rows.indptr[1:], strict=False)]
+            return [(rows.indices[c].tobytes(), rows.data[c].tobytes()) for c in cut]
+        numbers = list(self.columns.values())
+        if numbers and all(v.dtype.kind == "f" for v in numbers):
+            return [row.tobytes() for row in np.column_stack(numbers) + 0.0]
+        if numbers:
+            return list(zip(*(_comparable(v) for v in numbers), strict=True))
+        domain = getattr(getattr(self.model, "kernel_", None), "domain", None)
+        if domain is None or isinstance(self.X, tuple) or self.steps:
+            return list(self.X)
+        return [domain.key(x) for x in domain.check(self.X, "report")]
+
+    @cached_property
+    def classes(self) -> tuple[np.ndarray, np.ndarray]:
+        """The labels and how often each occurs."""
+        return np.unique(self.y, return_counts=True)
+
+    # ---- the kernel matrix
+
+    @cached_property
+    def drawn(self) -> np.ndarray:
+        """The samples whose kernel matrix is looked at: all, or some by chance; in the order of labels, if any."""
+        chosen = np.arange(self.n)
+        if self.n > MOST:
+            chosen = np.sort(np.random.default_rng(self.random_state).choice(self.n, MOST, replace=False))
+        groups = self.y if self.kind == "classifier" else getattr(self.model, "labels_", None)
+        if groups is not None and np.ndim(groups) == 1 and len(groups) == self.n:
+            chosen = chosen[np.argsort(np.asarray(groups)[chosen], kind="stable")]
+        return chosen
+
+    @cached_property
+    def K(self) -> np.ndarray | None:
+        """The kernel matrix of `drawn`; None for methods whose kernel is not one of samples."""
+        kernel = getattr(self.model, "kernel_", None)
+        if kernel is None or hasattr(self.model, "components_"):
+            return None
+        try:
+            points = rows(self.Z, self.drawn)
+            if isinstance(kernel.domain, Rows):
+                return np.asarray(host(points), dtype=np.float64)[:, self.drawn]
+            if isinstance(kernel.domain, Vectors) and not is_sparse(points):
+                points = np.asarray(host(points) if is_array(points) else points, dtype=np.float64)
+            K = np.asarray(host(kernel(points)), dtype=np.float64)
+        except (TypeError, ValueError):  # a kernel of something else than these samples: of tasks, of projections
+            return None
+        return K if np.isfinite(K).all() else None
+
+    @cached_property
+    def spectrum(self) -> Spectrum | None:
+        """What the kernel matrix tells."""
+        return None if self.K is None else Spectrum.of(self.K, self.n, self.alpha)
+
+    @property
+    def alpha(self) -> float | None:
+        """The strength of the penalty where linear systems are solved with it; 0 for interpolation."""
+        if isinstance(self.model, KernelInterpolator):
+            return 0.0
+        value: Any = getattr(self.model, "alpha_", getattr(self.model, "alpha", None)) if self.labelled else None
+        return float(value) if np.ndim(value) == 0 and isinstance(value, (int, float, np.number)) else None
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Eigenvalues of a kernel matrix of m samples, in descending order, and what follows from them.
+
+    Attributes
+    ----------
+    similarity, least : mean and least of k(x, y) / √(k(x, x) k(y, y)) over pairs of different samples
+    participation : (Σλ)² / Σλ² of these similarities: how many samples are told apart, from 1 to m
+    dimension : Σ λ / (λ + α), λ scaled from m to all n samples; None without α
+    condition : of the matrix that is solved, K + αI; of K itself where there is no α
+    negative : the share of negative eigenvalues in Σ|λ|
+    """
+
+    eigenvalues: np.ndarray
+    similarity: float
+    least: float
+    participation: float
+    dimension: float | None
+    condition: float
+    negative: float
+
+    @classmethod
+    def of(cls, K: np.ndarray, n: int, alpha: float | None) -> Spectrum:
+        m = len(K)
+        values = np.linalg.eigvalsh((K + K.T) / 2)[::-1]
+        scale = np.sqrt(np.abs(np.diag(K)))
+        scale[scale == 0] = 1.0
+        S = K / np.outer(scale, scale)
+        off = (S.sum() - np.trace(S)) / max(m * (m - 1), 1)
+        spread = float(np.trace(S) ** 2 / max(np.sum(S * S), 1e-300))
+        whole = np.where(np.abs(values) > TINY * np.abs(values).max(initial=0), values, 0.0) * (n / m)
+        positive = np.clip(whole, 0, None)
+        dimension = None if alpha is None else float(np.sum(positive / (positive + alpha))) if alpha else m
+        solved = np.abs(values * (n / m) + (alpha or 0.0))
+        least = solved.min(initial=np.inf)
+        condition = float(solved.max(initial=0) / least) if least > 0 else np.inf
+        total = float(np.abs(whole).sum()) or 1.0
+        return cls(
+            values,
+            float(off),
+            float(S.min(initial=1.0)),
+            spread,
+            dimension,
+            condition,
+            float(-whole[whole < 0].sum() / total),
+        )
+
+
+def kind_of(estimator: Any) -> str:
+    """What an estimator does."""
+    for kind, test in (("classifier", is_classifier), ("regressor", is_regressor), ("clusterer", is_clusterer)):
+        if test(estimator):
+            return kind
+    if is_outlier_detector(estimator):
+        return "outliers"
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else getattr(estimator, "estimator", estimator)
+    return "density" if hasattr(last, "score_samples") and hasattr(last, "sample") else "transformer"
+
+
+def is_fitted(estimator: Any) -> bool:
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True
+
+
+def fit(estimator: Any, X: Any, y: Any) -> Any:
+    """Fitted to X, and y where there is one."""
+    return estimator.fit(X) if y is None else estimator.fit(X, y)
+
+
+def unwrapped(estimator: Any, X: Any) -> tuple[Any, Any, list[tuple[str, Any]], Any]:
+    """The estimator inside searches and pipelines, X as it reaches it, the steps before it, and the first search."""
+    steps: list[tuple[str, Any]] = []
+    search = None
+    while True:
+        if hasattr(estimator, "best_params_"):
+            search = search or estimator
+            if not hasattr(estimator, "best_estimator_"):
+                raise ValueError(f"report: {type(estimator).__name__} has no best_estimator_; search with refit=True.")
+            estimator = estimator.best_estimator_
+        elif hasattr(estimator, "steps"):
+            if len(estimator.steps) > 1:
+                X = estimator[:-1].transform(X)
+            steps += estimator.steps[:-1]
+            estimator = estimator.steps[-1][1]
+        else:
+            return estimator, X, steps, search
+
+
+def size(X: Any) -> int:
+    """The number of samples."""
+    if isinstance(X, tuple):
+        return size(X[0])
+    if isinstance(X, dict):
+        return len(next(iter(X.values())))
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def rows(X: Any, index: np.ndarray) -> Any:
+    """The samples at `index` of any collection."""
+    if isinstance(X, tuple):
+        return tuple(rows(part, index) for part in X)
+    if isinstance(X, dict):
+        return {
+            name: take(values, index) if is_array(values) else [values[i] for i in index] for name, values in X.items()
+        }
+    if hasattr(X, "columns") and not hasattr(X, "iloc"):
+        return X[index]
+    return take(X, index)
+
+
+def _comparable(values: np.ndarray) -> list[Any]:
+    return [None if v != v else v for v in values.tolist()] if values.dtype.kind == "f" else list(values)

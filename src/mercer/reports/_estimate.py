@@ -1,0 +1,276 @@
+"""How wrong the method is on samples that it has not seen, beside what anyone could do without it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy.stats import multivariate_normal
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    log_loss,
+    mean_absolute_error,
+    r2_score,
+    root_mean_squared_error,
+)
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+
+from .._array import host, is_sparse
+from ..selection import ExpectedLoss, expected_loss
+from ._case import Case, fit, rows
+
+OURS, MAJORITY, MEAN, LINEAR, NORMAL = "this model", "majority class", "mean of y", "linear model", "one Gaussian"
+MANY = 2000  # samples, up to which each is left out
+
+
+@dataclass
+class Estimate:
+    """Scores of folds, and the predictions at samples held out.
+
+    Attributes
+    ----------
+    scores : {metric: {who: array of shape (n_folds,)}}, the first metric the one that is judged by
+    training : {metric: float}, of the fit to all samples
+    predicted, probability, values : at each sample when it was held out; None where there is none
+    tested : whether a sample was held out
+    splits : the folds
+    failure : why there is nothing of this, or ""
+    """
+
+    scores: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
+    training: dict[str, float] = field(default_factory=dict)
+    predicted: Any = None
+    probability: Any = None
+    values: Any = None
+    tested: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    splits: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+    left_out: ExpectedLoss | None = None
+    failure: str = ""
+
+    @property
+    def metric(self) -> str:
+        """The one that is judged by."""
+        return next(iter(self.scores), "")
+
+    def mean(self, who: str = OURS) -> float:
+        """Of the folds."""
+        return float(np.mean(self.scores[self.metric][who]))
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean over folds."""
+        folds = self.scores[self.metric][OURS]
+        return float(np.std(folds, ddof=1) / np.sqrt(len(folds))) if len(folds) > 1 else np.nan
+
+
+def estimated(case: Case, cv: Any, groups: Any) -> Estimate:
+    """The error by folds, and by leaving out each sample where there is a formula."""
+    found = Estimate()
+    if cv is None:
+        found.failure = "cv=None asks for none."
+    elif case.kind in ("transformer", "clusterer"):
+        found.failure = "This method predicts no target, so that there is no error to estimate."
+    elif case.kind != "outliers" and case.labelled and case.y is None:
+        raise ValueError(f"report: {case.name} learns from targets and y is None; give y.")
+    if found.failure:
+        return found
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit to all samples has given them
+        try:
+            found.splits = folds(case, cv, groups)
+            _by_folds(case, found)
+        except Exception as error:  # whatever a fit to fewer samples raises is a finding
+            return Estimate(failure=f"{type(error).__name__} in a fit without one fold: {error}")
+        if case.labelled and groups is None:
+            found.left_out = _left_out(case)
+    return found
+
+
+def folds(case: Case, cv: Any, groups: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Shuffled, stratified and by groups where that applies, never more than the rarest class has samples."""
+    stratified = case.kind == "classifier" and np.ndim(case.y) == 1
+    if isinstance(cv, Integral):
+        parts = min(int(cv), case.n)
+        if stratified and groups is None:
+            parts = max(2, min(parts, int(case.classes[1].min())))
+        elif groups is not None:
+            parts = min(parts, len(np.unique(groups)))
+        by_class, plain = (StratifiedKFold, KFold) if groups is None else (StratifiedGroupKFold, GroupKFold)
+        cv = (by_class if stratified else plain)(parts, shuffle=True, random_state=case.random_state)
+    y = np.zeros(case.n) if case.y is None else case.y
+    return list(check_cv(cv, y, classifier=stratified).split(np.zeros(case.n), y, groups))
+
+
+def _by_folds(case: Case, found: Estimate) -> None:
+    rivals = _rivals(case)
+    tested = np.zeros(case.n, dtype=bool)
+    for train, test in found.splits:
+        model = fit(clone(case.estimator), _train(case, train), _of(case.target, train))
+        fold = _test(case, train, test)
+        answer = _Answer.of(case, model, fold, test)
+        _keep(found, case, answer, test)
+        tested[test] = True
+        _add(found, OURS, answer.scores)
+        for who, (rival, data) in rivals.items():
+            if who == NORMAL:
+                _add(found, who, {"mean log density": _normal(data[train], data[test])})
+                continue
+            rival = fit(clone(rival), rows(data, train), _of(case.y, train))
+            _add(found, who, _Answer.of(case, rival, rows(data, test), test).scores)
+    found.scores = {m: {w: np.array(v) for w, v in s.items()} for m, s in found.scores.items() if OURS in s}
+    found.training = _Answer.of(case, case.fitted, case.X, np.arange(case.n)).scores
+    found.tested = tested
+
+
+def _train(case: Case, train: np.ndarray) -> Any:
+    return rows(case.X, train)[:, train] if case.pairwise and not case.steps else rows(case.X, train)
+
+
+def _test(case: Case, train: np.ndarray, test: np.ndarray) -> Any:
+    return rows(case.X, test)[:, train] if case.pairwise and not case.steps else rows(case.X, test)
+
+
+def _of(y: Any, index: np.ndarray) -> Any:
+    return None if y is None else rows(y, index)
+
+
+def _add(found: Estimate, who: str, scores: dict[str, float]) -> None:
+    for metric, value in scores.items():
+        found.scores.setdefault(metric, {}).setdefault(who, []).append(value)  # type: ignore[arg-type,attr-defined]
+
+
+def _keep(found: Estimate, case: Case, answer: _Answer, test: np.ndarray) -> None:
+    for name in ("predicted", "probability", "values"):
+        part = getattr(answer, name)
+        if part is None:
+            continue
+        whole = getattr(found, name)
+        if whole is None:
+            whole = np.zeros((case.n, *part.shape[1:]), dtype=part.dtype)
+            setattr(found, name, whole)
+        if whole.dtype != part.dtype:
+            whole = whole.astype(np.promote_types(whole.dtype, part.dtype))
+            setattr(found, name, whole)
+        if whole.shape[1:] == part.shape[1:]:
+            whole[test] = part
+
+
+@dataclass
+class _Answer:
+    """What a model says of some samples, and its scores there."""
+
+    scores: dict[str, float]
+    predicted: np.ndarray | None = None
+    probability: np.ndarray | None = None
+    values: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, case: Case, model: Any, X: Any, index: np.ndarray) -> _Answer:
+        values: Any
+        if case.kind == "density":
+            values = np.asarray(host(model.score_samples(X)))
+            return cls({"mean log density": float(np.mean(values))}, values=values)
+        predicted = np.asarray(host(model.predict(X)))
+        if case.kind == "outliers":
+            values = np.asarray(host(model.score_samples(X))) if hasattr(model, "score_samples") else None
+            return cls({"share called outliers": float(np.mean(predicted == -1))}, predicted, values=values)
+        y = case.y[index]
+        if predicted.shape != y.shape:
+            return cls({"score": float(model.score(X, y))}, predicted)
+        if case.kind == "regressor":
+            scores = {
+                "R²": float(r2_score(y, predicted)),
+                "root mean squared error": float(root_mean_squared_error(y, predicted)),
+                "mean absolute error": float(mean_absolute_error(y, predicted)),
+            }
+            return cls(scores, predicted)
+        if y.ndim > 1:
+            return cls({"accuracy": float(np.mean(predicted == y))}, predicted)
+        scores = {
+            "accuracy": float(accuracy_score(y, predicted)),
+            "balanced accuracy": float(balanced_accuracy_score(y, predicted)),
+        }
+        probability = None
+        if hasattr(model, "predict_proba") and len(model.classes_) == len(case.classes[0]):
+            probability = np.asarray(host(model.predict_proba(X)))
+            scores["log loss"] = float(log_loss(y, probability, labels=case.classes[0]))
+        return cls(scores, predicted, probability)
+
+
+# ---- baselines
+
+
+def _rivals(case: Case) -> dict[str, tuple[Any, Any]]:
+    """Models that anyone would try first, with the data in the form that they take."""
+    data = _plain(case)
+    if case.kind == "density":
+        return {} if data is None or is_sparse(data) else {NORMAL: (None, np.asarray(data, dtype=np.float64))}
+    if not case.labelled:
+        return {}
+    nothing = np.zeros((case.n, 1))
+    classify = case.kind == "classifier"
+    dummy = DummyClassifier(strategy="prior") if classify else DummyRegressor()
+    found = {MAJORITY if classify else MEAN: (dummy, nothing)}
+    if data is not None and np.ndim(case.y) == 1:
+        last = LogisticRegression(max_iter=1000) if classify else Ridge(1.0)
+        found[LINEAR] = (make_pipeline(_numbers(case, data), last), data)
+    return found
+
+
+def _plain(case: Case) -> Any:
+    """The data as a matrix, or as a table with labels; None for what is neither."""
+    if case.pairwise:
+        return None
+    if is_sparse(case.X):
+        return case.X.tocsr()
+    if not case.columns:
+        return None
+    values = list(case.columns.values())
+    if all(v.dtype.kind == "f" for v in values):
+        return np.column_stack(values)
+    table = np.empty((case.n, len(values)), dtype=object)
+    for j, column in enumerate(values):
+        table[:, j] = column if column.dtype.kind == "f" else ["" if v is None else str(v) for v in column]
+    return table
+
+
+def _numbers(case: Case, data: Any) -> Any:
+    if is_sparse(data):
+        return MaxAbsScaler()
+    kinds = np.array([v.dtype.kind == "f" for v in case.columns.values()])
+    numeric = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
+    return make_column_transformer(
+        (numeric, np.flatnonzero(kinds)),
+        (OneHotEncoder(handle_unknown="ignore"), np.flatnonzero(~kinds)),
+    )
+
+
+def _normal(train: np.ndarray, test: np.ndarray) -> float:
+    covariance = np.atleast_2d(np.cov(train, rowvar=False))
+    return float(np.mean(multivariate_normal(train.mean(axis=0), covariance, allow_singular=True).logpdf(test)))
+
+
+def _left_out(case: Case) -> ExpectedLoss | None:
+    """Leave-one-out by formula, where the library has one for this method; steps before it stay as they are."""
+    if case.n > MANY or case.search is not None or not type(case.model).__module__.startswith("mercer."):
+        return None
+    for method in ("closed_form", "newton", "active_set"):
+        if method == "active_set" and case.n > MANY // 4:
+            continue
+        try:
+            found = expected_loss(clone(case.model), case.Z, case.target, method, random_state=case.random_state)
+        except (ValueError, TypeError, AttributeError, NotImplementedError):
+            continue
+        return found if np.isfinite(found.estimate) else None
+    return None

@@ -1,0 +1,219 @@
+"""One self-contained HTML file about an estimator on data."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from html import escape
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+from uuid import uuid4
+
+from .._errors import check_number, optional
+from ._case import Case
+from ._cautions import Caution, cautions
+from ._data import data
+from ._estimate import estimated
+from ._findings import diagnostics, error
+from ._html import SIGNS, page, paragraph, table, text
+from ._method import method, tuning
+
+PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "numba", "matplotlib")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `report` made. In a notebook it shows itself.
+
+    Attributes
+    ----------
+    title : str
+    html : str
+        The file.
+    warnings : list of Caution
+        Each with `name`, `level` ("serious", "caution" or "note"), `title`, `text` and `remedy`; the worst first.
+    sections : dict
+        From the anchors in the file ("warnings", "data", "method", "tuning", "error", "diagnostics", "making") to the
+        HTML of the sections.
+    """
+
+    title: str
+    html: str = field(repr=False)
+    warnings: list[Caution]
+    sections: dict[str, str] = field(repr=False)
+
+    def save(self, path: Any) -> Path:
+        """Write the file, all or nothing, and return its path."""
+        target = Path(os.path.realpath(path))
+        temporary = target.with_name(f".{target.name}.{uuid4().hex}")
+        try:
+            temporary.write_text(self.html, encoding="utf-8", newline="\n")
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+        return target
+
+    def __str__(self) -> str:
+        return "\n".join([self.title, *map(str, self.warnings)])
+
+    def _repr_html_(self) -> str:
+        # A frame of its own keeps the styles of the notebook and of the report apart.
+        frame = 'width="100%" height="700" style="border: 0"'
+        return f'<iframe title="{text(self.title)}" {frame} srcdoc="{escape(self.html)}"></iframe>'
+
+
+def report(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    title: str | None = None,
+    cv: Any = 5,
+    groups: Any = None,
+    random_state: int = 0,
+) -> Report:
+    """A report on an estimator and its data: one HTML file that needs no network.
+
+    It summarises the data, writes down the problem that the method solves, shows how parameters were chosen, estimates
+    the error beside simple rivals, draws what the fit looks like, and says what a statistician would warn of.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Of this library or of scikit-learn's interface: a classifier, regressor, transformer, clusterer, density or
+        detector of outliers, a pipeline or a search. Fitted, it is described as it is, and X and y should be those of
+        the fit; else a clone is fitted.
+    X, y : samples and targets
+        Of any kind that the estimator takes: matrices, data frames, strings, graphs, kernel matrices.
+    title : str, optional
+        Of the page; None takes the name of the method.
+    cv : int, splitter, iterable of splits or None
+        Folds of the error estimate; a number stands for shuffled ones, stratified for labels, whole groups if there are
+        any. Each costs a fit, of a search the whole search: that is the honest price. None leaves the estimate out.
+    groups : array of shape (n,), optional
+        Samples of one group, such as those of one patient, are held out together.
+    random_state : int >= 0
+        For the folds, and for the samples whose kernel matrix is drawn where there are more than 500.
+
+    Returns
+    -------
+    Report
+        With `html`, `save(path)`, `warnings` and `sections`.
+
+    Notes
+    -----
+    The warnings, and the numbers from which they are given:
+
+    ================  ==========================================================================================
+    leakage           one of several columns alone predicts y: balanced accuracy, or rank correlation, >= 0.99
+    duplicates        more than 5 % of held-out samples have an identical one in the training part
+    contradictions    identical samples of different classes
+    prepared          columns that arrive with mean 0 and standard deviation 1 exactly
+    imbalance         the largest class has ten times the samples of the smallest
+    few               fewer than 10 samples of a class, or 30 in all
+    useless           accuracy within a standard error of the largest class, or R² <= 0
+    linear            a linear model ahead by 0.01 and by two standard errors over the folds
+    spread            two standard errors of the score over folds above 0.1 (accuracy) or 0.2 (R²)
+    overfitting       a training score 0.2 above the held-out one
+    bandwidth         mean similarity of two samples > 0.99, or a matrix whose participation ratio is > 0.7 n
+    conditioning      K + αI with a condition number > 10¹², or a jitter
+    indefinite        negative eigenvalues of a kernel that is not proven to be conditionally definite
+    edge              a chosen parameter at the end of the grid
+    convergence       a solver that stopped early
+    scales            standard deviations of columns that differ by more than 1000, under a kernel with one scale
+    constant          columns of one value; *missing*: more than half; *identifier*: one value for each sample
+    outliers          targets farther than six robust standard deviations from the median
+    ================  ==========================================================================================
+
+    What cannot be seen from X, y and the estimator is not judged: whether columns were chosen or scaled with the help
+    of samples that are now held out, or whether samples are independent.
+
+    Time: the fits of the folds, and O(m³) for the kernel matrix of m <= 500 samples. Leave-one-out is added where there
+    is a formula and n <= 2000.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mercer import SVC
+    >>> from mercer.reports import report
+    >>> found = report(SVC(), *load_iris(return_X_y=True), title="Three kinds of iris")
+    >>> list(found.sections)
+    ['warnings', 'data', 'method', 'error', 'diagnostics', 'making']
+    >>> found.warnings
+    []
+    >>> path = found.save("iris.html")  # doctest: +SKIP
+    """
+    check_number("report", "random_state", random_state, at_least=0, integer=True)
+    optional("matplotlib", "plot", "report")
+    started = perf_counter()
+    case = Case(estimator, X, y, int(random_state))
+    estimate = estimated(case, cv, groups)
+    found = cautions(case, estimate)
+    bodies = {
+        "warnings": ("Warnings", _warnings(found)),
+        "data": ("Data", data(case, estimate)),
+        "method": ("Method", method(case, estimate)),
+        "tuning": ("Tuning", tuning(case, estimate)),
+        "error": ("Error estimate", error(case, estimate)),
+        "diagnostics": ("Diagnostics", diagnostics(case, estimate)),
+    }
+    bodies["making"] = ("How this was made", _making(case, cv, groups, perf_counter() - started))
+    shown = {key: part for key, part in bodies.items() if part[1]}
+    heading = title or f"{case.name}: a report"
+    subtitle = f"{text(case.name)} on {case.n} samples · {_verdict(found)}"
+    html = page(heading, subtitle, shown, paragraph("Made by Mercer. This file needs no network.", "quiet"))
+    return Report(heading, html, found, {key: body for key, (_, body) in shown.items()})
+
+
+def _verdict(found: list[Caution]) -> str:
+    counts = {level: sum(c.level == level for c in found) for level in SIGNS}
+    plural = {"serious": "serious", "caution": "cautions", "note": "notes"}
+    said = [f"{n} {level if n == 1 else plural[level]}" for level, n in counts.items() if n]
+    return f"warnings: {', '.join(said)}" if said else "no warnings"
+
+
+def _warnings(found: list[Caution]) -> str:
+    if not found:
+        return paragraph(
+            '<span class="good">✓</span> None of the checks found anything. What cannot be seen from the data, such as '
+            "samples that depend on each other, or columns chosen with the help of held-out samples, was not judged."
+        )
+    items = "".join(
+        f'<li class="{c.level}"><span class="level">{SIGNS[c.level]} {c.level}</span>'
+        f"<p><strong>{text(c.title)}.</strong> {text(c.text, 700)}</p><p>{text(c.remedy, 500)}</p></li>"
+        for c in found
+    )
+    return f'<ul class="warnings">{items}</ul>'
+
+
+def _making(case: Case, cv: Any, groups: Any, seconds: float) -> str:
+    origin = "as it was given, fitted before" if case.was_fitted else "a clone, fitted to all samples"
+    rows = [
+        ["date", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")],
+        ["time taken", f"{seconds:.1f} s"],
+        ["described fit", origin],
+        ["random state", str(case.random_state)],
+        ["Python", text(platform.python_version())],
+        *([name, text(_version(name))] for name in PACKAGES),
+    ]
+    described = (
+        case.estimator.__repr__(N_CHAR_MAX=4000) if hasattr(case.estimator, "get_params") else repr(case.estimator)
+    )
+    folds = repr(cv) if isinstance(cv, (int, str)) or cv is None or hasattr(cv, "split") else "cv"
+    more = ", groups=groups" if groups is not None else ""
+    target = "" if case.y is None else ", y"
+    options = f"cv={folds}{more}, random_state={case.random_state}"
+    command = f'mercer.report(\n    {described},\n    X{target}, {options},\n).save("report.html")'
+    again = f"<h3>To make it again</h3><pre><code>{text(command, 6000)}</code></pre>"
+    return table(["", "value"], rows, plain=(1,)) + again
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "–"

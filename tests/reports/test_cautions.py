@@ -1,0 +1,287 @@
+"""Each warning is given on data made for it, with the right number, and not on data without the fault."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes, load_iris, load_wine, make_blobs
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from mercer import SVC, KernelInterpolator, KernelKMeans, KernelPCA, KernelRidge, KernelRidgeCV
+from mercer.kernels import Gaussian, Linear, Sigmoid, Table
+from mercer.reports import report
+
+pytest.importorskip("matplotlib")
+
+IRIS, WINE, DIABETES = (f(return_X_y=True, as_frame=True) for f in (load_iris, load_wine, load_diabetes))
+
+
+def noise(*shape, seed=0):
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+def classes(n=120, seed=1):
+    """Two overlapping classes in three columns, of the same scale; nothing is wrong with them."""
+    X, y = make_blobs(n, centers=[[0, 0, 0], [2.0, 2.0, 2.0]], cluster_std=1.5, random_state=seed)
+    return pd.DataFrame(X, columns=list("abc")), y
+
+
+def curve(n=120, seed=1):
+    """A function of two columns with noise; nothing is wrong with it either."""
+    X = noise(n, 2, seed=seed)
+    return pd.DataFrame(X, columns=list("ab")), np.sin(X[:, 0]) + X[:, 1] + 0.3 * noise(n, seed=seed + 1)
+
+
+def given(estimator, X, y=None, **options):
+    return {c.name: c for c in report(estimator, X, y, **options).warnings}
+
+
+RIDGE = KernelRidge(1.0, kernel=Gaussian(1.5), fit_intercept=True)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "data"),
+    {
+        "iris, machine": (SVC(), IRIS),
+        "iris, scaled machine": (make_pipeline(StandardScaler(), SVC()), IRIS),
+        "wine, scaled machine": (make_pipeline(StandardScaler(), SVC()), WINE),
+        "wine, principal components": (make_pipeline(StandardScaler(), KernelPCA(2, kernel=Gaussian(4.0))), WINE),
+        "wine, clusters": (make_pipeline(StandardScaler(), KernelKMeans(3, random_state=0)), WINE),
+        "diabetes, ridge": (KernelRidge(0.1, kernel=Gaussian(0.2), fit_intercept=True), DIABETES),
+        "diabetes, chosen ridge": (KernelRidgeCV(np.geomspace(1e-5, 10, 7), kernel=Gaussian(0.3)), DIABETES),
+        "two classes": (SVC(), classes()),
+        "a curve": (RIDGE, curve()),
+    }.values(),
+)
+def test_no_alarm_where_nothing_is_wrong(estimator, data):
+    assert report(estimator, *data).warnings == []
+
+
+# ---- leakage
+
+
+def test_column_made_from_the_classes():
+    X, y = classes()
+    found = given(SVC(kernel=Table()), X.assign(paid=np.where(y == 1, "yes", "no")), y)
+    assert found["leakage"].level == "serious"
+    assert "“paid”" in found["leakage"].title
+    assert "1.000" in found["leakage"].text
+
+
+def test_column_made_from_the_target():
+    X, y = curve()
+    found = given(RIDGE, X.assign(log=np.exp(y / 3)), y)
+    assert "“log”" in found["leakage"].title
+    assert "rank correlation is 1.000" in found["leakage"].text
+
+
+def test_easy_classes_are_no_more_than_a_caution():
+    X, y = make_blobs(90, centers=[[0, 0], [9, 9]], random_state=0)
+    assert given(SVC(), X, y)["leakage"].level == "caution"
+
+
+def test_the_only_column_may_tell_all():
+    x = np.linspace(0, 3, 80)[:, None]
+    assert "leakage" not in given(RIDGE, x, x[:, 0] ** 3)
+
+
+def test_copies_on_both_sides():
+    X, y = classes()
+    X, y = pd.concat([X, X[:60]]), np.r_[y, y[:60]]
+    found = given(SVC(), X, y, cv=KFold(2))  # the copies are the last third, and stand alone in the second half
+    keys = [tuple(row) for row in X.to_numpy()]
+    share = np.mean([keys[i] in set(keys[90:] if i < 90 else keys[:90]) for i in range(180)])
+    assert f"{share:.1%}" in found["duplicates"].text
+    groups = np.r_[np.arange(120), np.arange(60)]
+    assert "duplicates" not in given(SVC(), X, y, groups=groups)
+
+
+def test_equal_samples_of_different_classes():
+    X, y = classes()
+    X.iloc[:3] = X.iloc[3].to_numpy()
+    y[:4] = 0, 1, 0, 1
+    assert given(SVC(), X, y)["contradictions"].text.startswith("4 samples")
+
+
+def test_columns_standardised_before():
+    X, y = curve()
+    Z = StandardScaler().fit_transform(X)
+    assert given(RIDGE, Z, y)["prepared"].level == "note"
+    assert "prepared" not in given(make_pipeline(StandardScaler(), RIDGE), X, y)
+
+
+# ---- columns
+
+
+def test_constant_missing_and_identifying_columns():
+    X, y = classes()
+    X = X.assign(one=1.0, gaps=np.where(np.arange(120) % 3, np.nan, X["a"]), row=np.arange(120) + 7)
+    found = given(SVC(kernel=Table()), X.assign(name=[f"n{i}" for i in range(120)]), y)
+    assert "“one” has" in found["constant"].text
+    assert "“gaps”" in found["missing"].text
+    assert "“row”, “name”" in found["identifier"].text
+
+
+def test_columns_of_different_scales():
+    X, y = WINE
+    ratio = X.std(ddof=0).max() / X.std(ddof=0).min()
+    assert f"{ratio:.3g}" in given(SVC(), X, y)["scales"].text
+    each = SVC(kernel=Gaussian(X.std().to_numpy() * 3))
+    assert "scales" not in given(each, X, y)
+    assert "scales" not in given(SVC(kernel=Table()), X, y)
+
+
+# ---- target and sizes
+
+
+def test_unequal_classes():
+    X, y = make_blobs([200, 20], centers=[[0, 0], [2, 2]], random_state=0)
+    found = given(SVC(), X, y)
+    assert "10 to 1" in found["imbalance"].text
+    assert f"{200 / 220:.1%}" in found["imbalance"].text
+    X, y = make_blobs([180, 20], centers=[[0, 0], [2, 2]], random_state=0)
+    assert "imbalance" not in given(SVC(), X, y)
+
+
+def test_few_samples_of_a_class():
+    X, y = make_blobs([40, 40, 8], centers=[[0, 0], [4, 0], [0, 4]], random_state=0)
+    found = given(SVC(), X, y)["few"]
+    assert (found.level, "“2”: 8 samples" in found.text) == ("caution", True)
+    assert given(SVC(), X[:84], y[:84])["few"].level in ("serious", "caution")
+
+
+def test_few_samples():
+    X, y = curve(25)
+    assert "There are 25" in given(RIDGE, X, y)["few"].text
+
+
+def test_far_targets():
+    X, y = curve()
+    y[[3, 5]] = 80.0, -70.0
+    found = given(RIDGE, X, y)["outliers"]
+    assert found.text.startswith("2 of 120")
+    assert found.text.endswith("the farthest is 80.")
+
+
+# ---- scores
+
+
+def test_nothing_to_learn():
+    y = (np.arange(120) % 3 == 0).astype(int)
+    found = given(SVC(C=1e-3), noise(120, 3), y)  # so small a C gives the larger class everywhere
+    assert found["useless"].level == "serious"
+    assert "accuracy is 0.667, and that of the largest class 0.667" in found["useless"].text
+    found = given(RIDGE, noise(120, 3), noise(120, seed=5))
+    assert found["useless"].title == "No better than the mean of y"
+
+
+def test_balanced_answers_are_worth_more_than_their_accuracy():
+    X, y = make_blobs([190, 20], centers=[[0, 0], [2, 2]], cluster_std=1.2, random_state=0)
+    found = given(SVC(kernel=Gaussian(2.0), class_weight="balanced"), X, y)["useless"]
+    assert found.level == "caution"
+
+
+def test_rough_estimate():
+    X, y = classes(24)
+    found = given(SVC(), X, y, cv=8)
+    assert "8 folds accuracy" in found["spread"].text
+
+
+def test_linear_model_ahead():
+    X = noise(150, 6)
+    y = X.sum(axis=1) + 0.1 * noise(150, seed=3)
+    assert "linear" in given(KernelRidge(1.0, kernel=Gaussian(1.0)), X, y)
+    assert "linear" not in given(KernelRidge(1.0, kernel=Linear()), X, y)
+
+
+def test_training_score_far_above():
+    X, y = curve()
+    y = y + noise(120, seed=9)
+    found = given(KernelInterpolator(Gaussian(0.3)), X, y)
+    assert "There R² is 1.000" in found["overfitting"].text
+
+
+def test_folds_that_cannot_be_fitted():
+    X, y = classes()
+    y = y.copy()
+    y[:] = 0
+    y[0] = 1
+    found = given(SVC(), X, y, cv=KFold(4))  # a training part without the second class
+    assert found["estimate"].level == "serious"
+    assert found["few"].level == "serious"
+
+
+# ---- kernel
+
+
+@pytest.mark.parametrize(("lengthscale", "words"), [(100.0, "nearly constant"), (0.05, "itself alone")])
+def test_lengthscale_out_of_place(lengthscale, words):
+    X, y = classes()
+    found = given(SVC(kernel=Gaussian(lengthscale)), X, y)["bandwidth"]
+    assert words in found.title
+    squares = ((X.to_numpy()[:, None] - X.to_numpy()[None]) ** 2).sum(axis=-1)
+    K = np.exp(-squares / (2 * lengthscale**2))
+    mean = (K.sum() - 120) / (120 * 119)
+    assert (f"{mean:.4f}" if lengthscale > 1 else f"{mean:.2g}") in found.text
+
+
+def test_orthogonal_samples_of_a_linear_kernel_are_no_matter_of_lengthscale():
+    X = noise(60, 2000)
+    assert "bandwidth" not in given(SVC(kernel=Linear()), X, np.arange(60) % 2)
+
+
+def test_ill_conditioned_system():
+    X, y = curve()
+    found = given(KernelRidge(1e-14, kernel=Gaussian(3.0)), X, y)
+    assert "1e-14" in found["conditioning"].text
+    assert "conditioning" not in given(KernelRidge(1e-3, kernel=Gaussian(3.0)), X, y)
+
+
+def test_indefinite_kernel():
+    X, y = classes()
+    found = given(SVC(kernel=Sigmoid(1.0, -1.0)), X, y)["indefinite"]
+    K = np.tanh(X.to_numpy() @ X.to_numpy().T - 1.0)
+    values = np.linalg.eigvalsh(K)
+    assert f"the least is {values[0]:.3g}" in found.text
+    assert f"{-values[values < 0].sum() / np.abs(values).sum():.2%}" in found.text
+
+
+# ---- search and solver
+
+
+def test_best_value_at_the_end():
+    X, y = curve()
+    search = GridSearchCV(KernelRidge(kernel=Gaussian(1.5)), {"alpha": [50.0, 100.0, 1000.0]}, cv=3)
+    found = given(search, X, y, cv=2)["edge"]
+    assert found.text == "50 was chosen, of values from 50 to 1000."
+    search = GridSearchCV(KernelRidge(kernel=Gaussian(1.5)), {"alpha": [1e-5, 0.3, 1000.0]}, cv=3)
+    assert "edge" not in given(search, X, y, cv=2)
+    assert "edge" in given(KernelRidgeCV([50.0, 100.0, 1000.0], kernel=Gaussian(1.5)), X, y)
+
+
+def test_solver_that_stopped_early():
+    X, y = classes()
+    found = given(SVC(max_iter=2), X, y)["convergence"]
+    assert found.level == "serious"
+    assert found.text.startswith("1 of 1 problems")
+
+
+# ---- others
+
+
+def test_estimators_of_other_libraries():
+    X, y = classes()
+    found = report(RandomForestClassifier(10, random_state=0), X, y)
+    assert "method" in found.sections
+
+
+def test_text_of_a_report_lists_the_warnings():
+    X, y = WINE
+    found = report(SVC(), X, y)
+    lines = str(found).splitlines()
+    assert lines[0] == "SVC: a report"
+    assert lines[1:] == [str(c) for c in found.warnings]
+    levels = [c.level for c in found.warnings]
+    assert levels == sorted(levels, key=["serious", "caution", "note"].index)
