@@ -1,5 +1,52 @@
 """The experiments that the lectures and the thesis report, on the real data: ``mercer reproduce``."""
 
+from . import (
+    canonical,
+    circles,
+    clusters,
+    complex_boundary,
+    expansions,
+    functions,
+    gaussian_space,
+    kernel_pca,
+    low_rank,
+    many_tasks,
+    margins,
+    mean_classifier,
+    mnist,
+    mnist_table,
+    network,
+    one_class,
+    polynomial_features,
+    robust_density,
+    spline,
+    validation,
+)
 from ._base import EXPERIMENTS, Experiment, Result, Row
 
-__all__ = ["EXPERIMENTS", "Experiment", "Result", "Row"]
+__all__ = [
+    "EXPERIMENTS",
+    "Experiment",
+    "Result",
+    "Row",
+    "canonical",
+    "circles",
+    "clusters",
+    "complex_boundary",
+    "expansions",
+    "functions",
+    "gaussian_space",
+    "kernel_pca",
+    "low_rank",
+    "many_tasks",
+    "margins",
+    "mean_classifier",
+    "mnist",
+    "mnist_table",
+    "network",
+    "one_class",
+    "polynomial_features",
+    "robust_density",
+    "spline",
+    "validation",
+]
