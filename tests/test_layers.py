@@ -19,7 +19,7 @@ LAYERS = [
     ["preimage"],
     ["methods"],
     ["selection", "inference"],
-    ["io", "datasets", "experiments", "plot", "reports", "cli", "studio", "demo"],
+    ["io", "datasets", "experiments", "plot", "reports", "cli", "studio"],
 ]
 RANK = {name: rank for rank, row in enumerate(LAYERS) for name in row}
 OUTERMOST = len(LAYERS) - 1
@@ -28,7 +28,7 @@ LOSSES_FROM = RANK["solvers"]
 # `mercer` itself gathers the public names and `mercer.testing` checks everything; only the outside may import either.
 ABOVE_ALL = {"", "testing"}
 # These are users of the package: public names only, besides the `_*` modules.
-OUTSIDE = {"datasets", "experiments", "plot", "reports", "cli", "studio", "demo"}
+OUTSIDE = {"datasets", "experiments", "plot", "reports", "cli", "studio"}
 
 
 def module_name(path, root):

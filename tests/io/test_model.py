@@ -1,29 +1,38 @@
 """Model files: everything comes back, nothing runs, and no damaged file gets through."""
 
 import contextlib
+import io
 import json
 import os
 import warnings
 import zipfile
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import coo_array, csc_matrix, csr_array, csr_matrix
+from scipy.special import expit
 from sklearn.base import clone, is_classifier
-from sklearn.compose import TransformedTargetRegressor
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from tests.methods.test_sklearn import ESTIMATORS
 
 import mercer
 from mercer.domains import Graph
+from mercer.inference import JackknifePlus, mmd_test
 from mercer.io._objects import Decoder, Encoder
 from mercer.io.model import ModelError, describe, load, save
 from mercer.kernels import Callable, Features, Gaussian, Linear, Table, registry
 from mercer.kernels._algebra import ALGEBRA
 from mercer.kernels.text import TfIdf
+from mercer.selection import KernelSearchCV, svm_path
 
 rng = np.random.default_rng(0)
 X = rng.uniform(0.1, 2, size=(40, 3))
@@ -106,6 +115,46 @@ def test_pipelines_of_scikit_learn(path):
     np.testing.assert_array_equal(again(model, path).predict(X), model.predict(X))
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        GridSearchCV(mercer.SVC(), [{"C": [1, 2]}, {"kernel": ["linear"]}], cv=2),
+        KernelSearchCV(mercer.SVC(), {"C": [1, 2], "kernel": ["gaussian", "linear"]}, cv=2),
+        CalibratedClassifierCV(mercer.SVC(), cv=2),
+        RandomForestClassifier(2, random_state=0),
+        KNeighborsClassifier(),
+        mercer.MultipleKernel(mercer.SVC(), kernels=["gaussian", "linear"]),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_searches_and_other_wrappers(model, path):
+    model.fit(X, LABELS)
+    copy = again(model, path)
+    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+    for name, values in getattr(model, "cv_results_", {}).items():
+        np.testing.assert_array_equal(copy.cv_results_[name], values)
+        assert type(copy.cv_results_[name]) is type(values)
+
+
+def test_data_frames(path):
+    frame = pytest.importorskip("pandas").DataFrame({"size": X[:, 0], "größe <b>": ["u", "v"] * 20})
+    columns = make_column_transformer((StandardScaler(), ["size"]), (OneHotEncoder(), ["größe <b>"]))
+    model = make_pipeline(columns, mercer.SVC()).fit(frame, LABELS)
+    np.testing.assert_array_equal(again(model, path).decision_function(frame), model.decision_function(frame))
+
+
+def test_results_and_functions(path):
+    result = mmd_test(X[:20], X[20:])
+    assert again(result, path).p_value == result.p_value
+    f = mercer.KernelRidge(kernel="gaussian").fit(X, TARGETS).function_
+    copy = again(f, path)
+    assert (copy - f).norm() == 0
+    intervals = JackknifePlus(mercer.KernelRidge(kernel="gaussian")).fit(X, TARGETS)  # holds a method of itself
+    np.testing.assert_array_equal(again(intervals, path).predict(X), intervals.predict(X))
+    machines = svm_path(X, LABELS, C=[0.1, 10.0])
+    assert repr(again(machines, path)) == repr(machines)
+
+
 def test_torch_models_come_back_as_torch(path):
     torch = pytest.importorskip("torch")
     A = torch.asarray(X)
@@ -167,6 +216,25 @@ def test_sparse(kind, path):
     assert type(copy) is kind and (copy != S).nnz == 0
 
 
+@pytest.mark.parametrize("kind", [coo_array, csc_matrix])
+def test_other_sparse_formats_keep_their_entries(kind, path):
+    assert (again(kind(np.eye(3)), path) != kind(np.eye(3))).nnz == 0
+
+
+@pytest.mark.parametrize("data", [np.array([1.0, 2.0, 3.0]), np.array([1, "b", None], dtype=object)], ids=str)
+def test_masked_arrays(data, path):
+    A = np.ma.MaskedArray(data, [True, False, False], fill_value=data[1])
+    copy = again(A, path)
+    assert type(copy) is type(A) and copy.fill_value == A.fill_value
+    np.testing.assert_array_equal(copy.mask, A.mask)
+    np.testing.assert_array_equal(copy.data, A.data)
+
+
+def test_mapped_arrays(path, tmp_path):
+    A = np.memmap(tmp_path / "values", dtype=float, mode="w+", shape=(3,))
+    np.testing.assert_array_equal(again(A, path), np.zeros(3))
+
+
 @pytest.mark.parametrize("generator", [np.random.default_rng(3), np.random.RandomState(3)], ids=repr)
 def test_random_generators_go_on_where_they_were(generator, path):
     generator.normal(size=3)
@@ -220,9 +288,48 @@ def test_classes_too(path):
 def test_what_has_no_name_is_refused(path):
     with pytest.raises(ModelError, match="save: a lambda has no name"):
         save(Callable(lambda x, y: 1.0), path)
+    with pytest.raises(ModelError, match=r"save: .*digits"):
+        save(10**5000, path)
+    itself = []
+    itself.append(itself)
+    with pytest.raises(ModelError, match="nested too deeply, or holds itself"):
+        save(itself, path)
     with pytest.raises(ModelError, match="cannot be saved"):
         save([zip([1], [2], strict=True)], path)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("function", [np.sinc, expit], ids=["sinc", "expit"])
+def test_compiled_functions_are_saved_by_name_too(function, path):
+    name = function.__name__
+    save(Linear().warp(function), path)
+    assert describe(path)["needs"] == [name]
+    np.testing.assert_array_equal(load(path, functions={name: function})(X), Linear().warp(function)(X))
+
+
+def test_two_functions_of_one_name_are_refused(path):
+    def other():
+        def double(A):
+            return A
+
+        return double
+
+    with pytest.raises(ModelError, match=r"two functions or classes .* name 'double'; rename one"):
+        save([Linear().warp(double), Linear().warp(other())], path)
+
+
+@pytest.mark.parametrize(
+    ("functions", "message"),
+    [
+        ({"Own": 3}, r"functions\['Own'\] = 3 is neither a function nor a class"),
+        ({"Own": double}, r"functions\['Own'\] = <function double.* must be a class"),
+        ([Own], r"load: functions = \[.* must be a dict"),
+    ],
+)
+def test_functions_of_wrong_kinds(functions, message, path):
+    save(Own(2.0), path)
+    with pytest.raises(ModelError, match=message):
+        load(path, functions=functions)
 
 
 def test_a_pipeline_with_a_function(path):
@@ -252,17 +359,27 @@ def test_missing_places(tmp_path):
         save(1, tmp_path / "none" / "m.mercer")
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "m.mercer")
+    with pytest.raises(IsADirectoryError):
+        load(tmp_path)
 
 
-def rewritten(path, change):
+def test_paths_of_every_kind(tmp_path):
+    target, link = tmp_path / ("größe " + "x" * 240), tmp_path / "link"
+    link.symlink_to(target)
+    save(1, os.fsencode(link))
+    assert link.is_symlink() and load(str(target)) == load(os.fsencode(target)) == 1
+    assert sorted(os.listdir(tmp_path)) == sorted([target.name, link.name])
+
+
+def rewritten(path, change, structure=None):
     """The archive with its header or structure changed, and the digest made to fit."""
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     members = {name: json.loads(c) if name.endswith("json") else c for name, c in members.items()}
     change(members)
     members = {name: json.dumps(c).encode() if name.endswith("json") else c for name, c in members.items()}
-    from hashlib import sha256
-
+    if structure is not None:
+        members["structure.json"] = structure
     header = json.loads(members["header.json"])
     if isinstance(header.get("sha256"), dict):
         header["sha256"] = {n: sha256(c).hexdigest() for n, c in members.items() if n != "header.json"}
@@ -279,7 +396,11 @@ def rewritten(path, change):
         ({"function": "os:system"}, "not part of mercer"),
         ({"function": "subprocess:run"}, "not part of mercer"),
         ({"function": "mercer.io.model:os.system"}, "no function|does not have"),
-        ({"class": "mercer.io.model:zipfile.ZipFile"}, "no type"),
+        ({"class": "mercer.io.model:zipfile.ZipFile"}, "no class"),
+        ({"class": "mercer.cli.__main__:main"}, "not part of mercer"),
+        ({"shared": 0, "object": "mercer.kernels.gaussian:Gaussian", "new": False}, "is not made so"),
+        ({"method": [{"class": "mercer.kernels.gaussian:Gaussian"}, "__dict__"]}, "no method"),
+        ([{"shared": 0, "array": 0}, {"shared": 1, "array": 0}], "damaged model file"),
         ({"ufunc": "load"}, "no function of NumPy"),
         ({"builtin": "eval"}, "builtin 'eval'"),
         ({"shared": 0, "object": "mercer.none:X"}, "this installation does not have"),
@@ -300,10 +421,46 @@ def test_nothing_of_a_forged_file_runs(structure, message, path):
         load(path)
 
 
+def test_nesting_without_end(path):
+    save(1, path)
+    rewritten(path, lambda members: None, b"[" * 10**6 + b"]" * 10**6)
+    with pytest.raises(ModelError, match=r"damaged model file .RecursionError"):
+        load(path)
+
+
+def test_what_reading_takes_is_bounded_by_the_file(path):
+    save(np.ones(2), path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+        assert all(entry.compress_type == zipfile.ZIP_STORED for entry in archive.infolist())
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in (members | {"header.json": members["header.json"] + b" " * 10**7}).items():
+            archive.writestr(name, content)
+    with pytest.raises(ModelError, match="compressed, or larger than the file"):
+        load(path)
+    with pytest.raises(ModelError, match="compressed, or larger than the file"):
+        describe(path)
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, {"descr": "<f8", "fortran_order": False, "shape": (10**13,)})
+    save(np.ones(2), path)
+    rewritten(path, lambda members: members.update({"arrays/0.npy": buffer.getvalue() + b"\0" * 100}))
+    with pytest.raises(ModelError, match="damaged model file"):
+        load(path)
+
+
+def test_members_given_twice(path):
+    for name in ("header.json", "structure.json"):
+        save(1, path)
+        with zipfile.ZipFile(path) as archive:
+            content = archive.read(name)
+        with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr(name, content)
+        with pytest.raises(ModelError, match="members are not those that its header lists"):
+            load(path)
+
+
 def test_pickled_arrays_are_refused(path):
     save(np.ones(2), path)
-    import io
-
     buffer = io.BytesIO()
     np.save(buffer, np.array([print], dtype=object), allow_pickle=True)
     rewritten(path, lambda members: members.update({"arrays/0.npy": buffer.getvalue()}))

@@ -11,7 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import SVC, KernelRidge
 from mercer.gram import IncompleteCholesky
@@ -490,19 +489,6 @@ def test_more_refusals():
         MultitaskKernelRidge().fit(X, np.full((2, 2), np.nan))
     with pytest.raises(ValueError, match="cv = 1 must be >= 2"):
         MultitaskSVC(cv=1).fit(X, [0, 1])
-
-
-@pytest.mark.filterwarnings("ignore:.*SCIPY_ARRAY_API:sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(
-    [
-        MultitaskKernelRidge(),
-        MultitaskKernelRidge(1.0, kernel="gaussian", coupling="learned"),
-        MultitaskSVC(),
-    ],
-    expected_failed_checks=lambda e: expected(e),
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 # ---- vowels of fifteen speakers

@@ -196,6 +196,7 @@ def test_errors(change, message):
         ManifoldRanking().set_params(**change).fit(X - 5 * (y != 0)[:, None], y)
 
 
+@pytest.mark.long
 @parametrize_with_checks([ManifoldRanking("precomputed"), ManifoldRanking("precomputed", graph=None)])
 def test_scikit_learn_checks_of_a_matrix(estimator, check):
     check(estimator)

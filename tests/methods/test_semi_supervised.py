@@ -29,6 +29,7 @@ CLOUD = "a sample of weight 0 is still a point of the cloud, and one that is rep
 WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 
 
+@pytest.mark.long
 @parametrize_with_checks(
     [SemiSupervised(SVC(), unlabelled=None), SemiSupervised(KernelRidge(alpha=1e-3, kernel="rbf"))],
     expected_failed_checks=lambda estimator: dict.fromkeys(WEIGHTS, CLOUD),

@@ -215,13 +215,25 @@ ESTIMATORS = [
 ]
 
 
-@pytest.mark.filterwarnings(
-    "ignore::mercer.IndefiniteKernelWarning"
-)  # precomputed matrices that the checks draw at random
-@pytest.mark.filterwarnings("ignore:.*at the end of the grid")  # of bandwidths, for data without structure
-@pytest.mark.filterwarnings("ignore:MarginalTransfer. there is one sample")
-@pytest.mark.filterwarnings("ignore:.*margin ρ vanishes")  # of classes that the checks draw at random
-@pytest.mark.filterwarnings("ignore:.*SCIPY_ARRAY_API:sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+FIRST = {type(e): e for e in reversed(ESTIMATORS)}  # of each class one in the quick tier
+OTHERS = [e for e in ESTIMATORS if e is not FIRST[type(e)]]
+
+pytestmark = [
+    # precomputed matrices that the checks draw at random
+    pytest.mark.filterwarnings("ignore::mercer.IndefiniteKernelWarning"),
+    pytest.mark.filterwarnings("ignore:.*at the end of the grid"),  # of bandwidths, for data without structure
+    pytest.mark.filterwarnings("ignore:MarginalTransfer. there is one sample"),
+    pytest.mark.filterwarnings("ignore:.*margin ρ vanishes"),  # of classes that the checks draw at random
+    pytest.mark.filterwarnings("ignore:.*SCIPY_ARRAY_API:sklearn.exceptions.SkipTestWarning"),
+]
+
+
+@parametrize_with_checks(list(FIRST.values()), expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check) -> None:
+    check(estimator)
+
+
+@pytest.mark.long
+@parametrize_with_checks(OTHERS, expected_failed_checks=expected_failures)
+def test_scikit_learn_checks_of_variants(estimator, check) -> None:
     check(estimator)

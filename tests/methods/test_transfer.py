@@ -294,6 +294,7 @@ CHECKS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_
 
 
 @pytest.mark.filterwarnings("ignore:MarginalTransfer. there is one sample")
+@pytest.mark.long
 @parametrize_with_checks(
     [
         MarginalTransfer(KernelRidge(kernel=Linear())),

@@ -60,6 +60,7 @@ WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.long
 @parametrize_with_checks(TUNERS, expected_failed_checks=lambda tuner: dict.fromkeys(WEIGHTS, REPEATED))
 def test_sklearn(estimator, check):
     check(estimator)

@@ -1,0 +1,431 @@
+"""Tables and matrices from files: whole, or in blocks of rows so that memory stays bounded."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._errors import optional
+
+__all__ = ["BLOCK", "Data", "DataError", "Layout", "conform", "kind_of", "read", "read_blocks", "stem"]
+
+BLOCK = 20_000  # rows that are held at once in streaming
+SEPARATORS = (",", ";", "\t", "|")
+NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+MISSING = ["?", "-", "na", "Na", "none"]  # besides those that pandas knows
+WORDS = {".csv": "text", ".tsv": "text", ".parquet": "parquet", ".npy": "npy", ".npz": "npz"}
+WORDS |= {".libsvm": "libsvm", ".svm": "libsvm", ".scale": "libsvm", ".t": "libsvm"}
+POINT, COMMA = re.compile(r"[+-]?\d+\.\d+([eE][+-]?\d+)?"), re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
+LINE = re.compile(r"\s*[^\s:,;]+(\s+\d+:\S+)+\s*")  # of LIBSVM
+ISO = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
+
+BROKEN = (EOFError, OSError, zlib.error)  # what a damaged archive raises
+
+
+class DataError(ValueError):
+    """A file that cannot be used, in one sentence with the remedy."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a text table is written."""
+
+    names: list[str]
+    header: bool
+    separator: str
+    decimal: str
+    encoding: str
+
+    def __str__(self) -> str:
+        parts = [f"{NAMES[self.separator]} between columns", self.encoding.removesuffix("-sig")]
+        if self.decimal == ",":
+            parts.append("decimal commas")
+        if not self.header:
+            parts.append("no header: columns are named 1, 2, …")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class Data:
+    """A file's content: a DataFrame of numbers and text, or a matrix; `y` where the format has a place for targets."""
+
+    X: Any
+    y: np.ndarray | None
+    note: str
+
+    @property
+    def is_table(self) -> bool:
+        """Whether columns have names and kinds."""
+        return hasattr(self.X, "columns")
+
+
+def stem(path: Any) -> str:
+    """The name without the endings that say how it is written."""
+    path = Path(path)
+    return Path(path.stem).stem if path.suffix in (".gz", ".bz2") else path.stem
+
+
+def format_of(path: Path) -> str:
+    """By the ending; else by the first line."""
+    suffixes = [s for s in path.suffixes if s not in (".gz", ".bz2")]
+    found = WORDS.get(suffixes[-1].lower()) if suffixes else None
+    if found:
+        return found
+    with _open(path, _encoding(path, None)) as stream:
+        first = next((line for line in stream if line.strip()), "")
+    return "libsvm" if LINE.fullmatch(first) else "text"
+
+
+def read(path: Any, encoding: str | None = None) -> Data:
+    """All rows of a file."""
+    path = _existing(path)
+    form = format_of(path)
+    if form in ("text", "parquet"):
+        import pandas
+
+        layout = sniff(path, encoding) if form == "text" else None
+        frames = list(_text_blocks(path, layout) if layout else _parquet_blocks(path))
+        if not frames:
+            raise DataError(f"{path} has no rows below its header.")
+        note = f"text, {layout}" if layout else "Parquet"
+        return Data(pandas.concat(frames, ignore_index=True), None, note)
+    if form == "libsvm":
+        from mercer.io import libsvm
+
+        X, y = libsvm.load_data(path)
+        if X.shape[0] == 0:
+            raise DataError(f"{path} is empty.")
+        sparse = X.nnz < 0.5 * X.shape[0] * X.shape[1]
+        return Data(X if sparse else X.toarray(), y, f"LIBSVM, {'sparse' if sparse else 'dense'}")
+    A, targets = _numpy(path)
+    return Data(A, targets, f"NumPy, {A.shape[0]} × {A.shape[1]}")
+
+
+def read_blocks(
+    path: Any,
+    rows: int = BLOCK,
+    columns: dict[str, str] | None = None,
+    n_features: int | None = None,
+    encoding: str | None = None,
+) -> Iterator[Any]:
+    """The samples of a file in blocks: tables for a model with `columns`, else matrices with `n_features` columns."""
+    path = _existing(path)
+    form = format_of(path)
+    if (columns is not None) != (form in ("text", "parquet")):
+        wants, has = ("a table with named columns", "a matrix") if columns is not None else ("a matrix", "a table")
+        raise DataError(f"the model was fitted to {wants}, but {path} is {has}.")
+    if form == "text":
+        yield from _text_blocks(path, sniff(path, encoding), rows, columns)
+    elif form == "parquet":
+        yield from _parquet_blocks(path, rows, columns)
+    else:
+        yield from _matrix_blocks(path, form, rows, n_features)
+
+
+# ---- text
+
+
+def _existing(path: Any) -> Path:
+    path = Path(path)
+    if not path.exists():
+        raise DataError(f"{path} does not exist.")
+    if path.is_dir():
+        raise DataError(f"{path} is a folder, not a file.")
+    with _raw(path) as stream:
+        try:
+            first = stream.read(1)
+        except BROKEN as error:
+            raise DataError(f"{path} is no complete compressed file ({error}).") from error
+    if not first:
+        raise DataError(f"{path} is empty.")
+    return path
+
+
+def _raw(path: Path) -> Any:
+    return {".gz": gzip.open, ".bz2": bz2.open}.get(path.suffix, open)(path, "rb")  # type: ignore[operator]
+
+
+def _encoding(path: Path, given: str | None) -> str:
+    if given:
+        try:
+            codecs.lookup(given)
+        except LookupError:
+            raise DataError(f"there is no encoding {given!r}; try utf-8, latin-1 or cp1252.") from None
+        return given
+    with _raw(path) as stream:
+        mark = stream.read(2)
+    return "utf-16" if mark in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+
+
+def _open(path: Path, encoding: str) -> Any:
+    return io.TextIOWrapper(_raw(path), encoding=encoding, newline="")
+
+
+def _lines(path: Path, encoding: str) -> Iterator[str]:
+    """Lines, with a sentence for what is no text of that encoding."""
+    with _open(path, encoding) as stream:
+        number = 0
+        try:
+            for number, line in enumerate(stream, 1):
+                if "\0" in line:
+                    raise DataError(f"{path}, line {number}: holds zero bytes; it is no text file.")
+                yield line
+        except BROKEN as error:
+            raise DataError(f"{path} is no complete compressed file: it breaks off at line {number}.") from error
+        except UnicodeDecodeError as error:
+            byte = error.object[error.start]
+            raise DataError(
+                f"{path} is not {encoding.removesuffix('-sig')}: byte 0x{byte:02x} after line {number}; name its "
+                "encoding, for example --encoding latin-1."
+            ) from error
+
+
+def sniff(path: Path, encoding: str | None = None) -> Layout:
+    """Separator, decimal mark and names of the columns, from the first lines."""
+    encoding = _encoding(path, encoding)
+    lines = [line for line in islice(_lines(path, encoding), 200) if line.strip()]
+    if not lines:
+        raise DataError(f"{path} is empty.")
+    rows = {s: list(csv.reader(lines, delimiter=s, skipinitialspace=True)) for s in SEPARATORS}
+
+    def agreement(separator: str) -> tuple[float, int]:
+        sizes = Counter(map(len, rows[separator]))
+        width = len(rows[separator][0])
+        return (sizes[width] / len(rows[separator]) if width > 1 else 0.0), width
+
+    separator = max(SEPARATORS, key=agreement)  # the first of equals
+    names, *cells = [[cell.strip() for cell in row] for row in rows[separator]]
+    header = not all(_is_number(name) for name in names)
+    flat = [cell for row in cells for cell in row]
+    points, commas = any(map(POINT.fullmatch, flat)), separator != "," and any(map(COMMA.fullmatch, flat))
+    if points and commas:
+        raise DataError(f"{path} has numbers with decimal points and with decimal commas; write them in one way.")
+    names = names if header else [str(j + 1) for j in range(len(names))]
+    names = [name or f"column {j + 1}" for j, name in enumerate(names)]
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise DataError(f"{path} has {len(twice)} column names more than once, such as {twice[0]!r}; rename them.")
+    return Layout(names, header, separator, "," if commas else ".", encoding)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+        return True
+    except ValueError:
+        return False
+
+
+def _text_blocks(path: Path, layout: Layout, rows: int = BLOCK, columns: dict[str, str] | None = None) -> Iterator[Any]:
+    """DataFrames of text, or of the kinds that `columns` names."""
+    require(layout.names, columns, path)
+    lines = enumerate(_lines(path, layout.encoding), 1)
+    if layout.header:
+        next(pair for pair in lines if pair[1].strip())
+    while block := list(islice(lines, rows)):
+        while sum(line.count('"') for _, line in block) % 2 and (more := next(lines, None)):
+            block.append(more)  # the block ends inside a quoted cell
+        block = [(number, line) for number, line in block if line.strip()]
+        if block:
+            _require_width(path, layout, block)
+            yield _parse(path, layout, block, columns)
+
+
+def require(names: list[str], columns: dict[str, str] | None, path: Path) -> None:
+    """Raise unless all columns are there."""
+    lacking = [name for name in columns or {} if name not in names]
+    if lacking:
+        listed = ", ".join(map(repr, names[:20]))
+        raise DataError(f"{path} lacks {_plural(lacking)}; it has {listed}{', …' if len(names) > 20 else ''}.")
+
+
+def _plural(names: list[str]) -> str:
+    return f"the column{'s' if len(names) > 1 else ''} {', '.join(map(repr, names))}"
+
+
+def _require_width(path: Path, layout: Layout, block: list[tuple[int, str]]) -> None:
+    """Raise where a row has more or fewer cells than there are columns; pandas would fill up short ones silently."""
+    width = len(layout.names)
+    if not any('"' in line for _, line in block):
+        bad = next(((n, line.count(layout.separator) + 1) for n, line in block
+                    if line.count(layout.separator) + 1 != width), None)  # fmt: skip
+    else:
+        reader = csv.reader((line for _, line in block), delimiter=layout.separator, skipinitialspace=True)
+        last, bad = 0, None
+        for row in reader:
+            if len(row) != width:
+                bad = (block[last][0], len(row))
+                break
+            last = reader.line_num
+    if bad:
+        raise DataError(
+            f"{path}, line {bad[0]}: {bad[1]} cells, but there are {width} columns; mend the row or quote its text."
+        )
+
+
+def _parse(path: Path, layout: Layout, block: list[tuple[int, str]], columns: dict[str, str] | None) -> Any:
+    import pandas
+
+    numbers = [name for name, kind in (columns or {}).items() if kind == "number"]
+    options: dict[str, Any] = {
+        "header": None, "names": layout.names, "sep": layout.separator, "decimal": layout.decimal,
+        "skipinitialspace": True, "na_values": MISSING, "index_col": False, "low_memory": False,
+    }  # fmt: skip
+    text = "".join(line for _, line in block)
+    types: dict[str, Any] = dict.fromkeys(layout.names, str) | dict.fromkeys(numbers, np.float64)
+    if columns is not None:
+        options["usecols"] = list(columns)
+    try:
+        frame = pandas.read_csv(io.StringIO(text), dtype=types, **options)
+    except ValueError as error:
+        frame = pandas.read_csv(io.StringIO(text), dtype=str, **options)
+        for name in numbers:
+            cells = frame[name].dropna().str.replace(layout.decimal, ".")
+            bad = cells[~cells.map(_is_number)]
+            if len(bad):
+                where = f"near line {block[min(bad.index[0], len(block) - 1)][0]}"
+                raise DataError(
+                    f"{path}, {where}: {bad.iloc[0]!r} in the column {name!r}, where the model learnt from numbers."
+                ) from error
+        raise DataError(f"{path}: {str(error).splitlines()[0]}") from error
+    if columns is not None:
+        return conform(frame, columns, path)
+    frame = frame.apply(lambda column: column.str.strip())
+    return frame if layout.decimal == "." else frame.apply(_with_points)
+
+
+def _with_points(column: Any) -> Any:
+    """Decimal commas as points, in columns that are numbers then."""
+    present = column.dropna()
+    numbers = present.str.fullmatch(r"[+-]?\d+(,\d+)?([eE][+-]?\d+)?").all()
+    return column.str.replace(",", ".") if len(present) and numbers else column
+
+
+def kind_of(column: Any) -> str:
+    """What the values of a column are: "number", "date", "category" or "empty"."""
+    if column.dtype.kind in "iuf":
+        return "number" if column.notna().any() else "empty"
+    if column.dtype.kind == "M":
+        return "date"
+    present = column.dropna()
+    if not len(present):
+        return "empty"
+    if column.dtype.kind == "b":
+        return "category"
+    present = present.astype(str)
+    if present.map(_is_number).all():
+        return "number"
+    return "date" if present.map(lambda cell: ISO.fullmatch(cell) is not None).all() else "category"
+
+
+def conform(frame: Any, columns: dict[str, str], path: Any) -> Any:
+    """The columns, in order: numbers and dates (days since 1970) as float64, categories as text or None."""
+    import pandas
+
+    require(list(frame.columns), columns, path)
+    made: dict[str, Any] = {}
+    for name, kind in columns.items():
+        column = frame[name]
+        if kind == "category":
+            missing = column.isna().to_numpy()
+            values = column.astype(object).map(lambda v: str(v).lower() if isinstance(v, (bool, np.bool_)) else str(v))
+            made[name] = pandas.Series(np.where(missing, None, values.to_numpy(dtype=object)), dtype=object)
+            continue
+        try:
+            if kind == "date" and column.dtype.kind not in "iuf":  # numbers are days already
+                times = pandas.to_datetime(column, format=None if column.dtype.kind == "M" else "ISO8601", utc=True)
+                since = times - pandas.Timestamp("1970-01-01", tz="UTC")
+                made[name] = (since / pandas.Timedelta(days=1)).to_numpy(dtype=np.float64)
+            else:
+                made[name] = pandas.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan)
+        except (ValueError, TypeError) as error:
+            raise DataError(f"{path}: the column {name!r} must hold {kind}s ({str(error).splitlines()[0]}).") from error
+        if np.isinf(made[name]).any():
+            raise DataError(f"{path}: the column {name!r} holds infinity; leave the cell empty if it is unknown.")
+    return pandas.DataFrame(made)
+
+
+# ---- Parquet and matrices
+
+
+def _parquet_blocks(path: Path, rows: int = BLOCK, columns: dict[str, str] | None = None) -> Iterator[Any]:
+    polars = optional("polars", "cli", "Reading Parquet")
+    import pandas
+
+    try:
+        lazy = polars.scan_parquet(path)
+        names = lazy.collect_schema().names()
+    except Exception as error:  # polars has its own kinds
+        raise DataError(f"{path} is no Parquet file ({str(error).splitlines()[0]}).") from error
+    require(names, columns, path)
+    start = 0
+    while (block := lazy.slice(start, rows).collect()).height:
+        start += rows
+        frame = pandas.DataFrame({c: _plain(block[c]) for c in names})
+        yield frame if columns is None else conform(frame, columns, path)
+
+
+def _plain(series: Any) -> Any:
+    """A polars column as pandas would have read it."""
+    if series.dtype.is_numeric() or series.dtype.is_temporal():
+        return series.to_numpy()
+    return np.array(series.cast(str).to_list() if str(series.dtype) != "Boolean" else series.to_list(), dtype=object)
+
+
+def _numpy(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+    try:
+        found = np.load(path, allow_pickle=False)
+        parts = {name: found[name] for name in found.files} if hasattr(found, "files") else {"X": found}
+    except Exception as error:  # a damaged file can fail in any way
+        raise DataError(f"{path} is no NumPy file without pickled objects ({error}).") from error
+    if "X" not in parts:
+        raise DataError(f"{path} has the arrays {', '.join(parts)}; X is expected, and y for the targets.")
+    X, y = parts["X"], parts.get("y")
+    if X.ndim != 2 or X.dtype.kind not in "iufb":
+        raise DataError(f"{path}: X has shape {X.shape} and type {X.dtype}; a matrix of numbers is expected.")
+    if 0 in X.shape:
+        raise DataError(f"{path}: X has shape {X.shape}; it is empty.")
+    if y is not None and y.shape != X.shape[:1]:
+        raise DataError(f"{path}: y has shape {y.shape}, but X {X.shape[0]} rows.")
+    return X, y
+
+
+def _matrix_blocks(path: Path, form: str, rows: int, n_features: int | None) -> Iterator[Any]:
+    if form == "libsvm":
+        from sklearn.datasets import load_svmlight_file
+
+        lines = enumerate(_lines(path, "utf-8-sig"), 1)
+        while block := list(islice(lines, rows)):
+            text = "".join(line for _, line in block).encode()
+            try:
+                yield load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=False)[0]
+            except ValueError as error:
+                raise DataError(f"{path}, lines {block[0][0]}–{block[-1][0]}: {error}") from error
+        return
+    X = np.load(path, mmap_mode="r", allow_pickle=False) if form == "npy" else _numpy(path)[0]
+    if X.ndim != 2 or (n_features is not None and X.shape[1] != n_features):
+        raise DataError(f"{path} has shape {X.shape}, but the model takes {n_features} columns.")
+    for start in range(0, len(X), rows):
+        yield np.asarray(X[start : start + rows], dtype=np.float64)
+
+
+def sniff_names(path: Any, encoding: str | None = None) -> list[str]:
+    """The names of a table's columns; none for a matrix."""
+    path = _existing(path)
+    form = format_of(path)
+    if form == "text":
+        return sniff(path, encoding).names
+    return list(next(_parquet_blocks(path, 1)).columns) if form == "parquet" else []

@@ -1,0 +1,325 @@
+"""The rules by which the command line chooses: columns, task, preparation, kernel, method, what is tuned.
+
+The tables of ``docs/guide/command_line.md`` say the same; a test compares the numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+
+from mercer import (
+    SVC,
+    SVR,
+    KernelLogisticRegression,
+    KernelMeanClassifier,
+    KernelQuantileRegression,
+    KernelRidge,
+    KernelRidgeClassifierCV,
+    KernelRidgeCV,
+    LeastSquaresSVC,
+    RobustKernelRegression,
+)
+from mercer.kernels import Gaussian, Kernel, Table
+from mercer.kernels.expression import parse
+
+from ._data import Data, DataError, conform, kind_of
+
+__all__ = [
+    "METHODS",
+    "Plan",
+    "Sample",
+    "choose_kernel",
+    "linear_baseline",
+    "plan",
+    "prepare",
+    "rest",
+    "trivial_baseline",
+    "vectors",
+]
+
+CLASSES = 20  # distinct integers that may be classes
+REPEATS = 5  # rows for each of them, at least
+DISTINCT = 0.5  # text with more distinct values than this share of the rows tells rows apart, not groups
+FEW = 20  # rows below which that rule is silent
+EXACT = {"svc": 50_000, "svr": 50_000}  # rows up to which the kernel matrix is not approximated
+EXACT_OTHERS, EXACT_RIDGE = 3_000, 10_000
+TUNED_ROWS = {"svc": 5_000, "svr": 5_000}  # rows that tuning looks at
+TUNED_OTHERS = 3_000
+RANK = 2_000  # landmarks beyond
+WIDTHS = (1.0, 0.5, 2.0, 0.25, 4.0)  # the likeliest first, for searches that end early
+STRENGTHS = (1.0, 10.0, 100.0, 0.1, 1000.0)  # C, and 1/alpha
+
+METHODS: dict[str, dict[str, Any]] = {
+    "classification": {
+        "svc": SVC,
+        "logistic": KernelLogisticRegression,
+        "ridge": KernelRidgeClassifierCV,
+        "lssvc": LeastSquaresSVC,
+        "means": KernelMeanClassifier,
+    },
+    "regression": {
+        "ridge": KernelRidgeCV,
+        "svr": SVR,
+        "median": KernelQuantileRegression,
+        "robust": RobustKernelRegression,
+    },
+}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows that are ready for an estimator, and what was decided to make them."""
+
+    X: Any
+    y: Any
+    task: str
+    target: str
+    columns: dict[str, str] | None
+    n_features: int | None
+    left_out: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return self.X.shape[0]
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether all columns are numbers without gaps."""
+        return self.columns is None or not hasattr(self.X, "columns")
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the matrix is."""
+        return hasattr(self.X, "nnz")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a sample is to be learnt: `scaler` first (or None), then `estimator` with the best of `grid`."""
+
+    method: str
+    scaler: Any
+    estimator: Any
+    grid: list[dict[str, Any]]
+    kernel: str
+    rows: int
+    exact: int
+
+    def whole(self, estimator: Any) -> Any:
+        """Scaler and estimator in one."""
+        return estimator if self.scaler is None else make_pipeline(clone(self.scaler), estimator)
+
+
+def prepare(
+    data: Data,
+    path: Any,
+    target: str | None,
+    task: str | None = None,
+    drop: tuple[str, ...] = (),
+    categories: tuple[str, ...] = (),
+    supervised: bool = True,
+) -> Sample:
+    """Choose columns and task; leave out rows without a target."""
+    if not data.is_table:
+        return _of_matrix(data, path, target, task, supervised)
+    frame = data.X
+    for name in (*drop, *categories, *((target,) if target else ())):
+        if name not in frame.columns:
+            known = ", ".join(map(repr, list(frame.columns)[:20]))
+            raise DataError(f"{path} has no column {name!r}; its columns are {known}.")
+    if supervised and target is None:
+        raise DataError(f"--target is missing; the columns of {path} are {', '.join(map(repr, frame.columns[:20]))}.")
+    notes, y, found = [], None, ""
+    if target is not None:
+        missing = frame[target].isna()
+        if missing.all():
+            raise DataError(f"the target {target!r} has no value in any row of {path}.")
+        if missing.any():
+            notes.append(f"{int(missing.sum())} rows without a target are left out")
+            frame = frame[~missing].reset_index(drop=True)
+        y, found = _target(frame, target, task, path) if supervised else (None, "")
+    columns, left_out = _columns(frame.drop(columns=[target] if target else []), drop, categories)
+    if not columns:
+        raise DataError(f"{path} has no column to learn from: {'; '.join(f'{c} {w}' for c, w in left_out.items())}.")
+    X = conform(frame, columns, path)
+    if all(kind != "category" for kind in columns.values()) and not X.isna().to_numpy().any():
+        X = X.to_numpy(dtype=np.float64)
+    return Sample(X, y, found, target or "", columns, None, left_out, notes)
+
+
+def _of_matrix(data: Data, path: Any, target: str | None, task: str | None, supervised: bool) -> Sample:
+    X, y = data.X, data.y
+    if y is None and supervised:
+        try:
+            column = int(target) if target is not None else -1
+            y = X[:, column]
+        except (ValueError, IndexError):
+            raise DataError(f"--target {target} must be a column of {path}: 0 to {X.shape[1] - 1}, or −1.") from None
+        X = np.delete(X, column, axis=1)
+    X = X if hasattr(X, "nnz") else np.asarray(X, dtype=np.float64)
+    values = X.data if hasattr(X, "nnz") else X
+    if not np.isfinite(values).all():
+        raise DataError(f"{path} has values that are not finite; write it as CSV, where cells may be empty.")
+    found = ""
+    if supervised:
+        import pandas
+
+        y, found = _target(pandas.DataFrame({"y": y}), "y", task, path)
+    return Sample(X, y if supervised else None, found, target or "y", None, X.shape[1])
+
+
+def _target(frame: Any, target: str, task: str | None, path: Any) -> tuple[np.ndarray, str]:
+    """The targets and the task."""
+    kind = kind_of(frame[target])
+    values = conform(frame[[target]], {target: kind}, path)[target].to_numpy()
+    distinct = len(set(values.tolist()))
+    if task is None:
+        whole = kind == "number" and bool(np.all(values == np.round(values)))
+        few = whole and distinct <= CLASSES and len(values) >= REPEATS * distinct
+        task = "classification" if kind == "category" or few else "regression"
+    if task == "regression" and kind == "category":
+        raise DataError(f"the target {target!r} of {path} is text, such as {values[0]}; regression needs numbers.")
+    if distinct < 2:
+        raise DataError(f"the target {target!r} of {path} is {values[0]} in every row; there is nothing to learn.")
+    if task == "classification":
+        if kind == "number" and np.all(values == np.round(values)):
+            values = values.astype(np.int64)
+        labels, counts = np.unique(values.astype(str), return_counts=True)
+        if counts.min() < 2:
+            raise DataError(
+                f"the class {labels[counts.argmin()]} of {target!r} has one row; at least two are needed, or --task "
+                "regression for numbers."
+            )
+        values = values.astype(str) if values.dtype == object else values
+    return values, task
+
+
+def _columns(frame: Any, drop: tuple[str, ...], categories: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
+    """The kind of each column that is used, and why the others are not."""
+    columns, left_out = {}, {}
+    for name in frame.columns:
+        column = frame[name]
+        kind = "category" if name in categories else kind_of(column)
+        distinct = column.nunique()
+        if name in drop:
+            left_out[name] = "as asked"
+        elif kind == "empty":
+            left_out[name] = "has no values"
+        elif distinct == 1 and column.notna().all():
+            left_out[name] = "is constant"
+        elif name not in categories and len(frame) >= FEW and kind == "category" and distinct > DISTINCT * len(frame):
+            left_out[name] = "is text that differs from row to row"
+        elif name not in categories and len(frame) >= FEW and kind == "number" and _counts_rows(column):
+            left_out[name] = "counts the rows"
+        else:
+            columns[name] = kind
+    return columns, left_out
+
+
+def _counts_rows(column: Any) -> bool:
+    values = column.astype(float).to_numpy()
+    return bool(np.all(np.diff(values) == 1))
+
+
+# ---- method and kernel
+
+
+def plan(sample: Sample, method: str | None = None, kernel: str | None = None, probability: bool = False) -> Plan:
+    """The estimator for a sample, and the values to try."""
+    method = method or ("svc" if sample.task == "classification" else "ridge")
+    known = METHODS[sample.task]
+    if method not in known:
+        raise DataError(f"--method {method} is none for {sample.task}; choose one of {', '.join(known)}.")
+    scaler, kernel_, widths = choose_kernel(sample, kernel)
+    exact = EXACT.get(method, EXACT_RIDGE if (method, sample.task) == ("ridge", "regression") else EXACT_OTHERS)
+    options: dict[str, Any] = {"kernel": kernel_}
+    if method == "svr":
+        options["epsilon"] = 0.1 * float(np.std(sample.y))
+    if method == "svc" and probability:
+        options |= {"calibration": "cv", "random_state": 0}
+    estimator = known[method](**options)
+    name = next((p for p in ("C", "alpha") if p in estimator.get_params(deep=False)), None)
+    scale = float(np.std(sample.y)) if method == "svr" else 1.0
+    strengths = {} if name is None else {name: [s * scale if name == "C" else 1 / s for s in STRENGTHS]}
+    grid = [{**{f"kernel__{p}": [v] for p, v in width.items()}, **strengths} for width in widths]
+    return Plan(method, scaler, estimator, grid, str(kernel_), TUNED_ROWS.get(method, TUNED_OTHERS), exact)
+
+
+def choose_kernel(sample: Sample, text: str | None, width: float = 1.0) -> tuple[Any, Kernel, list[dict[str, float]]]:
+    """The scaler, the kernel (its free lengthscale at `width` times the usual), and the settings of widths to try."""
+    given = None if text is None else parse(text)
+    if (given is None and not sample.is_matrix) or isinstance(given, Table):
+        if sample.columns is None:
+            raise DataError(f"--kernel {text} takes named columns, but the data are a matrix.")
+        kernel = Table(width=width) if given is None else given
+        free = kernel.kernels == "auto" and "width" not in (text or "")
+        return None, kernel, [{"width": w} for w in WIDTHS] if free else [{}]
+    scaler = vectors(sample)
+    Z = scaler.fit_transform(sample.X[: 10 * TUNED_OTHERS])
+    base = _spread(Z)
+    if given is None:
+        return scaler, Gaussian(width * base), [{"lengthscale": w * base} for w in WIDTHS]
+    assert text is not None
+    names = [p for p in given.get_params() if p.split("__")[-1] == "lengthscale"] if "lengthscale" not in text else []
+    widths = [dict.fromkeys(names, w * base) for w in WIDTHS] if names else [{}]
+    return scaler, given.set_params(**dict.fromkeys(names, width * base)), widths
+
+
+def _spread(Z: Any) -> float:
+    """√(d·variance/2): the lengthscale of scikit-learn's ``gamma="scale"``."""
+    square = Z.multiply(Z).mean() if hasattr(Z, "nnz") else np.mean(Z * Z)
+    variance = float(square - Z.mean() ** 2)
+    return float(np.sqrt(Z.shape[1] * (variance or 1.0) / 2))
+
+
+def vectors(sample: Sample) -> Any:
+    """What turns the sample into a matrix of comparable columns."""
+    if sample.is_sparse:
+        return MaxAbsScaler()
+    numbers = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
+    if sample.is_matrix:
+        return numbers
+    assert sample.columns is not None
+    labels = [c for c, kind in sample.columns.items() if kind == "category"]
+    others = [c for c in sample.columns if c not in labels]
+    one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    return ColumnTransformer([("numbers", numbers, others), ("labels", one_hot, labels)])
+
+
+def linear_baseline(sample: Sample) -> Any:
+    """A linear model on the same columns."""
+    last = LogisticRegression(max_iter=1000) if sample.task == "classification" else RidgeCV(np.logspace(-3, 3, 13))
+    return make_pipeline(vectors(sample), last)
+
+
+def trivial_baseline(sample: Sample) -> Any:
+    """The most frequent class, or the mean."""
+    return DummyClassifier(strategy="most_frequent") if sample.task == "classification" else DummyRegressor()
+
+
+def rest(sample: Sample, chosen: Any, plan_: Plan, tuned_on: Any) -> Any:
+    """The estimator for all rows: the chosen one, or beyond `plan_.exact` rows its approximation.
+
+    `tuned_on` is the chosen estimator fitted to the rows that were tuned on, for what only its fit can tell.
+    """
+    n = sample.n
+    if plan_.method == "ridge" and sample.task == "regression" and n > TUNED_OTHERS:
+        chosen = KernelRidge(alpha=float(np.max(tuned_on.alpha_)), kernel=chosen.kernel, fit_intercept=True)
+    if n > plan_.exact:
+        from mercer.gram import Nystrom
+
+        seed = {"random_state": 0} if "random_state" in chosen.get_params(deep=False) else {}
+        chosen = clone(chosen).set_params(gram=Nystrom(RANK), **seed)
+    return chosen

@@ -1,0 +1,82 @@
+"""What the command line saves: an estimator, and how its rows are made from a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ._data import conform
+
+__all__ = ["FileModel"]
+
+BOUNDARY = 1e-5  # of the threshold; the machine is solved to a tenth of it
+
+
+@dataclass
+class FileModel:
+    """A fitted estimator and the columns of the table, or the width of the matrix, that it was fitted to.
+
+    Attributes
+    ----------
+    estimator : estimator
+        Fitted.
+    task : {"classification", "regression", "outliers"}
+    target : str
+    columns : dict or None
+        From the name of each column to "number", "date" or "category"; None for a matrix.
+    n_features : int or None
+        The number of columns of a matrix.
+    named : bool
+        Whether the estimator takes tables; otherwise it takes their columns as a matrix of numbers.
+    result : dict
+        The cross-validated scores, as ``mercer fit --json`` prints them.
+
+    Examples
+    --------
+    >>> from mercer import SVC
+    >>> machine = SVC().fit([[0.0], [1.0]], ["no", "yes"])
+    >>> model = FileModel(machine, "classification", "bought", columns={"age": "number"})
+    >>> model.predict({"age": [0.9, 0.2], "name": ["Ann", "Bob"]}).tolist()
+    ['yes', 'no']
+    """
+
+    estimator: Any
+    task: str
+    target: str
+    columns: dict[str, str] | None = None
+    n_features: int | None = None
+    named: bool = False
+    result: dict[str, Any] = field(default_factory=dict)
+
+    def samples(self, rows: Any) -> Any:
+        """The estimator's samples of a DataFrame (or dictionary of columns) or matrix."""
+        if self.columns is None:
+            return rows
+        import pandas
+
+        frame = conform(pandas.DataFrame(rows), self.columns, "the table")
+        return frame if self.named else frame.to_numpy(dtype=np.float64)
+
+    def predict(self, rows: Any) -> np.ndarray:
+        """The predictions for a DataFrame or matrix."""
+        return np.asarray(self.estimator.predict(self.samples(rows)))
+
+    def predict_proba(self, rows: Any) -> np.ndarray:
+        """The probabilities of the classes for a DataFrame or matrix."""
+        return np.asarray(self.estimator.predict_proba(self.samples(rows)))
+
+    def mark(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Of the samples of an outlier detector: scores, larger for the usual, and −1 outside, 1 inside.
+
+        Samples on the boundary, as many support vectors are, count as inside, which no rounding may change.
+        """
+        scores = np.asarray(self.estimator.score_samples(X), dtype=np.float64)
+        offset = float(np.ravel(self.machine.offset_)[0])
+        return scores, np.where(scores < offset - BOUNDARY * abs(offset), -1, 1)
+
+    @property
+    def machine(self) -> Any:
+        """The estimator at the end of a pipeline."""
+        return self.estimator[-1] if hasattr(self.estimator, "steps") else self.estimator

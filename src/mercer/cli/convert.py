@@ -1,0 +1,196 @@
+"""``mercer convert``: data and models between LIBSVM's files and others; scaling and subsets on the way."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+import mercer
+
+from ._data import DataError, read
+from ._output import Output, command, replacing, writable
+
+__all__ = ["register"]
+
+
+def register(app: click.Group) -> None:
+    """Add the command."""
+
+    @command(
+        app,
+        examples=[
+            "mercer convert heart.libsvm heart.csv",
+            "mercer convert train.csv train.libsvm --target y --scale -1,1 --save-range train.range",
+            "mercer convert machine.mercer machine.model",
+        ],
+    )
+    @click.argument("source", type=click.Path())
+    @click.argument("destination", type=click.Path())
+    @click.option("--target", "-t", help="The column of targets of a table or .npy matrix (the last).")
+    @click.option("--scale", help="Map every column to this interval, such as -1,1.")
+    @click.option("--save-range", type=click.Path(), help="Write the ranges of the columns, as svm-scale -s does.")
+    @click.option("--range", "ranges", type=click.Path(), help="Scale by the ranges of a file, as svm-scale -r does.")
+    @click.option("--subset", type=click.IntRange(1), help="So many rows at random, each class with its share.")
+    @click.option("--rest", type=click.Path(), help="Where to write the other rows.")
+    @click.option("--seed", type=int, default=0, show_default=True, help="Of the subset.")
+    @click.option("--encoding", help="Of a text file; UTF-8 unless it says otherwise.")
+    def convert(output: Output, source: str, destination: str, **options: Any) -> None:
+        """Convert, scale and divide data; convert models.
+
+        Data: LIBSVM, CSV, TSV, Parquet, NumPy. Models: LIBSVM's and .mercer.
+
+        The endings say what is written: .csv, .tsv, .npz, .libsvm (also .gz); for models .mercer and .model.
+        """
+        place = writable(destination)
+        kind = _kind_of_model(Path(source))
+        if kind:
+            given = [f"--{name}".replace("ranges", "range") for name, v in options.items() if v and name != "seed"]
+            if given:
+                raise DataError(f"{source} is a model; {given[0]} is for data.")
+            _convert_model(output, source, kind, place)
+        else:
+            _convert_data(output, source, place, **options)
+
+
+def _kind_of_model(path: Path) -> str | None:
+    try:
+        with open(path, "rb") as stream:
+            start = stream.read(64)
+    except OSError:
+        return None
+    if start.startswith(b"PK") and path.suffix not in (".npz", ".parquet"):
+        return "mercer"
+    return "libsvm" if start.startswith(b"svm_type") else None
+
+
+def _convert_model(output: Output, source: str, kind: str, place: Any) -> None:
+    from mercer.io import libsvm
+
+    from ._model import FileModel
+
+    if kind == "libsvm":
+        machine = libsvm.load_model(source)
+        mercer.save(machine, place)
+    else:
+        model = mercer.load(source)
+        if isinstance(model, FileModel) and hasattr(model.estimator, "steps"):
+            raise DataError(
+                f"{source} scales its columns first, which LIBSVM's format cannot hold; scale the data by `mercer "
+                "convert --scale`, and fit with Python's SVC."
+            )
+        machine = getattr(model, "machine", model)
+        libsvm.save_model(machine, place)
+    output.result |= {"model": str(place), "estimator": type(machine).__name__}
+    output.say(f"{type(machine).__name__}: {place}")
+
+
+def _convert_data(
+    output: Output,
+    source: str,
+    place: Any,
+    target: str | None,
+    scale: str | None,
+    save_range: str | None,
+    ranges: str | None,
+    subset: int | None,
+    rest: str | None,
+    seed: int,
+    encoding: str | None,
+) -> None:
+    from mercer.io import libsvm
+
+    kept, other = writable(save_range), writable(rest)
+    if scale and ranges:
+        raise click.UsageError("--scale and --range are two ways to say one thing; give one.")
+    if rest and subset is None:
+        raise click.UsageError("--rest goes with --subset.")
+    if save_range and not scale:
+        raise click.UsageError("--save-range goes with --scale.")
+    X, y, columns, name = _numbers(source, target, encoding)
+    if ranges:
+        X = libsvm.Range.load(ranges).apply(X)
+    elif scale:
+        low, high = _interval(scale)
+        X, range_ = libsvm.scale(X, lower=low, upper=high)
+        if kept:
+            range_.save(kept)
+    pieces = [(place, X, y)]
+    if subset is not None:
+        if subset > X.shape[0]:
+            raise DataError(f"--subset {subset} is more than the {X.shape[0]} rows of {source}.")
+        whole = np.all(y == np.round(y))
+        stratified = bool(whole and len(np.unique(y)) <= subset)
+        part, others = libsvm.subset(X, y, subset, random_state=seed, stratified=stratified)
+        pieces = [(place, *part)] + ([(other, *others)] if other else [])
+    for where, A, b in pieces:
+        _write(where, A, b, columns, name)
+        output.say(f"{A.shape[0]} rows, {A.shape[1]} columns: {where}")
+    output.result |= {"rows": pieces[0][1].shape[0], "columns": X.shape[1], "data": str(place)}
+
+
+def _numbers(source: str, target: str | None, encoding: str | None) -> tuple[Any, np.ndarray, list[str], str]:
+    """X, y, and the names of the columns and of the target."""
+    content = read(source, encoding)
+    if content.is_table:
+        from ._data import conform, kind_of
+
+        name = target or content.X.columns[-1]
+        if name not in content.X.columns:
+            raise DataError(f"{source} has no column {name!r}; its columns are {', '.join(content.X.columns[:20])}.")
+        kinds = {c: kind_of(content.X[c]) for c in content.X.columns}
+        text = [c for c, kind in kinds.items() if kind == "category"]
+        if text:
+            raise DataError(f"{source}: the column {text[0]!r} is text; the formats for matrices hold numbers only.")
+        frame = conform(content.X, dict.fromkeys(kinds, "number") | kinds, source)
+        gaps = [c for c in frame.columns if frame[c].isna().any()]
+        if gaps:
+            raise DataError(f"{source}: the column {gaps[0]!r} has empty cells, which a matrix cannot hold.")
+        columns = [c for c in frame.columns if c != name]
+        return frame[columns].to_numpy(), frame[name].to_numpy(), columns, str(name)
+    X, y = content.X, content.y
+    if y is None:
+        column = int(target) if target is not None else -1
+        X, y = np.delete(X, column, axis=1), X[:, column]
+    return X, np.asarray(y), [f"x{j + 1}" for j in range(X.shape[1])], "y"
+
+
+def _interval(text: str) -> tuple[float, float]:
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise click.UsageError(f"--scale {text!r} must be two numbers such as -1,1.") from None
+    return low, high
+
+
+def _write(place: Path, X: Any, y: np.ndarray, columns: list[str], name: str) -> None:
+    from mercer.io import libsvm
+
+    ending = "".join(s for s in place.suffixes[-2:] if s != ".gz").lower()
+    ending = f".{ending.rsplit('.', 1)[-1]}"
+    if ending in (".libsvm", ".svm", ".scale", ".t", ".txt"):
+        libsvm.save_data(X, y, place)
+        return
+    if place.suffix == ".gz":
+        raise DataError(f"{place}: only LIBSVM's data are written compressed.")
+    A = X.toarray() if hasattr(X, "nnz") else np.asarray(X)
+    if ending == ".npz":
+        with open(place, "wb") as stream:
+            np.savez(stream, X=A, y=y)
+    elif ending in (".csv", ".tsv"):
+        with replacing(place) as text:
+            writer = csv.writer(text, delimiter="," if ending == ".csv" else "\t", lineterminator="\n")
+            writer.writerow([*columns, name])
+            for row, value in zip(A.tolist(), y.tolist(), strict=True):
+                writer.writerow([_shortest(v) for v in (*row, value)])
+    else:
+        raise DataError(
+            f"{place}: the ending must be .csv, .tsv, .npz or .libsvm for data, .model or .mercer for models."
+        )
+
+
+def _shortest(value: Any) -> str:
+    return repr(float(value)).removesuffix(".0")

@@ -1,0 +1,208 @@
+"""``mercer kpca``, ``cluster`` and ``outliers``: structure without targets."""
+
+from __future__ import annotations
+
+import csv
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+
+import mercer
+
+from ._data import DataError, read, stem
+from ._output import Output, command, replacing, writable
+from .choose import axes
+from .fit import data_options, names
+
+__all__ = ["register"]
+
+WIDE = 2.0  # for outliers: where no point has neighbours, all lie on the boundary
+SAME = 1e-6  # differences of logarithms of densities that say nothing
+
+
+def register(app: click.Group) -> None:
+    """Add the commands."""
+
+    @command(app, examples=["mercer kpca wine.csv --colour cultivar"])
+    @click.argument("data", type=click.Path())
+    @click.option("--components", "-n", type=click.IntRange(1), default=2, show_default=True)
+    @click.option("--kernel", "-k", help="As for `fit`.")
+    @click.option("--colour", help="A column that is left out of the analysis and colours the picture.")
+    @click.option("--out", "-o", type=click.Path(), help="Scores.  [default: NAME.kpca.csv]")
+    @click.option("--picture", type=click.Path(), help="[default: NAME.kpca.png]")
+    @data_options
+    def kpca(
+        output: Output,
+        data: str,
+        components: int,
+        kernel: str | None,
+        colour: str | None,
+        out: str | None,
+        picture: str | None,
+        **columns: Any,
+    ) -> None:
+        """Kernel principal components.
+
+        Scores of all rows, and a picture of the first two components.
+        """
+        place, image = writable(out or f"{stem(data)}.kpca.csv"), writable(picture or f"{stem(data)}.kpca.png")
+        X, named, _, sample, groups = _rows(data, kernel, colour, **columns)
+        if components > sample.n:
+            raise DataError(f"--components {components} is more than the {sample.n} rows.")
+        model = mercer.KernelPCA(components, kernel=named, random_state=0).fit(X)
+        scores = np.asarray(model.transform(X))
+        found = scores.shape[1]
+        _write(place, [f"component {j + 1}" for j in range(found)], scores.tolist())
+        shares = np.asarray(model.explained_variance_ratio_, dtype=float)
+        output.result |= {
+            "rows": sample.n, "kernel": str(model.kernel_), "explained_variance_ratio": shares, "scores": str(place),
+        }  # fmt: skip
+        output.say(f"{data}: {sample.n} rows, kernel {named}")
+        output.say("share of the variance: " + ", ".join(f"{100 * s:.3g} %" for s in shares))
+        output.say(f"scores:  {place}")
+        if found > 1:
+            from mercer.plot import ComponentsDisplay
+
+            display = ComponentsDisplay.from_estimator(model, X, groups, components=(0, 1), ax=axes((6.4, 4.8)))
+            display.figure_.savefig(image, dpi=150)
+            output.result["picture"] = str(image)
+            output.say(f"picture: {image}")
+
+    @command(app, examples=["mercer cluster customers.csv --method spectral"])
+    @click.argument("data", type=click.Path())
+    @click.option("--clusters", type=click.IntRange(2), help="How many; chosen by the silhouette otherwise.")
+    @click.option("--method", type=click.Choice(["kmeans", "spectral"]), default="kmeans", show_default=True)
+    @click.option("--kernel", "-k", help="As for `fit`.")
+    @click.option("--out", "-o", type=click.Path(), help="Labels.  [default: NAME.clusters.csv]")
+    @data_options
+    def cluster(
+        output: Output,
+        data: str,
+        clusters: int | None,
+        method: str,
+        kernel: str | None,
+        out: str | None,
+        **columns: Any,
+    ) -> None:
+        """Kernel k-means or spectral clusters.
+
+        Without --clusters, as many as the silhouette finds best.
+        """
+        from mercer import selection
+
+        place = writable(out or f"{stem(data)}.clusters.csv")
+        X, named, _, sample, _ = _rows(data, kernel, None, **columns)
+        model: Any = mercer.KernelKMeans(kernel=named, random_state=0)
+        if method == "spectral":
+            model = mercer.SpectralClustering(affinity=named, random_state=0)
+        if clusters is None:
+            choice = selection.choose_clusters(model, X, n_clusters=range(2, min(11, sample.n)), random_state=0)
+            clusters = choice.n_clusters
+            output.result["silhouettes"] = dict(zip(choice.candidates.tolist(), choice.scores, strict=True))
+            rows = [[int(k), float(s)] for k, s in zip(choice.candidates, choice.scores, strict=True)]
+            output.table(["clusters", "silhouette"], rows)
+        if clusters > sample.n:
+            raise DataError(f"--clusters {clusters} is more than the {sample.n} rows.")
+        model.set_params(n_clusters=clusters)
+        labels = np.asarray(model.fit(X).labels_)
+        _write(place, ["cluster"], [[int(v)] for v in labels])
+        sizes = np.bincount(labels, minlength=clusters)
+        output.result |= {"clusters": clusters, "sizes": sizes, "labels": str(place)}
+        output.say(f"{clusters} clusters with {', '.join(map(str, sizes))} rows")
+        output.say(f"labels:  {place}")
+
+    @command(app, examples=["mercer outliers sensors.csv --fraction 0.02"])
+    @click.argument("data", type=click.Path())
+    @click.option("--fraction", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05,
+                  show_default=True, help="Of the rows that may lie outside.")  # fmt: skip
+    @click.option("--method", type=click.Choice(["machine", "density"]), default="machine", show_default=True,
+                  help="A one-class machine, or a robust density.")  # fmt: skip
+    @click.option("--kernel", "-k", help="As for `fit`.")
+    @click.option("--out", "-o", type=click.Path(), help="Scores and labels.  [default: NAME.outliers.csv]")
+    @click.option("--model", "saved", type=click.Path(), help="Save the model for `predict`.")
+    @data_options
+    def outliers(
+        output: Output,
+        data: str,
+        fraction: float,
+        method: str,
+        kernel: str | None,
+        out: str | None,
+        saved: str | None,
+        **columns: Any,
+    ) -> None:
+        """Mark unusual rows.
+
+        Every row gets a score, larger for the usual, and a label: -1 outside, 1 inside.
+        """
+        place, file = writable(out or f"{stem(data)}.outliers.csv"), writable(saved)
+        _outliers(output, data, fraction, method, kernel, place, file, columns)
+
+
+class _Rows(NamedTuple):
+    """Samples for the kernel, what scaled them (or None), and the column that colours them."""
+
+    X: Any
+    kernel: Any
+    scaler: Any
+    sample: Any
+    groups: Any
+
+
+def _rows(
+    data: str, kernel: str | None, colour: str | None, encoding: Any, drop: Any, categories: Any, width: float = 1.0
+) -> _Rows:
+    from ._guess import choose_kernel, prepare
+
+    content = read(data, encoding)
+    sample = prepare(content, data, colour, None, names(drop), names(categories), supervised=False)
+    groups = content.y if colour is None else content.X[colour].dropna().to_numpy(dtype=object).astype(str)
+    scaler, chosen, _ = choose_kernel(sample, kernel, width)
+    X = sample.X if scaler is None else scaler.fit_transform(sample.X)
+    return _Rows(X, chosen, scaler, sample, groups)
+
+
+def _write(place: Any, head: list[str], rows: list[list[Any]]) -> None:
+    with replacing(place) as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(head)
+        writer.writerows(rows)
+
+
+def _outliers(
+    output: Output, data: str, fraction: float, method: str, kernel: str | None, place: Any, file: Any, columns: Any
+) -> None:
+    from sklearn.pipeline import make_pipeline
+
+    from ._guess import vectors
+    from ._model import FileModel
+
+    X, named, scaler, sample, _ = _rows(data, kernel, None, width=WIDE, **columns)
+    if method == "machine":
+        machine = mercer.OneClassSVM(kernel=named, nu=fraction, tol=1e-6).fit(X)
+        whole = machine if scaler is None else make_pipeline(scaler, machine)
+        model = FileModel(whole, "outliers", "", sample.columns, sample.n_features, not sample.is_matrix)
+        scores, labels = model.mark(sample.X)
+    else:
+        if file is not None:
+            raise DataError("--model goes with --method machine; a density has no boundary to save.")
+        Z = vectors(sample).fit_transform(sample.X)
+        scores = np.asarray(mercer.RobustKernelDensity().fit(Z).score_samples(Z))
+        if np.ptp(scores) < SAME:
+            raise DataError(
+                f"{data}: with {Z.shape[1]} columns all rows are equally far from each other, and a density tells "
+                "nothing; use --method machine, or --drop columns."
+            )
+        labels = np.where(scores < np.quantile(scores, fraction), -1, 1)
+    _write(place, ["score", "label"], [[float(s), int(v)] for s, v in zip(scores, labels, strict=True)])
+    outside = np.flatnonzero(labels < 0)
+    worst = outside[np.argsort(scores[outside])][:10]
+    output.result |= {"rows": sample.n, "outliers": len(outside), "worst": worst + 1, "scores": str(place)}
+    output.say(f"{len(outside)} of {sample.n} rows lie outside")
+    output.table(["row", "score"], [[int(i) + 1, float(scores[i])] for i in worst], "the most unusual")
+    output.say(f"scores:  {place}")
+    if file is not None:
+        mercer.save(model, file)
+        output.result["model"] = str(file)
+        output.say(f"model:   {file}")

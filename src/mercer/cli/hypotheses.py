@@ -1,0 +1,169 @@
+"""``mercer two-sample`` and ``mercer independence``: tests of distributions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from ._data import Data, DataError, read, stem
+from ._output import Output, command, writable
+from .choose import axes
+from .fit import data_options, names
+
+__all__ = ["register"]
+
+level = click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05,
+                     show_default=True, help="At most this chance of a false alarm.")  # fmt: skip
+most = click.option("--rows", type=click.IntRange(4), default=5000, show_default=True, help="At most; drawn at random.")
+
+
+def register(app: click.Group) -> None:
+    """Add the commands."""
+
+    @command(app, "two-sample", examples=["mercer two-sample january.csv february.csv"])
+    @click.argument("first", type=click.Path())
+    @click.argument("second", type=click.Path())
+    @click.option("--kernel", "-k", help="One kernel, instead of several together.")
+    @click.option("--picture", type=click.Path(), help="Where the samples differ.  [default: FIRST.witness.png]")
+    @level
+    @most
+    @data_options
+    def two_sample(
+        output: Output,
+        first: str,
+        second: str,
+        kernel: str | None,
+        picture: str | None,
+        level: float,
+        rows: int,
+        encoding: str | None,
+        drop: str | None,
+        categories: str | None,
+    ) -> None:
+        """Are two files drawn from one distribution?
+
+        By the maximum mean discrepancy; the level is exact at every size.
+        """
+        from mercer.inference import mmd_test
+        from mercer.plot import WitnessDisplay
+
+        image = writable(picture or f"{stem(first)}.witness.png")
+        parts = [_some(output, read(path, encoding), path, rows) for path in (first, second)]
+        X, chosen, sizes = _together(parts, (first, second), kernel, names(drop), names(categories))
+        result = mmd_test(X[: sizes[0]], X[sizes[0] :], kernel=chosen, random_state=0)
+        verdict = "the samples differ" if result.p_value <= level else "no difference is shown"
+        output.say(f"{first}: {sizes[0]} rows, {second}: {sizes[1]} rows")
+        _say(output, result, level, verdict)
+        labels = (Path(first).name, Path(second).name)
+        display = WitnessDisplay.from_test(result, labels=labels, ax=axes((6.4, 4.2)))
+        display.figure_.savefig(image, dpi=150)
+        output.result["picture"] = str(image)
+        output.say(f"picture: {image}")
+
+    @command(app, examples=["mercer independence houses.csv --x price --y area,street"])
+    @click.argument("data", type=click.Path())
+    @click.option("--x", "left", required=True, help="Columns, with commas between.")
+    @click.option("--y", "right", required=True, help="The other columns.")
+    @level
+    @most
+    @data_options
+    def independence(
+        output: Output,
+        data: str,
+        left: str,
+        right: str,
+        level: float,
+        rows: int,
+        encoding: str | None,
+        drop: str | None,
+        categories: str | None,
+    ) -> None:
+        """Do columns say anything about others?
+
+        By the Hilbert-Schmidt independence criterion; the level is exact at every size.
+        """
+        from mercer.inference import hsic_test
+
+        content = _some(output, read(data, encoding), data, rows)
+        if not content.is_table:
+            raise DataError(f"{data} is a matrix; independence needs a table with named columns.")
+        both = [_part(content, data, names(side), names(categories)) for side in (left, right)]
+        (X, kernel), (Y, kernel_y) = both
+        result = hsic_test(X, Y, kernel=kernel, kernel_y=kernel_y, random_state=0)
+        output.say(f"{data}: {len(X)} rows, {left} against {right}")
+        verdict = "they depend on each other" if result.p_value <= level else "no dependence is shown"
+        _say(output, result, level, verdict)
+
+
+def _say(output: Output, result: Any, level: float, verdict: str) -> None:
+    kernels = result.kernel if isinstance(result.kernel, tuple) else (result.kernel,)
+    output.result |= {
+        "statistic": result.statistic, "p_value": result.p_value, "method": result.method, "level": level,
+        "rejected": bool(result.p_value <= level), "verdict": verdict, "kernels": [_short(k) for k in kernels],
+    }  # fmt: skip
+    output.say(f"{result.method}: {result.statistic:.4g}, p = {result.p_value:.3g}")
+    output.say(f"at level {level:g}: {verdict}")
+
+
+def _short(kernel: Any) -> str:
+    text = str(kernel)
+    return text if len(text) < 200 else text[:200] + " …"
+
+
+def _some(output: Output, content: Data, path: str, rows: int) -> Data:
+    """At most so many rows, at random."""
+    n = content.X.shape[0]
+    if n <= rows:
+        return content
+    output.note(f"{rows} of the {n} rows of {path} are taken, at random")
+    part = np.sort(np.random.default_rng(0).choice(n, rows, replace=False))
+    X = content.X.iloc[part].reset_index(drop=True) if content.is_table else content.X[part]
+    return Data(X, content.y, content.note)
+
+
+def _together(parts: list[Data], paths: Any, text: str | None, drop: Any, categories: Any) -> Any:
+    """Both samples as one, the kernel, and their sizes."""
+    from scipy import sparse
+
+    from ._guess import choose_kernel, prepare
+
+    sizes = [part.X.shape[0] for part in parts]
+    if parts[0].is_table != parts[1].is_table:
+        raise DataError(f"{paths[0]} and {paths[1]} are a table and a matrix; write both in one way.")
+    if parts[0].is_table:
+        import pandas
+
+        different = set(parts[0].X.columns) ^ set(parts[1].X.columns)
+        if different:
+            raise DataError(f"{paths[0]} and {paths[1]} do not both have {', '.join(map(repr, sorted(different)))}.")
+        whole = Data(pandas.concat([part.X for part in parts], ignore_index=True), None, "")
+    else:
+        shapes = [part.X.shape[1] for part in parts]
+        if len(set(shapes)) > 1:
+            raise DataError(f"{paths[0]} has {shapes[0]} columns, but {paths[1]} {shapes[1]}.")
+        dense = [part.X.toarray() if sparse.issparse(part.X) else part.X for part in parts]
+        whole = Data(np.concatenate(dense), None, "")
+    sample = prepare(whole, paths[0], None, None, drop, categories, supervised=False)
+    scaler, kernel, _ = choose_kernel(sample, text)
+    if scaler is None:
+        return sample.X, kernel, sizes
+    single = sample.is_matrix and sample.X.shape[1] == 1  # a picture over it keeps its unit
+    Z = sample.X if single and text is None else scaler.fit_transform(sample.X)
+    return Z, "aggregate" if text is None else kernel, sizes
+
+
+def _part(content: Data, path: str, columns: tuple[str, ...], categories: tuple[str, ...]) -> Any:
+    """Columns of one side, and their kernel."""
+    from ._guess import choose_kernel, prepare
+
+    lacking = [name for name in columns if name not in content.X.columns]
+    if lacking:
+        known = ", ".join(map(repr, content.X.columns[:20]))
+        raise DataError(f"{path} has no column {lacking[0]!r}; its columns are {known}.")
+    part = Data(content.X[list(columns)], None, "")
+    sample = prepare(part, path, None, None, (), tuple(c for c in categories if c in columns), supervised=False)
+    scaler, kernel, _ = choose_kernel(sample, None)
+    return (sample.X, kernel) if scaler is None else (scaler.fit_transform(sample.X), "aggregate")

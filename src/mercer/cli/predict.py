@@ -1,0 +1,147 @@
+"""``mercer predict`` and ``mercer info``: what a model file says."""
+
+from __future__ import annotations
+
+import csv
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+import mercer
+
+from ._data import DataError, read_blocks, sniff_names
+from ._output import Output, command, replacing, writable
+
+__all__ = ["register"]
+
+
+def register(app: click.Group) -> None:
+    """Add the commands."""
+
+    @command(app, examples=["mercer predict houses.mercer new.csv --out prices.csv"])
+    @click.argument("model", type=click.Path())
+    @click.argument("data", type=click.Path())
+    @click.option("--out", "-o", type=click.Path(), help="A CSV file.  [default: standard output]")
+    @click.option("--probability", is_flag=True, help="A column for each class, too.")
+    @click.option("--encoding", help="Of a text file; UTF-8 unless it says otherwise.")
+    def predict(
+        output: Output, model: str, data: str, out: str | None, probability: bool, encoding: str | None
+    ) -> None:
+        """Apply a model to new rows.
+
+        As a stream: the file may be larger than memory.
+        """
+        place = writable(out)
+        if place is None and output.as_json:
+            raise DataError("--json and predictions do not share standard output; name a file by --out.")
+        fitted = open_model(model)
+        if probability and not hasattr(fitted.estimator, "predict_proba"):
+            raise DataError(
+                f"the model {model} has no probabilities; fit it with --probability or with --method logistic."
+            )
+        if fitted.columns is not None:
+            extra = [name for name in sniff_names(data, encoding) if name not in {*fitted.columns, fitted.target}]
+            if extra:
+                output.note(f"columns that the model does not use: {', '.join(extra)}")
+        blocks = read_blocks(data, columns=fitted.columns, n_features=fitted.n_features, encoding=encoding)
+        first = next(blocks, None)
+        if first is None:
+            raise DataError(f"{data} has no rows below its header.")
+        head = ["score", "label"] if fitted.task == "outliers" else ["prediction"]
+        head += [f"p({label})" for label in fitted.machine.classes_] if probability else []
+        rows = 0
+        with replacing(place) as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(head)
+            for block in chain([first], blocks):
+                answers = _answers(fitted, block, probability)
+                writer.writerows(zip(*answers, strict=True))
+                rows += len(answers[0])
+        output.result |= {"rows": rows, "predictions": None if place is None else str(place)}
+        if place is not None:
+            output.say(f"{rows} predictions: {place}")
+
+    @command(app)
+    @click.argument("model", type=click.Path())
+    def info(output: Output, model: str) -> None:
+        """Describe a model file.
+
+        Estimator, kernel, parameters, columns and scores.
+        """
+        from mercer.io.model import describe
+
+        header = describe(model)
+        fitted = mercer.load(model)
+        inner = getattr(fitted, "machine", fitted)
+        facts: dict[str, Any] = {
+            "file": str(Path(model)),
+            "class": header["class"],
+            "estimator": type(inner).__name__,
+            "written by": ", ".join(f"{name} {version}" for name, version in header["versions"].items()),
+        }
+        for name in ("task", "target", "columns", "n_features"):
+            if getattr(fitted, name, None) is not None:
+                facts[name] = getattr(fitted, name)
+        if hasattr(inner, "classes_"):
+            facts["classes"] = np.asarray(inner.classes_).tolist()
+        if hasattr(inner, "kernel_"):
+            facts["kernel"] = _shortened(str(inner.kernel_))
+        if hasattr(inner, "n_support_"):
+            facts["support vectors"] = int(np.sum(inner.n_support_))
+        elif hasattr(inner, "function_"):
+            facts["function"] = str(inner.function_)
+        facts["parameters"] = _own_parameters(inner)
+        result = getattr(fitted, "result", {})
+        if result:
+            facts[result["scoring"]] = {
+                name: f"{pair['mean']:.4f} ± {pair['std']:.4f}" for name, pair in result["scores"].items()
+            }
+        output.result |= facts
+        for name, value in facts.items():
+            for k, line in enumerate(_lines(value)):
+                output.say(f"{name if not k else '':<16}{line}")
+
+
+def open_model(path: str) -> Any:
+    """A `FileModel`; one is made for an estimator that was saved from Python."""
+    from ._model import FileModel
+
+    model = mercer.load(path)
+    if isinstance(model, FileModel):
+        return model
+    if not hasattr(model, "predict"):
+        raise DataError(f"{path} holds a {type(model).__name__}, which predicts nothing.")
+    return FileModel(model, "", "", n_features=getattr(model, "n_features_in_", None))
+
+
+def _answers(fitted: Any, block: Any, probability: bool) -> list[list[Any]]:
+    """Columns of text and numbers."""
+    X = fitted.samples(block)
+    if fitted.task == "outliers":
+        return [column.tolist() for column in fitted.mark(X)]
+    columns = [np.asarray(fitted.estimator.predict(X)).tolist()]
+    if probability:
+        columns += np.asarray(fitted.estimator.predict_proba(X)).T.tolist()
+    return columns
+
+
+def _own_parameters(estimator: Any) -> dict[str, Any]:
+    """Parameters that differ from their defaults."""
+    from inspect import signature
+
+    defaults = {name: p.default for name, p in signature(type(estimator)).parameters.items()}
+    params = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+    return {name: str(v) for name, v in params.items() if repr(v) != repr(defaults.get(name))}
+
+
+def _shortened(text: str, most: int = 300) -> str:
+    return text if len(text) <= most else text[:most] + " …"
+
+
+def _lines(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [f"{k}: {v}" for k, v in value.items()] or ["none"]
+    return [", ".join(map(str, value)) if isinstance(value, list) else str(value)]

@@ -1,0 +1,287 @@
+"""The other commands, each against the library called from Python."""
+
+import csv
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.preprocessing import StandardScaler
+
+import mercer as library
+from mercer.io import libsvm
+
+PNG = b"\x89PNG"
+
+
+def column(path, name, kind=float):
+    with open(path, newline="") as stream:
+        return np.array([kind(row[name]) for row in csv.DictReader(stream)])
+
+
+@pytest.fixture
+def blobs(folder):
+    X, y = make_blobs(90, centers=3, cluster_std=0.7, random_state=1)
+    libsvm.save_data(X, y, folder / "blobs.libsvm")
+    return X, y
+
+
+# ---- choose
+
+
+def test_compare(folder, mercer):
+    arguments = ["compare", "shop.csv", "-t", "bought", "--drop", "price", "--no-tune", "--repeats", 1]
+    done = mercer(*arguments, "-m", "means,trivial", "--json")
+    assert done.code == 0, done.err
+    assert done.json["scores"]["means"]["mean"] > done.json["scores"]["trivial"]["mean"]
+    assert len(done.json["differences"]) == 1
+    assert "name at least two" in mercer(*arguments, "-m", "svc").err
+    assert "--method no is none" in mercer(*arguments, "-m", "no,svc").err
+
+
+@pytest.mark.long
+def test_grid_is_resumable_and_right(blobs, mercer, folder):
+    from sklearn.model_selection import GridSearchCV, StratifiedKFold
+
+    X, y = blobs
+    arguments = ["grid", "blobs.libsvm", "--log2c", "-5,3,4", "--log2g", "-9,-1,4", "--resume", "kept", "--json"]
+    first = mercer(*arguments)
+    assert first.code == 0, first.err
+    grid = {"C": [2.0**-5, 0.5, 8.0], "gamma": [2.0**-9, 2.0**-5, 0.5]}
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    search = GridSearchCV(library.SVC(), grid, cv=folds).fit(StandardScaler().fit_transform(X), y)
+    assert first.json["accuracy"] == pytest.approx(search.best_score_)
+    assert (folder / "blobs.grid.png").read_bytes().startswith(PNG)
+    assert mercer(*arguments).json == first.json
+    other = mercer("grid", "blobs.libsvm", "--log2c", "-5,3,2", "--log2g", "-9,-1,4", "--resume", "kept")
+    assert other.code == 1 and "is of other work: the settings differ" in other.err
+    assert mercer("grid", "blobs.libsvm", "--log2c", "five").code == 2
+
+
+# ---- explore
+
+
+def test_kpca(folder, mercer):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3)) * [1, 5, 25]
+    with open("x.csv", "w") as stream:
+        stream.write("a,b,c,kind\n")
+        stream.writelines(f"{p!r},{q!r},{r!r},{'uv'[i % 2]}\n" for i, (p, q, r) in enumerate(X.tolist()))
+    done = mercer("kpca", "x.csv", "--colour", "kind", "-k", "linear", "--json")
+    assert done.code == 0, done.err
+    from sklearn.decomposition import PCA
+
+    pca = PCA(2).fit(StandardScaler().fit_transform(X))
+    np.testing.assert_allclose(done.json["explained_variance_ratio"], pca.explained_variance_ratio_, rtol=1e-6)
+    scores = pca.transform(StandardScaler().fit_transform(X))
+    np.testing.assert_allclose(np.abs(column("x.kpca.csv", "component 1")), np.abs(scores[:, 0]), atol=1e-8)
+    assert (folder / "x.kpca.png").read_bytes().startswith(PNG)
+    assert "more than the 40 rows" in mercer("kpca", "x.csv", "-n", 41).err
+
+
+@pytest.mark.parametrize("method", ["kmeans", "spectral"])
+def test_cluster_finds_blobs(blobs, mercer, method):
+    from sklearn.metrics import adjusted_rand_score
+
+    done = mercer("cluster", "blobs.libsvm", "--method", method, "--json")
+    assert done.code == 0, done.err
+    assert done.json["clusters"] == 3 and sum(done.json["sizes"]) == 90
+    assert adjusted_rand_score(blobs[1], column("blobs.clusters.csv", "cluster", int)) > 0.95
+
+
+def test_cluster_with_a_number(folder, mercer):
+    assert mercer("cluster", "shop.csv", "--clusters", 4, "--json").json["clusters"] == 4
+    assert set(column("shop.clusters.csv", "cluster", int)) == {0, 1, 2, 3}
+    assert "more than the 120 rows" in mercer("cluster", "shop.csv", "--clusters", 121).err
+
+
+@pytest.mark.parametrize("method", ["machine", "density"])
+def test_outliers(folder, mercer, method):
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.normal(size=(97, 2)), [[9, 9], [-9, 9], [9, -9]]]
+    np.savetxt("x.csv", X, delimiter=",", header="a,b", comments="")
+    done = mercer("outliers", "x.csv", "--fraction", 0.05, "--method", method, "--json")
+    assert done.code == 0, done.err
+    labels = column("x.outliers.csv", "label", int)
+    assert (labels[-3:] == -1).all() and (labels == -1).sum() <= 5
+    assert set(done.json["worst"][:3]) == {98, 99, 100}
+
+
+def test_outliers_of_new_rows(folder, mercer):
+    done = mercer("outliers", "shop.csv", "--model", "o.mercer", "--fraction", 0.1)
+    assert done.code == 0, done.err
+    mercer("predict", "o.mercer", "shop.csv", "-o", "p.csv")
+    np.testing.assert_allclose(column("p.csv", "score"), column("shop.outliers.csv", "score"))
+    assert (column("p.csv", "label") == -1).sum() <= 12
+    assert (
+        "goes with --method machine" in mercer("outliers", "shop.csv", "--model", "o.mercer", "--method", "density").err
+    )
+
+
+def test_density_of_many_columns_is_refused(folder, mercer):
+    np.save("wide.npy", np.random.default_rng(0).normal(size=(60, 80)))
+    assert "a density tells nothing" in mercer("outliers", "wide.npy", "--method", "density").err
+
+
+# ---- tests
+
+
+def test_two_samples(folder, mercer):
+    rng = np.random.default_rng(0)
+    for name, shift in (("a", 0), ("b", 0), ("c", 1.5)):
+        np.savetxt(f"{name}.csv", rng.normal(shift, size=(60, 1)), header="x", comments="")
+    same, different = mercer("two-sample", "a.csv", "b.csv", "--json"), mercer("two-sample", "a.csv", "c.csv", "--json")
+    assert same.code == different.code == 0
+    assert not same.json["rejected"] and different.json["rejected"]
+    X, Y = (np.loadtxt(f"{name}.csv", skiprows=1)[:, None] for name in "ac")
+    expected = library.inference.mmd_test(X, Y, random_state=0)
+    assert different.json["p_value"] == expected.p_value
+    assert different.json["statistic"] == pytest.approx(expected.statistic)
+    assert (folder / "a.witness.png").read_bytes().startswith(PNG)
+    (folder / "d.csv").write_text("z\n1\n2\n")
+    assert "do not both have 'x', 'z'" in mercer("two-sample", "a.csv", "d.csv").err
+
+
+def test_two_samples_of_tables(folder, shop, mercer):
+    (folder / "other.csv").write_text(shop(100, seed=5).replace("Oslo", "Paris"))
+    done = mercer("two-sample", "shop.csv", "other.csv", "--rows", 60, "--json")
+    assert done.json["rejected"] and any("60 of the 120 rows" in note for note in done.json["notes"])
+
+
+def test_independence(folder, mercer):
+    found = mercer("independence", "shop.csv", "--x", "city", "--y", "bought", "--json")
+    assert found.code == 0 and found.json["rejected"]
+    assert not mercer("independence", "shop.csv", "--x", "since", "--y", "city", "--json").json["rejected"]
+    assert "no column 'town'" in mercer("independence", "shop.csv", "--x", "town", "--y", "city").err
+    assert mercer("independence", "shop.csv", "--x", "city").code == 2
+
+
+# ---- convert
+
+
+def test_data_there_and_back(blobs, mercer):
+    X, y = blobs
+    for step in (("blobs.libsvm", "b.csv"), ("b.csv", "b.npz"), ("b.npz", "b.tsv"), ("b.tsv", "back.libsvm.gz")):
+        assert mercer("convert", *step).code == 0
+    A, b = libsvm.load_data("back.libsvm.gz")
+    np.testing.assert_array_equal(A.toarray(), X)
+    np.testing.assert_array_equal(b, y)
+
+
+def test_scaling_and_subsets(blobs, mercer):
+    X, _ = blobs
+    done = mercer("convert", "blobs.libsvm", "s.npz", "--scale", "-1,1", "--save-range", "r", "--subset", 30,
+                  "--rest", "rest.npz")  # fmt: skip
+    assert done.code == 0, done.err
+    with np.load("s.npz") as part, np.load("rest.npz") as rest:
+        assert len(part["y"]) == 30 and len(rest["y"]) == 60
+        assert np.bincount(part["y"].astype(int)).tolist() == [10, 10, 10]
+        both = np.concatenate([part["X"], rest["X"]])
+    assert both.min() == -1 and both.max() == 1
+    assert mercer("convert", "blobs.libsvm", "t.npz", "--range", "r").code == 0
+    with np.load("t.npz") as scaled:
+        np.testing.assert_allclose(scaled["X"], libsvm.scale(X)[0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["shop.csv", "x.libsvm"], 1, "'id' is text"),
+        (["blobs.libsvm", "x.docx"], 1, "ending must be"),
+        (["blobs.libsvm", "x.csv", "--scale", "1"], 2, "two numbers"),
+        (["blobs.libsvm", "x.csv", "--rest", "y.csv"], 2, "goes with --subset"),
+        (["blobs.libsvm", "x.csv", "--subset", "91"], 1, "more than the 90 rows"),
+        (["blobs.libsvm", "x.csv", "--scale", "0,1", "--range", "r"], 2, "give one"),
+    ],
+)
+def test_conversions_that_cannot_be(blobs, mercer, arguments, code, says):
+    done = mercer("convert", *arguments)
+    assert done.code == code and says in done.err
+
+
+def test_models_there_and_back(blobs, mercer):
+    X, y = blobs
+    machine = library.SVC(gamma=0.1).fit(X, y)
+    library.save(machine, "m.mercer")
+    assert mercer("convert", "m.mercer", "m.model").code == 0
+    assert mercer("convert", "m.model", "again.mercer", "--json").json["estimator"] == "SVC"
+    again = library.load("again.mercer")
+    np.testing.assert_allclose(again.decision_function(X), machine.decision_function(X), atol=1e-9)
+    assert "is a model; --subset is for data" in mercer("convert", "m.model", "x.csv", "--subset", 3).err
+
+
+# ---- things to try
+
+
+def test_reproduce(folder, mercer, monkeypatch):
+    import sys
+
+    class Toy:
+        title, minutes = "what it shows", 0.1
+
+        def run(self, quick, out):
+            (out / "toy.png").write_bytes(PNG)
+            row = SimpleNamespace(quantity="error", reported="1.4 %", ours="1.5 %", remark="another split")
+            return SimpleNamespace(rows=[row], figures=[out / "toy.png"], notes=[f"quick: {quick}"], seconds=0.1)
+
+    class Broken(Toy):
+        def run(self, quick, out):
+            raise ValueError("MERCER_DATA is not set")
+
+    module = SimpleNamespace(EXPERIMENTS={"toy": Toy(), "broken": Broken()})
+    monkeypatch.setitem(sys.modules, "mercer.experiments", module)
+    assert "what it shows" in mercer("reproduce").out
+    done = mercer("reproduce", "toy", "--quick")
+    assert done.code == 0 and all(part in done.out for part in ("1.4 %", "1.5 %", "another split", "quick: True"))
+    assert mercer("reproduce", "toy", "--json").json["experiments"]["toy"]["rows"][0]["ours"] == "1.5 %"
+    everything = mercer("reproduce", "--all")
+    assert everything.code == 1 and "1.5 %" in everything.out and "MERCER_DATA is not set" in everything.err
+    assert "no experiment 'nothing'" in mercer("reproduce", "nothing").err
+    assert mercer("reproduce", "toy", "--all").code == 2
+    monkeypatch.setitem(sys.modules, "mercer.experiments", None)
+    assert "no experiments" in mercer("reproduce").err
+
+
+@pytest.mark.long
+def test_demo_reads_digits(folder, process):
+    done = process("demo", "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["scores"]["svc"]["mean"] > 0.97
+    predicted = process("predict", "mercer-demo/digits.mercer", "mercer-demo/new.csv", "-q")
+    from sklearn.datasets import load_digits
+
+    assert np.mean(np.array(predicted.out.split()[1:], dtype=int) == load_digits().target[-97:]) > 0.9
+
+
+# ---- all of them
+
+
+def test_every_command_helps_itself(mercer):
+    from mercer.cli.app import app
+
+    listed = mercer("--help").out
+    for name, command in app.commands.items():
+        done = mercer(name, "--help")
+        assert done.code == 0 and name in listed and "..." not in command.get_short_help_str(60)
+        assert all(flag in done.out for flag in ("--json", "--quiet", "--debug"))
+
+
+@pytest.mark.long
+def test_loading_a_model_needs_no_command_line():
+    import subprocess
+    import sys
+
+    code = "import sys, mercer.cli._model; print('click' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "False", done.stderr
+
+
+def test_missing_libraries_are_named(monkeypatch):
+    import sys
+
+    from mercer.cli import main
+
+    monkeypatch.setitem(sys.modules, "click", None)
+    with pytest.raises(SystemExit, match=r'mercer: The command line needs click: pip install "mercer\[cli\]"'):
+        main()

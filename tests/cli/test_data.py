@@ -1,0 +1,195 @@
+import gzip
+
+import numpy as np
+import pytest
+
+from mercer.cli._data import DataError, conform, kind_of, read, read_blocks, sniff
+
+
+def write(folder, name, content, encoding="utf-8"):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "encoding"),
+    [
+        ("commas.csv", "a,b\n1.5,x\n2.5,y\n", "utf-8"),
+        ("semicolons.csv", "a;b\n1,5;x\n2,5;y\n", "utf-8"),
+        ("tabs.tsv", "a\tb\n1.5\tx\n2.5\ty\n", "utf-8"),
+        ("bars.txt", "a|b\n1.5|x\n2.5|y\n", "utf-8"),
+        ("mark.csv", "a,b\n1.5,x\n2.5,y\n", "utf-8-sig"),
+        ("wide.csv", "a,b\n1.5,x\n2.5,y\n", "utf-16"),
+        ("windows.csv", "a,b\r\n1.5,x\r\n2.5,y\r\n", "utf-8"),
+        ("blank.csv", "\na,b\n1.5,x\n\n2.5,y\n\n", "utf-8"),
+        ("spaces.csv", "a, b\n1.5, x\n2.5, y\n", "utf-8"),
+    ],
+)
+def test_text_tables_of_many_hands_are_one_table(tmp_path, name, text, encoding):
+    frame = read(write(tmp_path, name, text, encoding)).X
+    assert list(frame.columns) == ["a", "b"]
+    made = conform(frame, {"a": kind_of(frame["a"]), "b": kind_of(frame["b"])}, name)
+    assert made["a"].tolist() == [1.5, 2.5] and made["b"].tolist() == ["x", "y"]
+
+
+def test_compressed_text(tmp_path):
+    path = write(tmp_path, "a.csv.gz", gzip.compress(b"a,b\n1,2\n"))
+    assert read(path).X.to_numpy().tolist() == [["1", "2"]]
+
+
+def test_quoted_cells_hold_commas_and_lines(tmp_path):
+    path = write(tmp_path, "a.csv", 'a,b\n"x, y","1\n2"\n"say ""no""",3\n')
+    assert read(path).X.to_numpy().tolist() == [["x, y", "1\n2"], ['say "no"', "3"]]
+    blocks = list(read_blocks(path, rows=1, columns={"a": "category", "b": "category"}))
+    assert [block.to_numpy().tolist() for block in blocks] == [[["x, y", "1\n2"]], [['say "no"', "3"]]]
+
+
+def test_a_first_line_of_numbers_is_no_header(tmp_path):
+    path = write(tmp_path, "a.csv", "1,2\n3,4\n")
+    assert list(read(path).X.columns) == ["1", "2"] and len(read(path).X) == 2
+    assert "no header" in read(path).note
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "is empty"),
+        ("\n\n", "is empty"),
+        ("a,b\n", "no rows below its header"),
+        ("a,b\n1,2\n3\n", "line 3: 1 cells, but there are 2 columns"),
+        ("a,b\n1,2\n3,4,5\n", "line 3: 3 cells, but there are 2 columns"),
+        ('a,b\n"x,y",2\n"p,q"\n', "line 3: 1 cells"),
+        ("a,a\n1,2\n", "more than once, such as 'a'"),
+        ("a;b\n1,5;2.5\n1,5;2.5\n", "decimal points and with decimal commas"),
+        ("a,b\n1,é\n".encode("latin-1"), "is not utf-8: byte 0xe9"),
+        (b"a,b\n1,\x00\n", "zero bytes"),
+    ],
+)
+def test_broken_text_is_named(tmp_path, content, says):
+    with pytest.raises(DataError, match=says):
+        read(write(tmp_path, "bad.csv", content))
+
+
+def test_encoding_can_be_given(tmp_path):
+    path = write(tmp_path, "a.csv", "a,b\n1,é\n", "latin-1")
+    assert read(path, "latin-1").X["b"].tolist() == ["é"]
+    with pytest.raises(DataError, match="no encoding 'nonsense'"):
+        read(path, "nonsense")
+
+
+def test_truncated_compression_is_named(tmp_path):
+    whole = gzip.compress(b"a,b\n" + b"1,2\n" * 1000)
+    with pytest.raises(DataError, match="no complete compressed file"):
+        read(write(tmp_path, "a.csv.gz", whole[:-12]))
+    with pytest.raises(DataError, match="no complete compressed file"):
+        read(write(tmp_path, "b.csv.gz", b"a,b\n1,2\n"))
+
+
+def test_missing_file_and_folder(tmp_path):
+    with pytest.raises(DataError, match="does not exist"):
+        read(tmp_path / "none.csv")
+    with pytest.raises(DataError, match="is a folder"):
+        read(tmp_path)
+
+
+def test_kinds():
+    import pandas
+
+    kinds = {
+        "number": ["1", None, "2.5e3"],
+        "date": ["2020-01-01", "2021-12-31T10:00", None],
+        "category": ["1", "x", None],
+        "empty": [None, None, None],
+    }
+    for kind, values in kinds.items():
+        assert kind_of(pandas.Series(values, dtype="object")) == kind
+    assert kind_of(pandas.Series([True, False])) == "category"
+
+
+def test_dates_are_days_since_1970(tmp_path):
+    frame = read(write(tmp_path, "a.csv", "d,e\n1970-01-02,1\n1971-01-01T12:00,2\n")).X
+    assert conform(frame, {"d": "date"}, "a.csv")["d"].tolist() == [1.0, 365.5]
+
+
+def test_missing_values_have_many_spellings(tmp_path):
+    frame = read(write(tmp_path, "a.csv", "a,b\n1,x\nNA,?\n,\nNaN,null\n")).X
+    made = conform(frame, {"a": "number", "b": "category"}, "a.csv")
+    assert np.isnan(made["a"].to_numpy()).tolist() == [False, True, True, True]
+    assert made["b"].tolist() == ["x", None, None, None]
+
+
+def test_infinity_is_refused(tmp_path):
+    frame = read(write(tmp_path, "a.csv", "a,b\n1,x\ninf,y\n")).X
+    with pytest.raises(DataError, match="'a' holds infinity"):
+        conform(frame, {"a": "number"}, "a.csv")
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 100])
+def test_blocks_are_the_whole(tmp_path, rows):
+    path = write(tmp_path, "a.csv", "a;b;c\n" + "".join(f"{i},5;x{i};y\n" for i in range(7)))
+    blocks = list(read_blocks(path, rows, {"b": "category", "a": "number"}))
+    assert all(len(block) <= rows for block in blocks)
+    assert [v for block in blocks for v in block["a"]] == [i + 0.5 for i in range(7)]
+    assert list(blocks[0].columns) == ["b", "a"]
+
+
+def test_blocks_name_what_is_wrong(tmp_path):
+    path = write(tmp_path, "a.csv", "a,b\n1,2\n3,4\nfive,6\n")
+    with pytest.raises(DataError, match="near line 4: 'five' in the column 'a'"):
+        list(read_blocks(path, 2, {"a": "number"}))
+    with pytest.raises(DataError, match="lacks the columns 'c', 'd'; it has 'a', 'b'"):
+        list(read_blocks(path, 2, {"a": "number", "c": "number", "d": "number"}))
+    with pytest.raises(DataError, match="fitted to a matrix"):
+        list(read_blocks(path, 2, None, 2))
+
+
+def test_libsvm_by_ending_and_by_content(tmp_path):
+    text = "1 1:0.5 3:2\n-1 2:1\n"
+    for name in ("a.libsvm", "a.txt", "heart"):
+        found = read(write(tmp_path, name, text))
+        assert found.y.tolist() == [1, -1]
+        dense = found.X.toarray() if hasattr(found.X, "nnz") else found.X
+        assert dense.tolist() == [[0.5, 0, 2], [0, 1, 0]]
+        blocks = list(read_blocks(tmp_path / name, 1, None, 3))
+        assert [block.toarray().tolist() for block in blocks] == [[[0.5, 0, 2]], [[0, 1, 0]]]
+
+
+def test_numpy(tmp_path):
+    X, y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 0])
+    np.savez(tmp_path / "a.npz", X=X, y=y)
+    np.save(tmp_path / "a.npy", X)
+    assert (read(tmp_path / "a.npz").X == X).all() and (read(tmp_path / "a.npz").y == y).all()
+    for name in ("a.npz", "a.npy"):
+        assert np.concatenate(list(read_blocks(tmp_path / name, 2, None, 2))).tolist() == X.tolist()
+        with pytest.raises(DataError, match="takes 5 columns"):
+            list(read_blocks(tmp_path / name, 2, None, 5))
+    np.savez(tmp_path / "b.npz", Z=X)
+    with pytest.raises(DataError, match="X is expected"):
+        read(tmp_path / "b.npz")
+    write(tmp_path, "c.npy", "nothing of the kind")
+    with pytest.raises(DataError, match="no NumPy file"):
+        read(tmp_path / "c.npy")
+
+
+def test_parquet(tmp_path):
+    polars = pytest.importorskip("polars")
+    from datetime import date
+
+    rows = {"a": [1.5, None, 3.0], "b": ["x", None, "y"], "d": [date(1970, 1, 2)] * 3, "t": [True, False, True]}
+    polars.DataFrame(rows).write_parquet(tmp_path / "a.parquet")
+    frame = read(tmp_path / "a.parquet").X
+    kinds = {c: kind_of(frame[c]) for c in frame.columns}
+    assert kinds == {"a": "number", "b": "category", "d": "date", "t": "category"}
+    blocks = list(read_blocks(tmp_path / "a.parquet", 2, kinds))
+    assert [len(block) for block in blocks] == [2, 1]
+    assert blocks[0]["b"].tolist() == ["x", None] and blocks[0]["t"].tolist() == ["true", "false"]
+    assert blocks[1]["d"].tolist() == [1.0] and np.isnan(blocks[0]["a"][1])
+    write(tmp_path, "b.parquet", "nothing of the kind")
+    with pytest.raises(DataError, match="no Parquet file"):
+        read(tmp_path / "b.parquet")
+
+
+def test_sniffing_prefers_the_separator_on_which_lines_agree(tmp_path):
+    path = write(tmp_path, "a.csv", "a;b;c\nx, y;1;2\nz;3;4\n")
+    assert sniff(path).separator == ";" and sniff(path).names == ["a", "b", "c"]

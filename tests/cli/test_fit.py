@@ -1,0 +1,242 @@
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import mercer as library
+from mercer.cli._data import conform, kind_of, read
+from mercer.cli._model import FileModel
+
+CHOSEN = ["--no-tune", "--drop", "price"]
+
+
+def test_fit_says_what_it_guesses_and_saves(folder, mercer):
+    done = mercer("fit", "shop.csv", "--target", "bought", "--drop", "price", "--seconds", 20)
+    assert done.code == 0, done.err
+    for part in ("classification, 2 classes", "left out  id: is text", "numbers   age, income", "dates     since"):
+        assert part in done.out
+    model = library.load(folder / "shop.mercer")
+    assert isinstance(model, FileModel) and model.target == "bought"
+    assert model.columns == {"age": "number", "income": "number", "city": "category", "since": "date"}
+    rows = read("shop.csv").X
+    assert np.mean(model.predict(rows) == rows["bought"].to_numpy()) > 0.9
+    assert model.result["scores"]["svc"]["mean"] > model.result["scores"]["most frequent class"]["mean"]
+
+
+def test_json_is_one_object(folder, mercer):
+    done = mercer("fit", "shop.csv", "-t", "price", "--drop", "bought", "--no-tune", "--json", "-o", "p.mercer")
+    assert done.code == 0
+    assert done.json["task"] == "regression" and done.json["model"] == "p.mercer"
+    assert done.json["scores"]["ridge"]["mean"] > done.json["scores"]["mean"]["mean"]
+    assert done.json["scoring"] == "r2"
+
+
+def test_quiet_is_quiet(folder, mercer):
+    done = mercer("fit", "shop.csv", "-t", "bought", *CHOSEN, "--quiet")
+    assert (done.code, done.out, done.err) == (0, "", "")
+
+
+@pytest.mark.long
+def test_tuning_finds_the_best_of_the_grid(folder, mercer):
+    """The choice is that of scikit-learn's own search over the same folds."""
+    from sklearn.model_selection import GridSearchCV, StratifiedKFold
+    from sklearn.preprocessing import StandardScaler
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    np.savez("xor.npz", X=X, y=y)
+    done = mercer("fit", "xor.npz", "--json")
+    assert done.code == 0
+    kernel = "gaussian(lengthscale={})"
+    grid = {"kernel": [kernel.format(w) for w in (1.0, 0.5, 2.0, 0.25, 4.0)], "C": [1.0, 10.0, 100.0, 0.1, 1000.0]}
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    search = GridSearchCV(library.SVC(), grid, cv=folds).fit(StandardScaler().fit_transform(X), y)
+    params = done.json["params"]
+    scores = dict(zip(map(str, search.cv_results_["params"]), search.cv_results_["mean_test_score"], strict=True))
+    mine = str({"C": params["C"], "kernel": kernel.format(round(params["lengthscale"], 9))})
+    assert scores[mine] == pytest.approx(search.best_score_)
+
+
+def test_user_kernel_on_a_table(folder, mercer):
+    done = mercer(
+        "fit", "shop.csv", "-t", "bought", *CHOSEN, "-k", "gaussian + 0.1*linear", "--probability", "-o", "k.mercer"
+    )
+    assert done.code == 0, done.err
+    model = library.load("k.mercer")
+    rows = read("shop.csv").X
+    P = model.predict_proba(rows)
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    assert P.shape == (120, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["nowhere.csv", "-t", "y"], 1, "nowhere.csv does not exist"),
+        (["shop.csv"], 1, "--target is missing; the columns of shop.csv are 'id', 'age'"),
+        (["shop.csv", "-t", "prize"], 1, "no column 'prize'; its columns are 'id'"),
+        (["shop.csv", "-t", "const"], 1, "is 1.0 in every row"),
+        (["shop.csv", "-t", "empty"], 1, "has no value in any row"),
+        (["shop.csv", "-t", "bought", "-m", "svr"], 1, "--method svr is none for classification"),
+        (["shop.csv", "-t", "bought", "-k", "gausian"], 1, "gaussian"),
+        (["shop.csv", "-t", "bought", "-o", "no/such/m.mercer"], 1, "folder does not exist"),
+        (["shop.csv", "-t", "bought", "-o", "."], 1, "is a folder"),
+        (["shop.csv", "-t", "bought", "--seconds", "-3"], 2, "not in the range"),
+        (["shop.csv", "-t", "bought", "--nonsense"], 2, "No such option"),
+        ([], 2, "Missing argument"),
+    ],
+)
+def test_errors_are_one_sentence(folder, mercer, arguments, code, says):
+    done = mercer("fit", *arguments)
+    assert done.code == code and says in done.err
+    assert "Traceback" not in done.err + done.out
+    if code == 1:
+        assert len(done.err.strip().splitlines()) == 1 and done.err.startswith("mercer: ")
+
+
+def test_errors_in_json_and_debug(folder, mercer):
+    done = mercer("fit", "nowhere.csv", "-t", "y", "--json")
+    assert done.code == 1 and "does not exist" in done.json["error"]
+    assert "Traceback" in mercer("fit", "nowhere.csv", "-t", "y", "--debug").err
+
+
+def test_report_without_matplotlib_is_refused_before_the_work(folder, mercer, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = mercer("fit", "shop.csv", "-t", "bought", "--report", "r.html")
+    assert done.code == 1 and "A report needs matplotlib" in done.err and not (folder / "shop.mercer").exists()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("tuned", [True, False])
+def test_report(folder, mercer, tuned):
+    how = ["--drop", "price"] if tuned else CHOSEN
+    done = mercer("fit", "shop.csv", "-t", "bought", *how, "--report", "r.html", "--json")
+    assert done.code == 0, done.err
+    page = (folder / "r.html").read_text(encoding="utf-8")
+    assert page.lstrip().lower().startswith("<!doctype html") and "bought of shop.csv" in page
+    assert ("KernelSearchCV" in page) == tuned
+    assert done.json["report"] == "r.html"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")
+def test_read_only_folder(folder, mercer):
+    (folder / "locked").mkdir(mode=0o500)
+    done = mercer("fit", "shop.csv", "-t", "bought", *CHOSEN, "-o", "locked/m.mercer")
+    assert done.code == 1 and "read-only" in done.err
+
+
+def test_read_only_folder_is_noticed_before_the_work(folder, mercer, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    done = mercer("fit", "shop.csv", "-t", "bought", "-o", "m.mercer")
+    assert done.code == 1 and "its folder is read-only" in done.err
+
+
+def test_a_time_limit_keeps_the_default_where_nothing_was_tried(folder, mercer):
+    done = mercer("fit", "shop.csv", "-t", "bought", "--drop", "price", "--seconds", "1e-9", "--json")
+    assert done.code == 0 and done.json["settings_tried"] == 0
+    assert any("default" in note for note in done.json["notes"])
+    assert (folder / "shop.mercer").exists()
+
+
+@pytest.mark.long
+def test_as_a_process(folder, process):
+    done = process("fit", "shop.csv", "-t", "bought", "--drop", "price", "--json")
+    assert done.code == 0 and json.loads(done.out)["settings_tried"] == 25
+    assert process("fit", "nowhere.csv", "-t", "y").code == 1
+    assert process("fit").code == 2
+    assert process("--version").out.startswith("mercer, version")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seconds", [3.0, 12.0])
+def test_ctrl_c_keeps_the_best_so_far(tmp_path, shop, seconds):
+    """Also where nothing was tried yet; the exit code tells."""
+    import time
+
+    (tmp_path / "big.csv").write_text(shop(2400))
+    command = [sys.executable, "-m", "mercer.cli", "fit", "big.csv", "-t", "price", "-m", "svr"]
+    child = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for line in child.stdout:
+        if "method" in line:
+            break
+    time.sleep(seconds)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=200)
+    assert child.returncode == 130 and "Traceback" not in out + err
+    assert "the best setting so far is kept" in err
+    model = library.load(tmp_path / "big.mercer")
+    rows = read(tmp_path / "big.csv").X
+    assert np.isfinite(model.predict(rows.head())).all()
+
+
+def test_interrupted_search_keeps_what_was_tried(folder, mercer, monkeypatch):
+    """The same within a process: Ctrl-C comes with the fortieth score."""
+    from mercer.cli import _tune
+
+    class Stopping(_tune.Counted):
+        calls = 0
+
+        def __call__(self, y, prediction):
+            Stopping.calls += 1
+            if Stopping.calls == 40:
+                raise KeyboardInterrupt
+            return super().__call__(y, prediction)
+
+        def __reduce__(self):
+            return Stopping, (self.task,)
+
+    monkeypatch.setattr(_tune, "Counted", Stopping)
+    monkeypatch.setattr(Stopping, "__module__", __name__)
+    globals()["Stopping"] = Stopping
+    Stopping.__qualname__ = "Stopping"
+    done = mercer("fit", "shop.csv", "-t", "bought", "--drop", "price", "-m", "logistic")
+    assert done.code == 130 and "best so far" in done.out
+    assert library.load("shop.mercer").result["scores"]["logistic"]["mean"] > 0.5
+
+
+def test_interrupted_judging_keeps_the_model(folder, mercer, monkeypatch):
+    from mercer.cli import _tune
+
+    def stop(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_tune, "judge", stop)
+    done = mercer("fit", "shop.csv", "-t", "bought", *CHOSEN)
+    assert done.code == 130 and "not judged" in done.err and (folder / "shop.mercer").exists()
+
+
+def test_one_row_of_python(folder, mercer):
+    """A model file is also an object of Python."""
+    mercer("fit", "shop.csv", "-t", "bought", *CHOSEN)
+    model = library.load("shop.mercer")
+    row = {"age": ["41"], "income": [3000.0], "city": ["Bern"], "since": ["2020-05-05"]}
+    assert model.predict(row)[0] in ("yes", "no")
+    frame = read("shop.csv").X
+    kinds = {c: kind_of(frame[c]) for c in model.columns}
+    assert kinds == model.columns
+    assert model.samples(frame).equals(conform(frame, kinds, ""))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "target", "method", "least"),
+    [("iris", "Species", "svc", 0.9), ("boston", "medv", "ridge", 0.8), ("ozone_mlbench", "V4", "ridge", 0.6)],
+)
+def test_real_tables(data_dir, folder, process, name, target, method, least):
+    """Fisher's irises, houses of Boston, and ozone in Los Angeles, which has gaps."""
+    path = data_dir / "classic" / f"{name}.csv.gz"
+    if not path.is_file():
+        pytest.skip(f"{path} is not there")
+    done = process("fit", path, "--target", target, "--json")
+    assert done.code == 0, done.err
+    scores = done.json["scores"]
+    assert scores[method]["mean"] > max(least, scores["linear model"]["mean"] - 0.02)
+    assert process("predict", f"{name}.mercer", path, "-o", "p.csv").code == 0
+    with gzip.open(path, "rt") as stream:
+        assert len((folder / "p.csv").read_text().splitlines()) == len(stream.readlines())

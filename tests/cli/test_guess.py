@@ -1,0 +1,188 @@
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from mercer import SVC, KernelRidge, KernelRidgeCV
+from mercer.cli import _guess, _tune
+from mercer.cli._data import Data, DataError
+from mercer.cli._guess import plan, prepare, rest
+from mercer.gram import Nystrom
+
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "command_line.md"
+
+
+def table(**columns):
+    return Data(pandas.DataFrame(columns).astype(object), None, "")
+
+
+def rows(n, values):
+    return [values[i % len(values)] for i in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("y", "task"),
+    [
+        (rows(40, ["a", "b"]), "classification"),
+        (rows(40, ["true", "false"]), "classification"),
+        (rows(40, ["0", "1", "2"]), "classification"),
+        (rows(100, [str(k) for k in range(20)]), "classification"),
+        (rows(105, [str(k) for k in range(21)]), "regression"),
+        (rows(99, [str(k) for k in range(20)]), "regression"),
+        (rows(40, ["0.5", "1"]), "regression"),
+        ([str(k) for k in range(40)], "regression"),
+    ],
+)
+def test_task(y, task):
+    x = [str(v) for v in np.random.default_rng(0).normal(size=len(y))]
+    assert prepare(table(x=x, y=y), "t.csv", "y").task == task
+
+
+def test_task_can_be_said():
+    x = [str(0.5 * i * i) for i in range(40)]
+    assert prepare(table(x=x, y=rows(40, ["0", "1"])), "t.csv", "y", "regression").task == "regression"
+    with pytest.raises(DataError, match="is text, such as a;"):
+        prepare(table(x=x, y=rows(40, ["a", "b"])), "t.csv", "y", "regression")
+
+
+def test_columns():
+    n = 40
+    data = table(
+        number=[str(0.1 * i * i) for i in range(n)],
+        whole=rows(n, ["1", "2", "5"]),
+        label=rows(n, ["x", "y"]),
+        date=[f"2020-01-{1 + i % 28:02d}" for i in range(n)],
+        name=[f"n{i}" for i in range(n)],
+        row=[str(i + 7) for i in range(n)],
+        same=["1"] * n,
+        nothing=[None] * n,
+        unwanted=rows(n, ["1", "9"]),
+        y=rows(n, ["a", "b"]),
+    )
+    sample = prepare(data, "t.csv", "y", drop=("unwanted",), categories=("whole",))
+    assert sample.columns == {"number": "number", "whole": "category", "label": "category", "date": "date"}
+    assert sample.left_out == {
+        "name": "is text that differs from row to row",
+        "row": "counts the rows",
+        "same": "is constant",
+        "nothing": "has no values",
+        "unwanted": "as asked",
+    }
+
+
+def test_constant_with_gaps_is_kept():
+    sample = prepare(table(x=rows(40, ["1", None]), y=rows(40, ["a", "b"])), "t.csv", "y")
+    assert sample.columns == {"x": "number"}
+
+
+def test_rows_without_target_are_left_out():
+    x = [str(i * i) for i in range(40)]
+    sample = prepare(table(x=x, y=[None, *rows(39, ["a", "b"])]), "t.csv", "y")
+    assert sample.n == 39 and sample.X[0, 0] == 1.0 and "1 rows" in sample.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("y", "says"),
+    [
+        (["a"] * 40, "is a in every row"),
+        (["2.5"] * 40, "2.5 in every row"),
+        ([None] * 40, "no value in any row"),
+        (["a"] * 39 + ["b"], "class b of 'y' has one row"),
+    ],
+)
+def test_targets_that_teach_nothing(y, says):
+    with pytest.raises(DataError, match=says):
+        prepare(table(x=[str(i * i) for i in range(40)], y=y), "t.csv", "y")
+
+
+def test_no_columns_left():
+    with pytest.raises(DataError, match="no column to learn from: x is constant"):
+        prepare(table(x=["1"] * 40, y=rows(40, ["a", "b"])), "t.csv", "y")
+
+
+def test_numbers_without_gaps_are_a_standardised_matrix():
+    rng = np.random.default_rng(0)
+    X = rng.normal(3, [1, 100], size=(50, 2))
+    sample = prepare(table(a=X[:, 0], b=X[:, 1], y=rows(50, ["p", "q"])), "t.csv", "y")
+    made = plan(sample)
+    assert made.method == "svc" and made.kernel.startswith("gaussian")
+    np.testing.assert_allclose(made.scaler.fit_transform(sample.X), StandardScaler().fit_transform(X))
+    # scikit-learn's gamma="scale" is 1/(d·variance), which is 1/(2·lengthscale²) here: d = 2, variance 1
+    np.testing.assert_allclose(made.estimator.kernel.lengthscale, 1.0)
+    assert SVC(gamma="scale").fit(StandardScaler().fit_transform(X), sample.y).kernel_ == made.estimator.kernel
+
+
+@pytest.mark.parametrize("columns", [{"a": ["x", "y"]}, {"a": ["1", "2", None, "7"]}])
+def test_labels_or_gaps_ask_for_the_table_kernel(columns):
+    columns = {c: rows(40, v) for c, v in columns.items()}
+    made = plan(prepare(table(**columns, y=rows(40, ["p", "p", "q"])), "t.csv", "y"))
+    assert made.scaler is None and made.kernel == "table"
+    assert {tuple(part["kernel__width"]) for part in made.grid} == {(w,) for w in _guess.WIDTHS}
+
+
+def test_kernels_keep_what_they_write():
+    sample = prepare(table(a=[str(i * i) for i in range(40)], y=rows(40, ["p", "q"])), "t.csv", "y")
+    free = plan(sample, kernel="gaussian + 0.1*linear").grid
+    assert all("kernel__0__lengthscale" in part for part in free) and len(free) == len(_guess.WIDTHS)
+    written = plan(sample, kernel="gaussian(lengthscale=3.5)")
+    assert [set(part) for part in written.grid] == [{"C"}] and written.estimator.kernel.lengthscale == 3.5
+
+
+def test_methods_by_task():
+    sample = prepare(table(a=[str(i * i) for i in range(40)], y=rows(40, ["p", "q"])), "t.csv", "y")
+    for method, kind in _guess.METHODS["classification"].items():
+        assert isinstance(plan(sample, method).estimator, kind)
+    with pytest.raises(DataError, match="--method svr is none for classification; choose one of svc"):
+        plan(sample, "svr")
+
+
+def test_large_samples_are_approximated(monkeypatch):
+    monkeypatch.setattr(_guess, "TUNED_OTHERS", 20)
+    y = [str(0.3 * i * i) for i in range(40)]
+    sample = prepare(table(a=[str(np.sin(i)) for i in range(40)], y=y), "t.csv", "y")
+    made = plan(sample)
+    tuned_on = KernelRidgeCV().fit(sample.X, sample.y)
+    exact = rest(sample, made.estimator, made, tuned_on)
+    assert isinstance(exact, KernelRidge) and exact.alpha == tuned_on.alpha_ and exact.gram == "auto"
+    monkeypatch.setattr(_guess, "EXACT_RIDGE", 30)
+    rough = rest(sample, made.estimator, plan(sample), tuned_on)
+    assert isinstance(rough.gram, Nystrom) and rough.gram.rank == _guess.RANK
+
+
+@pytest.mark.parametrize(("task", "method"), [(t, m) for t, methods in _guess.METHODS.items() for m in methods])
+def test_every_method_has_an_approximation_that_fits(monkeypatch, task, method):
+    monkeypatch.setattr(_guess, "RANK", 15)
+    y = rows(40, ["p", "q", "r"]) if task == "classification" else [str(np.cos(i)) for i in range(40)]
+    sample = prepare(table(a=[str(np.sin(i)) for i in range(40)], y=y), "t.csv", "y")
+    made = dataclasses.replace(plan(sample, method), exact=30)
+    whole = made.whole(rest(sample, made.estimator, made, None)).fit(sample.X, sample.y)
+    assert whole[-1].gram.rank == 15 and len(whole.predict(sample.X)) == 40
+
+
+def test_some_rows_keep_the_shares_of_classes():
+    sample = prepare(table(a=[str(i * i) for i in range(80)], y=rows(80, ["p", "p", "p", "q"])), "t.csv", "y")
+    X, y = _tune.some_rows(sample, 20)
+    assert len(X) == 20 and (y == "q").sum() == 5
+
+
+PHRASES = {
+    "CLASSES": "at most {:,} distinct values",
+    "REPEATS": "at least {:,} rows for each",
+    "FEW": "from {:,} rows on",
+    "EXACT_OTHERS": "beyond {:,} rows",
+    "EXACT_RIDGE": "beyond {:,} rows",
+    "TUNED_OTHERS": "{:,} rows at random",
+    "RANK": "{:,} landmarks",
+}
+
+
+@pytest.mark.parametrize("constant", PHRASES)
+def test_the_guide_tells_the_numbers_of_the_rules(constant):
+    text = " ".join(GUIDE.read_text(encoding="utf-8").split())
+    assert PHRASES[constant].format(getattr(_guess, constant)) in text
+    for method in ("svc", "svr"):
+        assert f"beyond {_guess.EXACT[method]:,} rows" in text
+        assert f"{_guess.TUNED_ROWS[method]:,} rows at random" in text

@@ -1,0 +1,178 @@
+import csv
+from shutil import copy
+
+import numpy as np
+import pytest
+
+import mercer as library
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory, shop_file, mercer):
+    path = tmp_path_factory.mktemp("model") / "shop.mercer"
+    options = ["-t", "bought", "--no-tune", "--drop", "price", "--probability", "-o", path]
+    assert mercer("fit", shop_file, *options).code == 0
+    return path
+
+
+@pytest.fixture
+def fitted(folder, model):
+    copy(model, folder)
+    return folder
+
+
+def answers(path):
+    with open(path, newline="") as stream:
+        return list(csv.reader(stream))
+
+
+def test_predictions_are_those_of_the_estimator(fitted, shop, mercer):
+    (fitted / "new.csv").write_text(shop(50, seed=1))
+    done = mercer("predict", "shop.mercer", "new.csv", "--out", "p.csv", "--probability")
+    assert done.code == 0 and "50 predictions" in done.out
+    head, *rows = answers("p.csv")
+    assert head == ["prediction", "p(no)", "p(yes)"] and len(rows) == 50
+    from mercer.cli._data import read
+
+    model = library.load("shop.mercer")
+    assert [row[0] for row in rows] == model.predict(read("new.csv").X).tolist()
+    P = np.array([row[1:] for row in rows], dtype=float)
+    np.testing.assert_array_equal(P, model.predict_proba(read("new.csv").X))
+
+
+def test_predictions_to_standard_output(fitted, mercer):
+    done = mercer("predict", "shop.mercer", "shop.csv", "-q")
+    assert done.code == 0 and len(done.out.splitlines()) == 121 and done.err == ""
+
+
+def test_columns_in_any_order_extra_ones_noted(fitted, mercer):
+    (fitted / "new.csv").write_text("zip,city,since,income,age\n9,Bern,2020-05-05,3000,41\n")
+    (fitted / "same.csv").write_text("age,income,city,since\n41,3000,Bern,2020-05-05\n")
+    one, two = mercer("predict", "shop.mercer", "new.csv"), mercer("predict", "shop.mercer", "same.csv")
+    assert one.code == two.code == 0 and one.out == two.out
+    assert "does not use: zip" in one.err and "does not use" not in two.err
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("age,income,since\n41,3000,2020-05-05\n", "lacks the column 'city'; it has 'age', 'income', 'since'"),
+        ("age,income,city,since\nold,3000,Bern,2020-05-05\n", "'old' in the column 'age'"),
+        ("age,income,city,since\n41,3000,Bern,yesterday\n", "'since' must hold dates"),
+        ("age,income,city,since\n41,3000,Bern\n", "line 2: 3 cells"),
+        ("age,income,city,since\n", "no rows"),
+        ("", "is empty"),
+    ],
+)
+def test_what_is_wrong_is_named(fitted, mercer, text, says):
+    (fitted / "new.csv").write_text(text)
+    done = mercer("predict", "shop.mercer", "new.csv", "-o", "p.csv")
+    assert done.code == 1 and says in done.err and "Traceback" not in done.err
+    assert not (fitted / "p.csv").exists() and not list(fitted.glob(".p.csv*"))
+
+
+def test_unknown_categories_and_gaps_are_predicted(fitted, mercer):
+    (fitted / "new.csv").write_text("age,income,city,since\n41,3000,Atlantis,2020-05-05\n,,,\n")
+    done = mercer("predict", "shop.mercer", "new.csv")
+    assert done.code == 0 and set(done.out.splitlines()[1:]) <= {"yes", "no"} and len(done.out.splitlines()) == 3
+
+
+def test_gaps_in_a_model_of_numbers_are_means(folder, mercer):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    text = "".join(f"{a:.6f},{b:.6f},{a + b * b:.6f}\n" for a, b in X)
+    (folder / "n.csv").write_text("a,b,y\n" + text)
+    assert mercer("fit", "n.csv", "-t", "y", "--no-tune").code == 0
+    mean = np.mean([float(f"{a:.6f}") for a, _ in X])
+    (folder / "new.csv").write_text(f"a,b\n,0.5\n{float(mean)!r},0.5\n")
+    gap, filled = map(float, mercer("predict", "n.mercer", "new.csv").out.splitlines()[1:])
+    assert gap == pytest.approx(filled, rel=1e-9)
+
+
+def test_other_layout_same_answers(fitted, mercer):
+    """A model of commas and points reads semicolons and decimal commas."""
+    (fitted / "a.csv").write_text("age,income,city,since\n41.5,3000.25,Bern,2020-05-05\n30.5,100.5,Oslo,2021-05-05\n")
+    (fitted / "b.csv").write_text("age;income;city;since\n41,5;3000,25;Bern;2020-05-05\n30,5;100,5;Oslo;2021-05-05\n")
+    first, second = (mercer("predict", "shop.mercer", name, "--probability").out for name in ("a.csv", "b.csv"))
+    assert first == second and len(first.splitlines()) == 3
+
+
+def test_no_probabilities(folder, mercer):
+    mercer("fit", "shop.csv", "-t", "price", "--no-tune")
+    done = mercer("predict", "shop.mercer", "shop.csv", "--probability")
+    assert done.code == 1 and "has no probabilities" in done.err
+
+
+def test_json_needs_a_file(fitted, mercer):
+    assert "--out" in mercer("predict", "shop.mercer", "shop.csv", "--json").json["error"]
+    done = mercer("predict", "shop.mercer", "shop.csv", "--json", "--out", "p.csv")
+    assert done.json["rows"] == 120 and done.json["predictions"] == "p.csv"
+
+
+def test_broken_model_files(folder, mercer):
+    (folder / "bad.mercer").write_bytes(b"PK nonsense")
+    for path, says in (("bad.mercer", "no model file"), ("none.mercer", "No such file")):
+        for arguments in (["predict", path, "shop.csv"], ["info", path]):
+            done = mercer(*arguments)
+            assert done.code == 1 and says in done.err
+    library.save(library.kernels.Gaussian(2.0), "kernel.mercer")
+    assert "predicts nothing" in mercer("predict", "kernel.mercer", "shop.csv").err
+
+
+def test_models_of_python_predict_matrices(folder, mercer):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    library.save(library.SVC().fit(X, X[:, 0] > 0), "svc.mercer")
+    np.save("X.npy", X)
+    library.io.libsvm.save_data(X, np.zeros(30), "X.libsvm")
+    expected = [str(v) for v in X[:, 0] > 0]
+    found = mercer("predict", "svc.mercer", "X.npy").out.splitlines()[1:]
+    assert np.mean(np.array(found) == expected) > 0.9
+    assert mercer("predict", "svc.mercer", "X.libsvm").out.splitlines()[1:] == found
+    assert "is a table" in mercer("predict", "svc.mercer", "shop.csv").err
+
+
+def test_info(fitted, mercer):
+    done = mercer("info", "shop.mercer")
+    machine = library.load("shop.mercer").machine
+    assert done.code == 0
+    for part in ("SVC", "bought", "age: number", "no, yes", "linear model"):
+        assert part in done.out
+    found = mercer("info", "shop.mercer", "--json").json
+    assert found["support vectors"] == int(np.sum(machine.n_support_)) and found["classes"] == ["no", "yes"]
+    library.save(library.kernels.Gaussian(2.0), "kernel.mercer")
+    assert mercer("info", "kernel.mercer", "--json").json["estimator"] == "Gaussian"
+
+
+def test_two_hundred_thousand_rows_are_streamed(folder, mercer, monkeypatch):
+    """No more than a block is held at once."""
+    from mercer.cli import _data
+
+    seen = []
+    parse = _data._parse
+    monkeypatch.setattr(_data, "_parse", lambda *given: seen.append(len(given[2])) or parse(*given))
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 1))
+    (folder / "s.csv").write_text("a,y\n" + "".join(f"{x:.5f},{2 * x:.5f}\n" for x in X[:, 0]))
+    assert mercer("fit", "s.csv", "-t", "y", "--no-tune", "-q").code == 0
+    seen.clear()
+    values = rng.normal(size=200_000).round(3)
+    with open("big.csv", "w") as stream:
+        stream.write("a,b\n")
+        stream.writelines(f"{v},x\n" for v in values)
+    assert mercer("predict", "s.mercer", "big.csv", "-o", "p.csv").code == 0
+    assert max(seen) == _data.BLOCK and sum(seen) == 200_000
+    found = np.loadtxt("p.csv", skiprows=1)
+    np.testing.assert_allclose(found[::9999], library.load("s.mercer").predict({"a": values[::9999]}), rtol=1e-6)
+
+
+@pytest.mark.long
+def test_as_processes_in_a_pipe(fitted, process):
+    (fitted / "new.csv").write_text("age,income,city,since\n" + "41,3000,Bern,2020-05-05\n" * 60_000)
+    done = process("predict", "shop.mercer", "new.csv")
+    assert done.code == 0 and len(done.out.splitlines()) == 60_001
+    import subprocess
+    import sys
+
+    command = f"{sys.executable} -m mercer.cli predict shop.mercer new.csv | head -2"
+    piped = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=fitted, timeout=120)
+    assert len(piped.stdout.splitlines()) == 2 and "Traceback" not in piped.stderr

@@ -1,0 +1,319 @@
+"""The lectures' experiments, quickly: what they find against what is known otherwise."""
+
+import re
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.datasets import load_wine, make_moons
+from sklearn.neighbors import NearestCentroid
+from sklearn.preprocessing import StandardScaler
+
+from mercer.datasets import load_wikipedia, make_toy_cca
+from mercer.experiments import EXPERIMENTS, mnist_table, one_class, polynomial_features, spline
+
+FREE = [
+    "higher-order", "wine", "toy-cca", "kmeans", "validation", "mean-classifier", "functions", "interpolation",
+    "robust-density", "expansions",
+]  # fmt: skip
+REAL = ["denoising", "retrieval", "mnist-table", "low-rank", "one-class", "spline", "multitask", "transfer"]
+FIGURES = {"denoising": 2, "mnist-table": 2}
+
+
+def numbers(text):
+    return [float(word) for word in re.findall(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?", text)]
+
+
+class Table:
+    """The rows of a quick run whose name contains a text, and the numbers in them."""
+
+    def __init__(self, result):
+        self.result = result
+
+    def rows(self, text):
+        found = [row for row in self.result.rows if text in row.quantity]
+        assert found, text
+        return found
+
+    def __call__(self, text, column="ours"):
+        """The first number of each such row."""
+        return [numbers(getattr(row, column))[0] for row in self.rows(text)]
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """Every experiment is run once."""
+    folder, found = tmp_path_factory.mktemp("figures"), {}
+
+    def run(name):
+        if name not in found:
+            found[name] = Table(EXPERIMENTS[name].run(quick=True, out=folder))
+        return found[name]
+
+    return run
+
+
+def complete(name, result):
+    assert len(result.figures) == FIGURES.get(name, 1)
+    assert all(path.stat().st_size > 10_000 for path in result.figures)
+    assert result.notes and all(row.quantity and row.reported and row.ours for row in result.rows)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", FREE)
+def test_every_experiment_has_a_table_and_figures(table, name):
+    complete(name, table(name).result)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", REAL)
+def test_so_do_those_on_real_data(data_dir, table, name):
+    complete(name, table(name).result)
+
+
+def test_experiments_without_their_data_say_what_is_missing(monkeypatch, tmp_path):
+    def nowhere(**options):
+        raise FileNotFoundError("load_mnist: not there")
+
+    monkeypatch.setattr(mnist_table, "load_mnist", nowhere)
+    with pytest.raises(FileNotFoundError, match="load_mnist"):
+        EXPERIMENTS["mnist-table"].run(quick=True, out=tmp_path)
+
+
+def test_quadrature_has_the_moments_of_its_distributions():
+    truth = {"normal": (0, 1, 0, 3), "exponential": (0, 1, 2, 9), "uniform": (0, 1, 0, 1.8)}
+    for name, (nodes, weights) in polynomial_features.distributions().items():
+        assert np.allclose([weights @ nodes**j for j in (1, 2, 3, 4)], truth[name], atol=1e-12)
+
+
+@pytest.mark.long
+def test_polynomial_kernels_see_moments(table):
+    found = table("higher-order")
+    assert np.allclose(found("coefficient of"), [comb(4, j) * 1.7**j for j in (4, 3, 2, 1, 0)], atol=1e-4)
+    assert found("first degree that differs") == [3, 4]
+    # only the last moment differs: 2 − 0 of degree three, and 3 − 9/5 of degree four
+    assert np.allclose(found("first degree that differs", "remark"), [2, 1.2], atol=1e-4)
+
+
+@pytest.mark.long
+def test_variance_of_the_wines_components(table):
+    found = table("wine")
+    X = StandardScaler().fit_transform(load_wine().data)
+    for sigma, share in ((1, found("σ = 1:", "remark")), (5, found("σ = 5:", "remark"))):
+        K = np.exp(-np.sum((X[:, None] - X) ** 2, axis=2) / sigma**2)
+        H = np.eye(len(X)) - 1 / len(X)
+        values = np.linalg.eigvalsh(H @ K @ H)
+        assert share[0] == pytest.approx(100 * values[-2:].sum() / values.sum(), abs=0.51)
+    assert found("σ = 1:")[0] < 75 < 95 < min(found("σ = 3:") + found("linear PCA: growers"))
+    assert found("correlation with linear PCA")[0] > 0.999
+
+
+@pytest.mark.long
+def test_digits_are_freed_of_noise(data_dir, table):
+    found = table("denoising")
+    assert found.rows("digits")[0].ours == "7,291"
+    assert found("Gaussian noise: noisy")[0] == pytest.approx(0.25, abs=0.005)  # its variance
+    for noise in ("Gaussian", "speckle"):
+        noisy, linear, kernel, _ = found(f"{noise} noise")
+        assert kernel < linear < 0.5 * noisy
+
+
+@pytest.mark.long
+def test_the_correlation_of_functions_is_the_maximal_one(table):
+    """Which is the second singular value of the joint distribution, here that of a large sample in cells."""
+    X, Y = make_toy_cca(400_000, random_state=3)
+    joint = np.histogram2d(X[:, 0], Y[:, 0], bins=60)[0] / len(X)
+    rows, columns = joint.sum(axis=1), joint.sum(axis=0)
+    keep, also = rows > 1e-4, columns > 1e-4
+    joint = joint[np.ix_(keep, also)] / np.sqrt(np.outer(rows[keep], columns[also]))
+    best = np.linalg.svd(joint, compute_uv=False)[1]
+    found = table("toy-cca")
+    assert found("first canonical correlation on new points")[0] == pytest.approx(best, abs=0.03)
+    assert found("correlation of x and y")[0] < 0.15
+    assert found("random pairs, ε = 0")[0] == 1
+    assert abs(found("random pairs, ε = 0", "remark")[0]) < 0.1
+
+
+@pytest.mark.long
+def test_texts_find_images(data_dir, table):
+    found = table("retrieval")
+    y = load_wikipedia(subset="test").target
+    assert found("chance")[0] == pytest.approx(np.mean(np.bincount(y)[y] / len(y)), abs=5e-4)
+    for kernel in ("linear kernel", "χ² kernel"):
+        by_class, by_pair = numbers(found.rows(kernel)[0].ours)
+        assert by_class > 1.4 * found("chance")[0]
+        assert by_pair > 1.4 * numbers(found.rows("chance")[0].ours)[1]
+
+
+@pytest.mark.long
+def test_the_table_of_mnist(data_dir, table):
+    found = table("mnist-table")
+    reported = {row.quantity: row.reported for row in found.result.rows}
+    assert reported["k-NN, Euclidean"] == "5 %" and reported["RBF + linear"] == "3.6 %"
+    assert reported["SVM, polynomial of degree 4"] == "1.1 %" and reported["LeNet-5"] == "0.95 %"
+    not_run = [row.quantity for row in found.result.rows if row.ours == "not run"]
+    assert not_run == ["LeNet-4", "LeNet-5", "RS-SVM, polynomial of degree 5"]
+    polynomial, raw = found("SVM, polynomial of degree 4")[0], found("not deskewed")[0]
+    many, ten = found("PCA + quadratic")
+    assert polynomial < raw < min(many, found("RBF + linear")[0]) < found("k-NN")[0] < ten
+
+
+@pytest.mark.long
+def test_kernel_k_means_finds_the_ring(table):
+    found = table("kmeans")
+    linear, gaussian = found("ring,")
+    assert abs(linear) < 0.05 and gaussian > 0.9
+    assert found("the objective rises") == [0]
+    objective = found.rows("Σ_k")[0]
+    assert numbers(objective.ours)[0] == pytest.approx(numbers(objective.remark)[0], abs=1e-6)
+
+
+@pytest.mark.long
+def test_cross_validation_estimates_the_expected_loss(table):
+    found = table("validation")
+    assert found("empirical loss")[0] < 0.09 < found("expected loss")[0]  # 0.09 is the variance of the noise
+    for row in found.rows("mean of the estimates"):
+        _, off = numbers(row.remark)
+        assert abs(off) < 3
+    expected = found("mean of the estimates", "remark")
+    assert expected[0] > expected[-1]  # fewer samples are worse
+    closed, refitted = numbers(found.rows("closed form")[0].ours)
+    assert closed == pytest.approx(refitted, abs=1e-9)
+
+
+@pytest.mark.long
+def test_low_rank_approaches_the_whole_matrix(data_dir, table):
+    found = table("low-rank")
+    whole = numbers(found.rows("points: error")[0].ours)[0]
+    for name in ("incomplete Cholesky", "Nyström"):
+        errors = found(name)
+        assert errors == sorted(errors, reverse=True)
+        assert whole < errors[-1] * 1.02 < 1.06 * whole
+    assert found("both forms")[0] < 1e-12
+
+
+@pytest.mark.long
+def test_the_mean_classifier_is_that_of_the_plane(table):
+    found = table("mean-classifier")
+    assert max(found("against")) < 1e-12
+    wine = load_wine()
+    mine = wine.target < 2
+    X, y = StandardScaler().fit_transform(wine.data[mine][:, [0, 6]]), wine.target[mine]
+    assert found("wine, linear")[0] == pytest.approx(100 * NearestCentroid().fit(X, y).score(X, y), abs=0.06)
+    linear, gaussian = found("moons")
+    assert linear < 85 < 95 < gaussian
+
+
+@pytest.mark.long
+def test_functions_have_the_inner_product_of_the_notes(table):
+    found = table("functions")
+    for row in found.result.rows:
+        if row.reported in ("equal", "check it"):
+            assert float(row.ours) < 1e-10
+    assert found("|f(x)|")[0] <= 1
+
+
+@pytest.mark.long
+def test_interpolants_have_least_norm(table):
+    found = table("interpolation")
+    for row in found.rows("‖f‖²"):
+        assert numbers(row.ours)[0] == pytest.approx(numbers(row.remark)[0], rel=1e-5)
+    assert max(found("f(xⱼ)")) < 1e-9
+    least = found("σ = 0.1: ‖f‖²")[0]
+    assert found("another function")[0] > least
+    assert found("another function", "remark")[0] < 1e-12
+
+
+@pytest.mark.long
+def test_the_box_of_the_one_class_machine(data_dir, table):
+    """The value of the dual, by another solver, is that of the objective with the smaller box."""
+    X, _ = make_moons(120, noise=0.13, random_state=2)
+    K, lam = one_class.KERNEL(X), 0.03
+    box = [(0, 1 / (2 * lam * len(X)))] * len(X)
+    dual = minimize(
+        lambda a: (0.5 * a @ K @ a - a.sum(), K @ a - 1), np.full(len(X), 0.01), jac=True, bounds=box,
+        method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-9, "maxiter": 5000},
+    )  # fmt: skip
+    found = table("one-class")
+    too_large, right = found("the objective with")
+    assert right == pytest.approx(-2 * lam * dual.fun, abs=2e-6)
+    assert too_large > 1.01 * right
+    assert found("on the path, and by the solver")[0] < 1e-7
+    inside = found("new points inside")
+    assert inside == sorted(inside, reverse=True) and found("breastw")[0] > 0.95
+
+
+@pytest.mark.long
+def test_splines_from_the_data_to_the_line(data_dir, table):
+    found = table("spline")
+    freedom = found("degrees of freedom")
+    assert freedom == sorted(freedom, reverse=True) and freedom[-1] == 2
+    for row in found.rows("degrees of freedom"):
+        assert numbers(row.remark)[-1] < 1e-4  # from SciPy's, of values between −134 and 75
+    assert found("straight line")[0] < 0.1 and found("means at each x")[0] < 0.5
+    assert found("knots") == [94] and found("knots", "remark") == [0]  # R: length(unique(mcycle$times))
+
+
+def test_bending_is_that_of_a_parabola():
+    from mercer import SmoothingSpline
+
+    x = np.linspace(0, 2, 60)
+    model = SmoothingSpline(alpha=1e-12).fit(x, x**3)
+    # f″ = 6x, whose square has the integral 12 · 2³; natural splines are straight at the ends
+    assert spline.bending(model) == pytest.approx(96, rel=0.05)
+    t = np.linspace(0, 2, 200_001)
+    assert spline.bending(model) == pytest.approx(np.trapezoid(model.derivative(t, 2) ** 2, t), rel=1e-6)
+
+
+@pytest.mark.long
+def test_robust_densities_mind_outliers_less(table):
+    found = table("robust-density")
+    for share in (10, 20, 30):
+        plain, huber, _ = numbers(found.rows(f"{share}% noise")[0].ours)
+        assert huber < plain
+    huber, hampel = found("weight of the outliers")
+    assert hampel < huber < 20
+    huber, hampel = found("influence")
+    assert hampel < huber < 1
+
+
+@pytest.mark.long
+def test_tasks_help_each_other_as_far_as_they_are_related(data_dir, table):
+    found = table("multitask")
+    errors = {rho: numbers(found.rows(f"ρ = {rho}:")[0].ours) for rho in ("0", "0.5", "0.8", "0.95")}
+    assert all(together <= 1.05 * min(alone, pooled) for alone, pooled, together in errors.values())
+    assert errors["0"][1] > 2 * errors["0"][0]
+    assert errors["0.95"][2] < 0.6 * errors["0.95"][0]
+    shares = [numbers(found.rows(f"ρ = {rho}:")[0].remark)[-1] for rho in ("0", "0.8", "0.95")]
+    assert shares == sorted(shares)
+
+
+@pytest.mark.long
+def test_new_samples_without_labels(data_dir, table):
+    found = table("transfer")
+    for row in found.rows("samples to learn from"):
+        assert numbers(row.ours)[0] > numbers(row.remark)[0] + 8
+    assert found("vowels")[0] > 100 / 11 * 4
+
+
+@pytest.mark.long
+def test_expansions_are_one(table):
+    found = table("expansions")
+    for row in found.result.rows:
+        if row.reported == "equal":
+            assert float(row.ours) < 1e-12
+    # ‖f‖² = Σ (1 + j)² (aⱼ² + bⱼ²)
+    norm = 4 * 1 + 9 * 0.3**2 + 16 * 0.5**2 + 36 * 0.35**2
+    assert numbers(found.rows("‖f‖² and Σ cⱼ²")[0].remark)[0] == pytest.approx(norm, abs=1e-4)
+    assert numbers(found.rows("frequency 1 and 3")[0].ours) == [1, 0.5]
+
+
+def test_the_guide_lists_every_experiment():
+    guide = Path(__file__).parents[2] / "docs" / "guide" / "reproduce.md"
+    rows = re.findall(r"^\| `([a-z0-9-]+)` \| (.+?) \| (.+?) \| (.+?) \|$", guide.read_text(encoding="utf-8"), re.M)
+    told = {name: (title, source, minutes) for name, title, source, minutes in rows}
+    assert list(told) == sorted(EXPERIMENTS)
+    for name, experiment in EXPERIMENTS.items():
+        assert told[name] == (experiment.title, experiment.source, f"{experiment.minutes:g}")
