@@ -2,10 +2,17 @@
 
 import inspect
 import os
+import sys
 from importlib import import_module
 from importlib.metadata import version as installed_version
+from pathlib import Path
 
 from docutils.parsers.rst.states import Inliner
+
+DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS))
+import benchmark_results  # noqa: E402
+import method_pages  # noqa: E402
 
 os.environ.setdefault("MPLBACKEND", "agg")
 
@@ -53,8 +60,25 @@ sphinx_gallery_conf = {
     "image_srcset": ["2x"],  # sharp on dense screens
 }
 
-html_theme = "furo"
+html_theme = "pydata_sphinx_theme"
 html_title = f"Mercer {release}"
+html_theme_options = {
+    "logo": {"text": "Mercer"},
+    "show_nav_level": 1,
+    "navigation_depth": 2,
+    "show_toc_level": 2,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "navbar_end": ["theme-switcher"],
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "tango",
+    "pygments_dark_style": "github-dark",
+}
+html_sidebars = {"index": [], "design": []}
+html_show_sourcelink = False
+html_copy_source = False
 html_static_path = ["_static"]
 html_css_files = ["mercer.css"]
 
@@ -82,9 +106,22 @@ def told_by_base(docname, name):
     return name not in getattr(cls, "abilities", ()) and any(name in vars(base) for base in bases)
 
 
+def write_methods(app, config):
+    """Write the pages of the methods before Sphinx looks for pages."""
+    method_pages.write(DOCS / "methods")
+
+
 def close_code(app, docname, source):
     """Take the empty line off the end of a code block, which only doctest needs."""
     source[0] = source[0].replace("\n\n```\n", "\n```\n")
+
+
+def put_results(app, docname, source):
+    """Put what the benchmarks found in its place on their page."""
+    if docname == "guide/performance":
+        source[0] = source[0].replace(
+            benchmark_results.PLACE, benchmark_results.text(DOCS.parent / "benchmarks" / "results")
+        )
 
 
 def plain_bar(inliner, match, lineno):
@@ -95,5 +132,7 @@ def plain_bar(inliner, match, lineno):
 
 def setup(app):
     Inliner.dispatch["|"] = plain_bar
+    app.connect("config-inited", write_methods)
     app.connect("autodoc-skip-member", skip_member)
     app.connect("source-read", close_code)
+    app.connect("source-read", put_results)

@@ -71,7 +71,7 @@ def retrieval(result: Result, quick: bool, draw: Any) -> None:
     """Image–text pairs of Wikipedia; a text of the test set ranks all images of it."""
     train, test = load_wikipedia(), load_wikipedia(subset="test")
     rng = np.random.default_rng(0)
-    rows = rng.permutation(len(train.target))[: 400 if quick else None]
+    rows = rng.permutation(len(train.target))[: 300 if quick else None]
     image, text = train.data["image"][rows], train.data["text"][rows]
     same = test.target[:, None] == test.target
     count = len(test.target)

@@ -20,7 +20,7 @@ from ._lectures import BLUE, GREY, INK, ORANGE, REPRESENTER_NOTES
 @experiment("multitask", "Many tasks learnt together", REPRESENTER_NOTES, minutes=1.0)
 def multitask(result: Result, quick: bool, draw: Any) -> None:
     """Regression on functions with a known part in common: alone, pooled, and coupled."""
-    repeats = 2 if quick else 20
+    repeats = 2 if quick else 10
     relations = (0.0, 0.5, 0.8, 0.95)
     kernel = Fourier(period=2 * np.pi, decay=1.0, n=5)
     couplings = {"alone": 0.0, "pooled": 1.0, "together": "auto"}
@@ -50,7 +50,7 @@ def multitask(result: Result, quick: bool, draw: Any) -> None:
             " / ".join(f"{e:.3f}" for e in mean[i]),
             f"alone / pooled / together; share found {shares[i].mean():.2f}",
         )
-    right = np.mean([_vowels(r) for r in range(2 if quick else 10)], axis=0)
+    right = np.mean([_vowels(r) for r in range(2 if quick else 5)], axis=0)
     result.add(
         "vowels of 15 speakers: right",
         "–",
@@ -92,7 +92,7 @@ def _vowels(seed: int) -> list[float]:
     return [machine.fit(X[fit], data.target[fit]).score(X[new], data.target[new]) for machine in machines]
 
 
-@experiment("transfer", "Classification of a new sample without labels", REPRESENTER_NOTES, minutes=1.0)
+@experiment("transfer", "Classification of a new sample without labels", REPRESENTER_NOTES, minutes=0.3)
 def transfer(result: Result, quick: bool, draw: Any) -> None:
     """Blanchard, Lee and Scott's product kernel of samples and points, against one machine for all."""
     counts = (5, 20) if quick else (5, 10, 20, 40, 80)

@@ -29,10 +29,10 @@ def expected(model: Any) -> float:
     return float(NOISE**2 + weights @ (model.predict(x[:, None]) - np.sin(2 * x)) ** 2 / 2)
 
 
-@experiment("validation", "K-fold and leave-one-out estimate the expected loss", f"{SLIDES}, 6", minutes=1.0)
+@experiment("validation", "K-fold and leave-one-out estimate the expected loss", f"{SLIDES}, 6", minutes=0.5)
 def validation(result: Result, quick: bool, draw: Any) -> None:
     """Kernel ridge regression on many samples of a known distribution."""
-    repeats = 40 if quick else 500
+    repeats = 25 if quick else 500
     ridge = KernelRidge(alpha=ALPHA, kernel=Gaussian(0.5))
     folds = (2, 5, 10, N)
     estimates = np.empty((repeats, len(folds)))

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from copyreg import __newobj__  # type: ignore[attr-defined]
 from functools import partial
 from math import isfinite
-from types import BuiltinFunctionType, FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from .._array import host, is_array, is_sparse
 from ..domains import Graph
 
 PACKAGES = ("mercer", "sklearn")  # whose classes may be named in a file
+PROGRAMS = {"__main__", "conftest", "tests"}  # modules in them that do something when they are imported
 CONTAINERS: dict[str, type] = {"tuple": tuple, "set": set, "frozenset": frozenset}
 GENERATORS = {"Generator", "RandomState"}
 BITS = {"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
@@ -41,6 +42,15 @@ def find(module: str, name: str) -> Any:
     for part in name.split("."):
         thing = getattr(thing, part)
     return thing
+
+
+def is_class(thing: Any) -> bool:
+    return isinstance(thing, type)
+
+
+def is_function(thing: Any) -> bool:
+    """Whether it can be called and has a name of its own: by def, or a function of NumPy or numba."""
+    return callable(thing) and hasattr(thing, "__name__") and not is_class(thing)
 
 
 def is_ours(thing: Any) -> bool:
@@ -64,7 +74,7 @@ class Encoder:
 
     def __init__(self) -> None:
         self.arrays: list[np.ndarray] = []
-        self.names: set[str] = set()  # of what the reader must supply
+        self.yours: dict[str, Any] = {}  # what the reader must supply, by name
         self._places: dict[int, int] = {}
         self._alive: list[Any] = []  # an identity is only unique among objects that live
 
@@ -84,6 +94,8 @@ class Encoder:
         for kind, method in self._values.items():
             if isinstance(x, kind):
                 return method(self, x)
+        if is_function(x):
+            return self._encode_function(x)
         if type(x).__module__ == "torch" and type(x).__name__ == "dtype":
             return {"torch": str(x).removeprefix("torch.")}
         if type(x).__module__.split(".")[0] == "networkx" and hasattr(x, "is_multigraph"):
@@ -99,14 +111,9 @@ class Encoder:
         return {"scalar": [x.dtype.str, self.encode(x.item()) if plain else {"array": self._array(np.asarray(x))}]}
 
     def _encode_function(self, x: Any) -> Any:
-        if isinstance(x, np.ufunc):
+        if isinstance(x, np.ufunc) and getattr(np, x.__name__, None) is x:
             return {"ufunc": x.__name__}
-        if not is_ours(x):
-            if "<lambda>" in x.__qualname__:
-                raise ModelError("a lambda has no name under which load could be given it; define it with def.")
-            self.names.add(x.__name__)
-            return {"yours": x.__name__}
-        return {"function": address(x)}
+        return {"function": address(x)} if is_ours(x) else self._by_name(x)
 
     def _encode_class(self, x: type) -> Any:
         if x.__module__ == "numpy":
@@ -116,20 +123,25 @@ class Encoder:
         return {"class": self._class(x)}
 
     def _class(self, cls: type) -> Any:
-        if is_ours(cls):
-            return address(cls)
-        self.names.add(cls.__name__)
-        return {"yours": cls.__name__}
+        return address(cls) if is_ours(cls) else self._by_name(cls)
+
+    def _by_name(self, x: Any) -> dict[str, str]:
+        name = x.__name__
+        if name == "<lambda>":
+            raise ModelError("a lambda has no name under which load could be given it; define it with def.")
+        if self.yours.setdefault(name, x) is not x:
+            raise ModelError(f"two functions or classes in the model have the name {name!r}; rename one.")
+        return {"yours": name}
 
     _values: dict[Any, Any] = {
         np.generic: _encode_scalar,
         np.dtype: lambda self, x: {"dtype": x.str},
-        (FunctionType, BuiltinFunctionType, np.ufunc): _encode_function,
         type: _encode_class,
         complex: lambda self, x: {"complex": [self.encode(x.real), self.encode(x.imag)]},
         bytes: lambda self, x: {"bytes": x.hex()},
         slice: lambda self, x: {"slice": [self.encode(v) for v in (x.start, x.stop, x.step)]},
         range: lambda self, x: {"range": [x.start, x.stop, x.step]},
+        MethodType: lambda self, x: {"method": [self.encode(x.__self__), x.__name__]},
         partial: lambda self, x: {"partial": [self.encode(v) for v in (x.func, list(x.args), x.keywords)]},
     }
 
@@ -138,11 +150,15 @@ class Encoder:
         return len(self.arrays) - 1
 
     def _encode_shared(self, x: Any) -> dict[str, Any]:
-        if type(x) is np.ndarray:
+        if type(x) in (np.ndarray, np.memmap):
             if x.dtype.hasobject:
                 return {"objects": [list(x.shape), [self.encode(v) for v in x.ravel().tolist()]]}
             return {"array": self._array(x)}
+        if type(x) is np.ma.MaskedArray:
+            return {"masked": [self.encode(part) for part in (x.data, x.mask, x.fill_value)]}
         if is_sparse(x):
+            if x.format not in ("csr", "csc"):
+                x = x.tocsr()
             return {
                 "sparse": [type(x).__name__, list(x.shape), *(self._array(a) for a in (x.data, x.indices, x.indptr))]
             }
@@ -162,7 +178,7 @@ class Encoder:
         if isinstance(reduced, str):
             raise ModelError(f"a {type(x).__name__} in the model cannot be saved: it is known by a global name alone.")
         maker, arguments, state, items, pairs = (*reduced, None, None, None)[:5]
-        new = maker is __newobj__
+        new = maker is __newobj__ or getattr(maker, "__name__", None) == "newObj"  # the trees of sklearn.neighbors
         cls, arguments = (arguments[0], arguments[1:]) if new else (maker, arguments)
         if not isinstance(cls, type) or items is not None:
             raise ModelError(f"a {type(x).__name__} in the model cannot be saved; it is made by {maker!r}.")
@@ -205,21 +221,22 @@ class Decoder:
                 f"it needs {name!r}, a function or class of the one who saved it; give it as "
                 f"load(path, functions={{{name!r}: …}})."
             )
+        if not callable(self._yours[name]):
+            raise ModelError(f"functions[{name!r}] = {self._yours[name]!r:.80} is neither a function nor a class.")
         return self._yours[name]
 
-    def _look_up(self, place: Any, kind: Any) -> Any:
+    def _look_up(self, place: Any, kind: str, test: Any) -> Any:
         """A class or function of `PACKAGES`, by its address."""
         module, _, name = str(place).partition(":")
-        if module.split(".")[0] not in PACKAGES:
+        package, *inner = module.split(".")
+        if package not in PACKAGES or PROGRAMS & set(inner):
             raise ModelError(f"it names {place!r}, which is not part of {' or '.join(PACKAGES)}.")
         try:
             thing = find(module, name)
         except (ImportError, AttributeError) as error:
             raise ModelError(f"it names {place!r}, which this installation does not have.") from error
-        if not isinstance(thing, kind) or getattr(thing, "__module__", None) != module:
-            raise ModelError(
-                f"it names {place!r}, which is no {kind.__name__ if isinstance(kind, type) else 'function'}."
-            )
+        if not test(thing) or getattr(thing, "__module__", None) != module:
+            raise ModelError(f"it names {place!r}, which is no {kind}.")
         return thing
 
     def _ufunc(self, name: Any) -> Any:
@@ -241,9 +258,12 @@ class Decoder:
         return kinds[name]
 
     def _class(self, place: Any) -> Any:
-        if isinstance(place, dict):
-            return self._supplied(place.get("yours"))
-        return self._look_up(place, type)
+        if not isinstance(place, dict):
+            return self._look_up(place, "class", is_class)
+        cls = self._supplied(place.get("yours"))
+        if not is_class(cls):
+            raise ModelError(f"functions[{place.get('yours')!r}] = {cls!r:.80} must be a class.")
+        return cls
 
     def _dictionary(self, pairs: Any, kind: Any = dict) -> Any:
         return kind((self.decode(k), self.decode(v)) for k, v in pairs)
@@ -251,6 +271,15 @@ class Decoder:
     def _partial(self, parts: Any) -> Any:
         function, arguments, keywords = (self.decode(v) for v in parts)
         return partial(function, *arguments, **keywords)
+
+    def _method(self, parts: Any) -> Any:
+        owner, name = self.decode(parts[0]), parts[1]
+        function = getattr(owner if is_class(owner) else type(owner), name, None)
+        if isinstance(function, MethodType):  # of the class
+            return function
+        if not isinstance(function, FunctionType):
+            raise ModelError(f"it names {name!r}, which is no method of a {type(owner).__name__}.")
+        return MethodType(function, owner)
 
     def _scalar(self, parts: Any) -> Any:
         dtype, value = parts
@@ -260,7 +289,7 @@ class Decoder:
     _kinds: dict[str, Any] = {
         "same": _same,
         "yours": _supplied,
-        "function": lambda self, v: self._look_up(v, FunctionType),
+        "function": lambda self, v: self._look_up(v, "function", is_function),
         "ufunc": _ufunc,
         "torch": _torch_dtype,
         "class": _class,
@@ -268,6 +297,7 @@ class Decoder:
         "dict": _dictionary,
         "ordered": lambda self, v: self._dictionary(v, OrderedDict),
         "partial": _partial,
+        "method": _method,
         "scalar": _scalar,
         "float": lambda self, v: {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}[v],
         "complex": lambda self, v: complex(*(self.decode(part) for part in v)),
@@ -285,7 +315,7 @@ class Decoder:
         if "object" in x:
             return self._object(x, number)
         kind = next((k for k in x if k != "shared"), None)
-        makers = {"array": self._arrays, "objects": self._objects, "sparse": self._sparse}
+        makers = {"array": self._arrays, "objects": self._objects, "masked": self._masked, "sparse": self._sparse}
         makers |= {"tensor": self._tensor, "random": self._random}
         if kind not in makers:
             raise ModelError(f"it holds an unknown entry {kind!r}.")
@@ -295,6 +325,8 @@ class Decoder:
     def _object(self, x: dict[str, Any], number: int) -> Any:
         cls = self._class(x["object"])
         arguments = [self.decode(v) for v in x.get("arguments", [])]
+        if not x.get("new") and cls.__reduce__ is object.__reduce__ and cls.__reduce_ex__ is object.__reduce_ex__:
+            raise ModelError(f"it calls {x['object']!r}, which is not made so.")  # no constructor runs that need not
         made = cls.__new__(cls, *arguments) if x.get("new") else cls(*arguments)
         self._shared[number] = made
         for k, v in x.get("pairs", []):
@@ -316,6 +348,10 @@ class Decoder:
         A = np.empty(len(members), dtype=object)
         A[:] = [self.decode(v) for v in members]
         return A.reshape(shape)
+
+    def _masked(self, parts: Any) -> np.ma.MaskedArray:
+        data, mask, fill = (self.decode(part) for part in parts)
+        return np.ma.MaskedArray(data, mask, fill_value=fill)
 
     def _sparse(self, parts: Any) -> Any:
         name, shape, *arrays = parts

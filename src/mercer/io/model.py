@@ -9,6 +9,8 @@ A file holds three kinds of members, and nothing else:
     The object, as `mercer.io._objects` writes it.
 ``arrays/0.npy``, ``arrays/1.npy``, …
     Its arrays, in NumPy's format, never with pickled objects.
+
+No member is compressed: what reading takes is then bounded by the size of the file.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ import io
 import json
 import os
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -70,36 +74,21 @@ def save(model: Any, path: Any) -> None:
     >>> mercer.load(path).predict([[0.5]]) == model.predict([[0.5]])
     array([ True])
     """
-    path = Path(os.path.realpath(path))
+    path = Path(os.fsdecode(os.path.realpath(path)))
     if not path.parent.is_dir():
         raise _file_error(path, "its folder does not exist; make it first.")
     encoder = Encoder()
     try:
-        members = {STRUCTURE: json.dumps(encoder.encode(model), allow_nan=False).encode()}
-    except ModelError as error:
-        raise ModelError(f"save: {error}") from None
+        structure = json.dumps(encoder.encode(model), allow_nan=False).encode()
     except RecursionError:
-        raise ModelError("save: the model is nested too deeply.") from None
-    for k, A in enumerate(encoder.arrays):
-        buffer = io.BytesIO()
-        npy.write_array(buffer, A, allow_pickle=False)
-        members[f"arrays/{k}.npy"] = buffer.getvalue()
-    header = {
-        "format": FORMAT,
-        "version": VERSION,
-        "class": type(model).__name__,
-        "needs": sorted(encoder.names),
-        "versions": {"mercer": mercer.__version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__},
-        "sha256": {name: sha256(content).hexdigest() for name, content in members.items()},
-    }
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
+        raise ModelError("save: the model is nested too deeply, or holds itself.") from None
+    except ValueError as error:  # ours, or an integer of thousands of digits
+        raise ModelError(f"save: {error}") from None
+    temporary = path.with_name(f".{uuid4().hex}")
     try:
         with open(temporary, "xb") as raw:
             with zipfile.ZipFile(raw, "w") as archive:
-                for name, content in {HEADER: json.dumps(header, indent=1).encode(), **members}.items():
-                    entry = zipfile.ZipInfo(name, EARLIEST)
-                    entry.compress_type = zipfile.ZIP_DEFLATED if name.endswith(".json") else zipfile.ZIP_STORED
-                    archive.writestr(entry, content)
+                _write(archive, structure, encoder, type(model).__name__)
             raw.flush()
             os.fsync(raw.fileno())
         os.replace(temporary, path)
@@ -107,23 +96,66 @@ def save(model: Any, path: Any) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _open(path: Any) -> tuple[zipfile.ZipFile, dict[str, Any]]:
+class _Member:
+    """A member that is being written; its digest grows with it, so that no array is held twice."""
+
+    def __init__(self, archive: zipfile.ZipFile, name: str):
+        self._stream = archive.open(zipfile.ZipInfo(name, EARLIEST), "w", force_zip64=True)
+        self._digest = sha256()
+
+    def write(self, content: Any) -> None:
+        self._stream.write(content)
+        self._digest.update(content)
+
+    def close(self) -> str:
+        self._stream.close()
+        return self._digest.hexdigest()
+
+
+def _write(archive: zipfile.ZipFile, structure: bytes, encoder: Encoder, kind: str) -> None:
+    digests = {}
+    member = _Member(archive, STRUCTURE)
+    member.write(structure)
+    digests[STRUCTURE] = member.close()
+    for k, A in enumerate(encoder.arrays):
+        member = _Member(archive, f"arrays/{k}.npy")
+        npy.write_array(member, A, allow_pickle=False)
+        digests[f"arrays/{k}.npy"] = member.close()
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "class": kind,
+        "needs": sorted(encoder.yours),
+        "versions": {"mercer": mercer.__version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__},
+        "sha256": digests,
+    }
+    member = _Member(archive, HEADER)
+    member.write(json.dumps(header, indent=1).encode())
+    member.close()
+
+
+@contextmanager
+def _opened(path: Any) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
     """The archive and its header, checked."""
-    try:
-        archive = zipfile.ZipFile(path)
-        header = json.loads(archive.read(HEADER))
-    except FileNotFoundError:
-        raise
-    except Exception as error:  # a broken archive can fail in any way
-        raise _file_error(path, f"no model file, or a damaged one ({error}).") from error
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise _file_error(path, "no model file of this library.")
-    if header.get("version") != VERSION:
-        wrote = header.get("versions", {}).get("mercer", "?") if isinstance(header.get("versions"), dict) else "?"
-        raise _file_error(
-            path, f"its format {header.get('version')!r} is not {VERSION}; mercer {wrote} wrote it, update to read it."
-        )
-    return archive, header
+    with open(path, "rb") as raw:
+        try:
+            archive = zipfile.ZipFile(raw)
+            members = archive.infolist()
+            sizes = sum(member.file_size for member in members)
+            if any(member.compress_type for member in members) or sizes > os.fstat(raw.fileno()).st_size:
+                raise ValueError("its members are compressed, or larger than the file")
+            header = json.loads(archive.read(HEADER))
+        except Exception as error:  # a broken archive can fail in any way
+            raise _file_error(path, f"no model file, or a damaged one ({error}).") from error
+        if not isinstance(header, dict) or header.get("format") != FORMAT:
+            raise _file_error(path, "no model file of this library.")
+        if header.get("version") != VERSION:
+            wrote = header.get("versions", {}).get("mercer", "?") if isinstance(header.get("versions"), dict) else "?"
+            raise _file_error(
+                path,
+                f"its format {header.get('version')!r} is not {VERSION}; mercer {wrote} wrote it, update to read it.",
+            )
+        yield archive, header
 
 
 def describe(path: Any) -> dict[str, Any]:
@@ -137,9 +169,8 @@ def describe(path: Any) -> dict[str, Any]:
     >>> describe(path)["class"], describe(path)["needs"]
     ('Gaussian', [])
     """
-    archive, header = _open(path)
-    archive.close()
-    return header
+    with _opened(path) as (_, header):
+        return header
 
 
 def load(path: Any, functions: dict[str, Any] | None = None) -> Any:
@@ -170,33 +201,28 @@ def load(path: Any, functions: dict[str, Any] | None = None) -> Any:
     >>> mercer.load(path, functions={"twice": twice})([[1.0]], [[3.0]])
     array([[12.]])
     """
-    archive, header = _open(path)
-    with archive:
-        members = _members(archive, header, path)
+    if not isinstance(functions, dict | None):
+        raise ModelError(f"load: functions = {functions!r:.80} must be a dict from names to functions and classes.")
+    with _opened(path) as (archive, header):
+        digests = header.get("sha256")
+        names = archive.namelist()
+        names.remove(HEADER)  # the first: a second one is no member that a header lists
+        if not isinstance(digests, dict) or sorted(digests) != sorted(names) or STRUCTURE not in digests:
+            raise _file_error(path, "a damaged model file: its members are not those that its header lists.")
+
+        def member(name: str) -> bytes:
+            digest = digests.pop(name)  # an array has one place in the structure; a second reader would double it
+            content = archive.read(name)
+            if sha256(content).hexdigest() != digest:
+                raise ModelError(f"{name} was changed after it was written.")
+            return content
 
         def array(k: Any) -> np.ndarray:
-            return npy.read_array(io.BytesIO(members[f"arrays/{k}.npy"]), allow_pickle=False)
+            return npy.read_array(io.BytesIO(member(f"arrays/{k}.npy")), allow_pickle=False)
 
         try:
-            return Decoder(array, functions or {}).decode(json.loads(members[STRUCTURE]))
+            return Decoder(array, functions or {}).decode(json.loads(member(STRUCTURE)))
         except ModelError as error:
             raise _file_error(path, str(error)) from error.__cause__
         except Exception as error:  # a structure of the right digest that is still no structure
             raise _file_error(path, f"a damaged model file ({type(error).__name__}: {error}).") from error
-
-
-def _members(archive: zipfile.ZipFile, header: dict[str, Any], path: Any) -> dict[str, bytes]:
-    """The other members, each with the digest that the header gives."""
-    digests = header.get("sha256")
-    names = [name for name in archive.namelist() if name != HEADER]
-    if not isinstance(digests, dict) or sorted(digests) != sorted(names) or STRUCTURE not in digests:
-        raise _file_error(path, "a damaged model file: its members are not those that its header lists.")
-    members = {}
-    for name in names:
-        try:
-            members[name] = archive.read(name)
-        except Exception as error:  # as above
-            raise _file_error(path, f"a damaged model file ({name}: {error}).") from error
-        if sha256(members[name]).hexdigest() != digests[name]:
-            raise _file_error(path, f"{name} was changed after it was written.")
-    return members
