@@ -98,6 +98,23 @@ def test_what_is_missing_where_it_was_looked_for_and_what_to_do(home, published,
         locate("load_x", remote(published), home, download_if_missing=False)
 
 
+def test_the_folder_may_be_below_one_s_home(home, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("MERCER_DATA", "~/own")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "name.txt").write_text("mine")
+    assert locate("load_x", File("name.txt", PAGE), home) == tmp_path / "own" / "name.txt"
+
+
+def test_a_file_that_may_not_be_read_is_not_called_damaged(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("builtins.open", refuse)
+    with pytest.raises(PermissionError):
+        arrays("load_x", tmp_path / "name.npz")
+
+
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 cut off"])
 def test_a_damaged_archive_is_named(tmp_path, content):
     path = tmp_path / "name.npz"

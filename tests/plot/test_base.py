@@ -77,3 +77,21 @@ def test_values_of_both_signs_share_a_middle():
     assert (look["vmin"], look["vmax"]) == (-3, 3)
     assert np.allclose(look["cmap"](0.5), (0.98, 0.98, 0.98, 1), atol=0.01)
     assert about_zero(np.zeros(3))["vmax"] == 1
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda X, y: ComponentsDisplay.from_estimator(KernelPCA(2).fit(X), X, y),
+        lambda X, y: ComponentsDisplay.from_estimator(KernelPCA(1).fit(X), X, y),
+        lambda X, y: GramDisplay.from_kernel("linear", X, y),
+        lambda X, y: DigitsDisplay.from_images(X, captions=y, shape=(1, 2)),
+        lambda X, y: DigitsDisplay.from_rows({y[0]: X}, shape=(1, 2)),
+    ],
+    ids=["components", "histograms", "gram", "captions", "rows"],
+)
+def test_names_from_the_data_are_no_mathematics(draw):
+    X = np.arange(8.0).reshape(4, 2) ** 2
+    display = draw(X, np.array([r"$\frac$", "_b"] * 2))  # as mathematics, this is an error
+    display.figure_.draw_without_rendering()
+    pyplot.close(display.figure_)

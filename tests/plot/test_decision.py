@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC, OneClassSVM
 
-from mercer import KernelMeanClassifier
+from mercer import KernelMeanClassifier, KernelPCA
 from mercer.plot import DecisionDisplay
 
 
@@ -247,7 +247,11 @@ def test_says_which_extra_brings_matplotlib(moons, monkeypatch):
     ("change", "error", "message"),
     [
         ({"estimator": LinearRegression()}, TypeError, "LinearRegression is a regressor"),
+        ({"estimator": SVC}, TypeError, "predicts no classes; give a fitted classifier"),
+        ({"estimator": KernelPCA()}, TypeError, r"KernelPCA\(\) predicts no classes"),
         ({"X": np.ones((80, 1))}, ValueError, "two features are needed"),
+        ({"X": np.ones((0, 2)), "y": None}, ValueError, r"X has shape \(0, 2\); points"),
+        ({"y": [0, 1]}, ValueError, r"y has shape \(2,\); expected \(80,\)"),
         ({"features": (0, 0)}, ValueError, "two different columns"),
         ({"features": (0, 2)}, ValueError, "features = 2 must be >= 0 and <= 1"),
         ({"features": (0, "age")}, ValueError, "X has no column 'age'"),
@@ -262,6 +266,35 @@ def test_refuses(moons, ax, change, error, message):
     arguments = {"estimator": SVC().fit(X, y), "X": X, "y": y, "ax": ax, "resolution": 10, **change}
     with pytest.raises(error, match=message):
         DecisionDisplay.from_estimator(**arguments)
+
+
+def test_names_from_the_data_are_no_mathematics(moons, ax):
+    X, y = moons
+    frame = pd.DataFrame(X, columns=["cost ($\\frac$)", "_height"])
+    labels = np.where(y, "$0-$50", "_more")
+    display = DecisionDisplay.from_estimator(SVC().fit(frame, labels), frame, labels, ax=ax, resolution=10)
+    display.figure_.draw_without_rendering()
+    assert [text.get_text().strip() for text in ax.get_legend().get_texts()][:2] == [r"\$0-\$50", "_more"]
+    assert ax.get_xlabel() == r"cost (\$\frac\$)"
+
+
+def test_frames_of_polars(moons, ax):
+    polars = pytest.importorskip("polars")
+    X, y = moons
+    frame = polars.DataFrame(X, schema=["width", "height"])
+    model = SVC().fit(frame, y)
+    display = DecisionDisplay.from_estimator(model, frame, y, ax=ax, resolution=10)
+    expected = DecisionDisplay.from_estimator(SVC().fit(X, y), X, y, ax=ax, resolution=10)
+    np.testing.assert_array_equal(display.response, expected.response)
+    assert display.xlabel == "width"
+
+
+def test_no_figure_is_left_by_an_error(moons):
+    X, y = moons
+    before = plt.get_fignums()
+    with pytest.raises(ValueError, match="1 colors for 2 classes"):
+        DecisionDisplay.from_estimator(SVC().fit(X, y), X, y, colors=["red"], resolution=10)
+    assert plt.get_fignums() == before
 
 
 def test_frames_name_their_columns_in_errors(moons, ax):

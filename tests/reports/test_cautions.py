@@ -37,7 +37,7 @@ def curve(n=120, seed=1):
     return pd.DataFrame(X, columns=list("ab")), np.sin(X[:, 0]) + X[:, 1] + 0.3 * noise(n, seed=seed + 1)
 
 
-def given(estimator, X, y=None, cv=5, groups=None):
+def given(estimator, X, y=None, cv=3, groups=None):
     """The warnings of a report, without its pictures."""
     case = Case(estimator, X, y, 0)
     return {c.name: c for c in cautions(case, estimated(case, cv, groups))}
@@ -48,20 +48,20 @@ RIDGE = KernelRidge(1.0, kernel=Gaussian(1.5), fit_intercept=True)
 
 @pytest.mark.parametrize(
     ("estimator", "data"),
-    {
-        "iris, machine": (SVC(), IRIS),
-        "iris, scaled machine": (make_pipeline(StandardScaler(), SVC()), IRIS),
-        "wine, scaled machine": (make_pipeline(StandardScaler(), SVC()), WINE),
-        "wine, principal components": (make_pipeline(StandardScaler(), KernelPCA(2, kernel=Gaussian(4.0))), WINE),
-        "wine, clusters": (make_pipeline(StandardScaler(), KernelKMeans(3, random_state=0)), WINE),
-        "diabetes, ridge": (KernelRidge(0.1, kernel=Gaussian(0.2), fit_intercept=True), DIABETES),
-        "diabetes, chosen ridge": (KernelRidgeCV(np.geomspace(1e-5, 10, 7), kernel=Gaussian(0.3)), DIABETES),
-        "two classes": (SVC(), classes()),
-        "a curve": (RIDGE, curve()),
-    }.values(),
+    [
+        pytest.param(SVC(), IRIS, id="iris", marks=pytest.mark.long),
+        pytest.param(make_pipeline(StandardScaler(), SVC()), IRIS, id="iris, scaled", marks=pytest.mark.long),
+        pytest.param(make_pipeline(StandardScaler(), SVC()), WINE, id="wine", marks=pytest.mark.long),
+        pytest.param(make_pipeline(StandardScaler(), KernelPCA(2, kernel=Gaussian(4.0))), WINE, id="components"),
+        pytest.param(make_pipeline(StandardScaler(), KernelKMeans(3, random_state=0)), WINE, id="clusters"),
+        pytest.param(KernelRidge(0.1, kernel=Gaussian(0.2), fit_intercept=True), DIABETES, id="ridge"),
+        pytest.param(KernelRidgeCV(np.geomspace(1e-5, 10, 7), kernel=Gaussian(0.3)), DIABETES, id="chosen ridge"),
+        pytest.param(SVC(), classes(), id="two classes"),
+        pytest.param(RIDGE, curve(), id="a curve"),
+    ],
 )
 def test_no_alarm_where_nothing_is_wrong(estimator, data):
-    assert given(estimator, *data) == {}
+    assert given(estimator, *data, cv=5) == {}
 
 
 # ---- leakage
@@ -168,6 +168,14 @@ def test_far_targets():
     found = given(RIDGE, X, y)["outliers"]
     assert found.text.startswith("2 of 120")
     assert found.text.endswith("the farthest is 80.")
+
+
+@pytest.mark.parametrize("level", [1.0, 1e6])
+def test_a_target_that_does_not_vary(level):
+    X, y = curve(40)
+    found = given(RIDGE, X, np.full_like(y, level))["constant"]
+    assert found.level == "serious"
+    assert found.text.startswith(f"All 40 targets are {level:.4g};")
 
 
 # ---- scores
@@ -278,13 +286,13 @@ def test_solver_that_stopped_early():
 
 def test_estimators_of_other_libraries():
     X, y = classes()
-    found = report(RandomForestClassifier(10, random_state=0), X, y)
+    found = report(RandomForestClassifier(3, random_state=0), X, y, cv=2)
     assert "method" in found.sections
 
 
 def test_text_of_a_report_lists_the_warnings():
     X, y = WINE
-    found = report(SVC(), X, y)
+    found = report(SVC(), X, y, cv=None)
     lines = str(found).splitlines()
     assert lines[0] == "SVC: a report"
     assert lines[1:] == [str(c) for c in found.warnings]

@@ -48,7 +48,7 @@ class File:
 
 def locate(owner: str, file: File, data_home: Any = None, download_if_missing: bool = True) -> Path:
     """The place of a file, downloaded if it is nowhere."""
-    folder = os.environ.get(FOLDER)
+    folder = os.path.expanduser(os.environ.get(FOLDER, ""))
     if folder and Path(folder, file.path).is_file():
         return Path(folder, file.path)
     cache = Path(get_data_home(data_home)) / "mercer"
@@ -89,6 +89,8 @@ def reading(owner: str, path: Path) -> Iterator[None]:
     """Say which file is damaged, and what to do, in place of what its decoder says."""
     try:
         yield
+    except PermissionError:  # which says what is wrong; the file may be good
+        raise
     except (OSError, EOFError, BadZipFile, zlib.error, KeyError, IndexError, ValueError) as error:
         raise ValueError(
             f"{owner}: {path} is damaged, or is not the file of that name ({error}). Delete or replace it."

@@ -52,7 +52,7 @@ class Experiment:
     source : str
         Where it was reported.
     minutes : float
-        What the full run took, on two cores.
+        About what the full run takes, on two cores.
     function : callable
         ``function(result, quick, draw)`` fills in the result; ``draw(name)`` is a context that gives a new matplotlib
         figure and saves it under that name.

@@ -89,6 +89,12 @@ def style(given: dict[str, Any] | None, **defaults: Any) -> dict[str, Any]:
     return {**defaults, **(given or {})}
 
 
+def plain(label: Any) -> str:
+    """A name from the data as text: dollars start no mathematics, and no underscore hides it from a legend."""
+    words = str(label).replace("$", r"\$")
+    return f" {words}" if words.startswith("_") else words
+
+
 def dress(ax: Any, title: str = "", **labels: Any) -> None:
     """Title at the left, names of the axes, and no frame beyond them."""
     ax.spines[["top", "right"]].set_visible(False)

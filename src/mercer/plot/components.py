@@ -24,6 +24,7 @@ from ._base import (
     dress,
     fitted,
     last,
+    plain,
     plane,
     style,
 )
@@ -230,7 +231,7 @@ class ComponentsDisplay(Display):
         return [
             ax.scatter(
                 *points[self.y == c].T,
-                **{"color": tint, "marker": MARKERS[c % len(MARKERS)], "label": str(label), **look},
+                **{"color": tint, "marker": MARKERS[c % len(MARKERS)], "label": plain(label), **look},
             )
             for c, (label, tint) in enumerate(zip(self.labels, colours(len(self.labels)), strict=True))
         ]
@@ -241,7 +242,12 @@ class ComponentsDisplay(Display):
             return [ax.stairs(np.histogram(values, edges)[0], edges, fill=True, color=BLUE, alpha=0.6)]
         return [
             ax.stairs(
-                np.histogram(values[self.y == c], edges)[0], edges, fill=True, color=tint, alpha=0.55, label=str(label)
+                np.histogram(values[self.y == c], edges)[0],
+                edges,
+                fill=True,
+                color=tint,
+                alpha=0.55,
+                label=plain(label),
             )
             for c, (label, tint) in enumerate(zip(self.labels, colours(len(self.labels)), strict=True))
         ]

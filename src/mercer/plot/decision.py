@@ -10,7 +10,7 @@ from scipy.ndimage import gaussian_filter
 
 from .._array import host
 from .._errors import check_choice, check_number
-from ._base import COLOURS, GREY, INK, MARKERS, Display, check_grid, colours, contours, dense, last, plane
+from ._base import COLOURS, GREY, INK, MARKERS, Display, check_grid, colours, contours, dense, last, plain, plane
 
 VISIBLE = 0.01  # less slack is the solver's tolerance, and too short to be seen
 
@@ -130,6 +130,8 @@ class DecisionDisplay(Display):
         -------
         DecisionDisplay
         """
+        if isinstance(estimator, type) or not hasattr(estimator, "predict"):
+            raise TypeError(f"{cls.__name__}: {estimator!r:.60} predicts no classes; give a fitted classifier.")
         kind = estimator.__sklearn_tags__().estimator_type if hasattr(estimator, "__sklearn_tags__") else None
         if kind == "regressor":
             raise TypeError(f"{cls.__name__}: {type(estimator).__name__} is a regressor; give a classifier.")
@@ -137,14 +139,16 @@ class DecisionDisplay(Display):
         check_choice(cls.__name__, "margins", margins, (True, False, None))
         names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
         A = dense(X)
-        if A.ndim != 2 or A.shape[1] < 2:
-            raise ValueError(f"{cls.__name__}: X has shape {A.shape}; two features are needed for a plane.")
+        if A.ndim != 2 or A.shape[1] < 2 or not len(A):
+            raise ValueError(f"{cls.__name__}: X has shape {A.shape}; points with two features are needed for a plane.")
+        if y is not None and np.shape(host(y)) != A.shape[:1]:
+            raise ValueError(f"{cls.__name__}: y has shape {np.shape(host(y))}; expected {A.shape[:1]}.")
         pair = [_position(f, names, A.shape[1]) for f in features]
         if len(pair) != 2 or pair[0] == pair[1]:
             raise ValueError(f"{cls.__name__}: features = {features!r} must be two different columns.")
 
         xx0, xx1, mesh = plane(A, pair, resolution, padding)
-        grid = type(X)(mesh, columns=X.columns) if hasattr(X, "columns") else mesh
+        grid = _like(X, mesh)
         classes = _classes(estimator, kind, grid, y)
         response = _response(estimator, grid, classes, xx0.shape)
         binary = len(classes) == 2 and hasattr(estimator, "decision_function")
@@ -190,11 +194,11 @@ class DecisionDisplay(Display):
         -------
         DecisionDisplay
         """
-        ax = self._axes(ax, (6.4, 4.8))
         k = len(self.labels)
+        if colors is not None and len(colors) != k:
+            raise ValueError(f"{type(self).__name__}: {len(colors)} colors for {k} classes.")
+        ax = self._axes(ax, (6.4, 4.8))
         tints = list(colors) if colors is not None else colours(k)
-        if len(tints) != k:
-            raise ValueError(f"{type(self).__name__}: {len(tints)} colors for {k} classes.")
         top = float(np.abs(self.response).max()) + 1.0
         self.regions_ = [self._contours(ax.contourf, c, [0, top], colors=[tints[c]], alpha=0.14) for c in range(k)]
         curves = [1] if k == 2 else range(k)
@@ -210,7 +214,7 @@ class DecisionDisplay(Display):
         self._draw_points(ax, tints)
         if legend and self.y is not None:
             ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0, frameon=False)
-        ax.set(xlabel=self.xlabel, ylabel=self.ylabel)
+        ax.set(xlabel=plain(self.xlabel), ylabel=plain(self.ylabel))
         ax.set(xlim=(self.xx0.min(), self.xx0.max()), ylim=(self.xx1.min(), self.xx1.max()))
         return self
 
@@ -243,7 +247,11 @@ class DecisionDisplay(Display):
         else:
             self.points_ = [
                 ax.scatter(
-                    *self.X[self.y == c].T, color=tints[c], marker=MARKERS[c % len(MARKERS)], label=str(label), **style
+                    *self.X[self.y == c].T,
+                    color=tints[c],
+                    marker=MARKERS[c % len(MARKERS)],
+                    label=plain(label),
+                    **style,
                 )
                 for c, label in enumerate(self.labels)
             ]
@@ -257,6 +265,13 @@ class DecisionDisplay(Display):
                 zorder=2.6,
                 label="support vector",
             )
+
+
+def _like(X: Any, values: np.ndarray) -> Any:
+    """The values in the form of X: a data frame with its columns, or an array."""
+    if not hasattr(X, "columns"):
+        return values
+    return type(X)(values, **{"columns" if hasattr(X, "iloc") else "schema": X.columns})  # pandas, polars
 
 
 def _position(feature: Any, names: list[str] | None, d: int) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._array import host
 from .._errors import check_number
-from ._base import INK, Display, style
+from ._base import INK, Display, plain, style
 
 GAP = 0.14  # of an image, between images
 CAPTION = 0.42  # of an image, above those that have a caption
@@ -225,13 +225,13 @@ class DigitsDisplay(Display):
         for j, caption in enumerate(self.captions or []):
             rows, columns = self.cell(j)
             middle = (columns.start + columns.stop - 1) / 2
-            self.captions_.append(ax.text(middle, rows.start - 0.8, caption, **words))
+            self.captions_.append(ax.text(middle, rows.start - 0.8, plain(caption), **words))
         words = style(text_kw, color=INK, fontsize=9, horizontalalignment="right", verticalalignment="center")
         self.rows_ = []
         for j, name in enumerate(self.rows or []):
             rows, _ = self.cell(j * self.columns)
             middle = (rows.start + rows.stop - 1) / 2
-            self.rows_.append(ax.text(-1.5, middle, name, **words))
+            self.rows_.append(ax.text(-1.5, middle, plain(name), **words))
         if self.title:
             ax.set_title(self.title, loc="left", fontsize=11)
         ax.set_axis_off()

@@ -12,7 +12,7 @@ from mercer.kernels.expression import as_kernel
 
 from .._array import host, like
 from .._errors import check_number
-from ._base import INK, Display, about_zero, dress, fitted, represented
+from ._base import INK, Display, about_zero, dress, fitted, plain, represented
 
 
 class GramDisplay(Display):
@@ -204,8 +204,9 @@ class GramDisplay(Display):
             )
         if self.labels is not None:
             middle = (self.bounds[1:] + self.bounds[:-1]) / 2
-            ax.set_xticks(middle, [str(label) for label in self.labels])
-            ax.set_yticks(middle, [str(label) for label in self.labels])
+            names = [plain(label) for label in self.labels]
+            ax.set_xticks(middle, names)
+            ax.set_yticks(middle, names)
             ax.tick_params(length=0)
         ax.set(xlim=(0, n), ylim=(n, 0), aspect="equal")
         self.colorbar_ = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -95,6 +96,8 @@ class GridDisplay(Display):
         -------
         GridDisplay
         """
+        if not isinstance(cv_results, Mapping):
+            raise TypeError(f"{cls.__name__}: {type(cv_results).__name__} is no dict; give cv_results_ of a search.")
         if score not in cv_results:
             known = ", ".join(name for name in cv_results if name.startswith("mean_test"))
             raise ValueError(f"{cls.__name__}: cv_results has no score = {score!r}; it has {known}.")

@@ -266,6 +266,13 @@ def _target(case: Case, estimate: Estimate) -> Iterator[Caution]:
                 "class, where the method has it.",
             )  # fmt: skip
         return
+    if case.n > 1 and np.ptp(case.y) == 0:
+        yield Caution(
+            "constant", "serious", "The target does not vary",
+            f"All {case.n} targets are {case.y[0]:.4g}; there is nothing to explain, and R² means nothing.",
+            "Check the column that was taken as y.",
+        )  # fmt: skip
+        return
     far = target_outliers(case.y)
     if far.size:
         worst = case.y[far[np.argmax(np.abs(case.y[far] - np.median(case.y)))]]

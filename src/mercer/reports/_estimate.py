@@ -27,6 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
 from .._array import host, is_sparse
+from .._errors import check_number
 from ..selection import ExpectedLoss, expected_loss
 from ._case import Case, fit, rows
 
@@ -83,12 +84,14 @@ def estimated(case: Case, cv: Any, groups: Any) -> Estimate:
         found.failure = "This method predicts no target, so that there is no error to estimate."
     elif case.kind != "outliers" and case.labelled and case.y is None:
         raise ValueError(f"report: {case.name} learns from targets and y is None; give y.")
+    elif case.n < 2:
+        found.failure = "One sample cannot be held out of itself."
     if found.failure:
         return found
+    found.splits = folds(case, cv, groups)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit to all samples has given them
         try:
-            found.splits = folds(case, cv, groups)
             _by_folds(case, found)
         except Exception as error:  # whatever a fit to fewer samples raises is a finding
             return Estimate(failure=f"{type(error).__name__} in a fit without one fold: {error}")
@@ -100,7 +103,10 @@ def estimated(case: Case, cv: Any, groups: Any) -> Estimate:
 def folds(case: Case, cv: Any, groups: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     """Shuffled, stratified and by groups where that applies, never more than the rarest class has samples."""
     stratified = case.kind == "classifier" and np.ndim(case.y) == 1
+    if groups is not None:
+        check_groups(case, groups)
     if isinstance(cv, Integral):
+        check_number("report", "cv", cv, at_least=2, integer=True)
         parts = min(int(cv), case.n)
         if stratified and groups is None:
             parts = max(2, min(parts, int(case.classes[1].min())))
@@ -109,7 +115,17 @@ def folds(case: Case, cv: Any, groups: Any) -> list[tuple[np.ndarray, np.ndarray
         by_class, plain = (StratifiedKFold, KFold) if groups is None else (StratifiedGroupKFold, GroupKFold)
         cv = (by_class if stratified else plain)(parts, shuffle=True, random_state=case.random_state)
     y = np.zeros(case.n) if case.y is None else case.y
-    return list(check_cv(cv, y, classifier=stratified).split(np.zeros(case.n), y, groups))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of rare classes, which the report names itself
+        return list(check_cv(cv, y, classifier=stratified).split(np.zeros(case.n), y, groups))
+
+
+def check_groups(case: Case, groups: Any) -> None:
+    """Raise unless there is a group for each sample, and a second group to hold out."""
+    if len(groups) != case.n:
+        raise ValueError(f"report: groups has {len(groups)} entries for {case.n} samples; give one for each.")
+    if len(np.unique(groups)) < 2:
+        raise ValueError("report: groups has one group, so that none can be held out; leave it out, or give cv=None.")
 
 
 def _by_folds(case: Case, found: Estimate) -> None:

@@ -91,7 +91,7 @@ def report(
         Of any kind that the estimator takes: matrices, data frames, strings, graphs, kernel matrices.
     title : str, optional
         Of the page; None takes the name of the method.
-    cv : int, splitter, iterable of splits or None
+    cv : int >= 2, splitter, iterable of splits or None
         Folds of the error estimate; a number stands for shuffled ones, stratified for labels, whole groups if there are
         any. Each costs a fit, of a search the whole search: that is the honest price. None leaves the estimate out.
     groups : array of shape (n,), optional
@@ -125,7 +125,9 @@ def report(
     edge              a chosen parameter at the end of the grid
     convergence       a solver that stopped early
     scales            standard deviations of columns that differ by more than 1000, under a kernel with one scale
-    constant          columns of one value; *missing*: more than half; *identifier*: one value for each sample
+    constant          columns, or targets, of one value
+    missing           columns without more than half of their values
+    identifier        columns with another value for each sample
     outliers          targets farther than six robust standard deviations from the median
     ================  ==========================================================================================
 
@@ -147,6 +149,8 @@ def report(
     []
     >>> path = found.save("iris.html")  # doctest: +SKIP
     """
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise TypeError(f"report: estimator = {estimator!r:.80} must be an estimator, such as mercer.SVC().")
     check_number("report", "random_state", random_state, at_least=0, integer=True)
     optional("matplotlib", "plot", "report")
     started = perf_counter()
