@@ -45,6 +45,6 @@ docs: env
 	@echo "Documentation: docs/_build/html/index.html"
 
 clean:
-	rm -rf build dist docs/_build docs/api/generated docs/auto_examples docs/sg_execution_times.rst
+	rm -rf build dist docs/_build docs/api/generated docs/methods docs/auto_examples docs/sg_execution_times.rst
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,84 @@
+"""Run a benchmark and keep what it prints, with machine and versions, for the documentation's page on performance.
+
+Run: python benchmarks/record.py gram_matrix.py [its arguments]
+
+Writes `results/<name>.json`. A benchmark prints itself beside its peer, measured in the same run; nothing is shown that
+was not printed by a run, and whatever a run prints is kept, good or bad. A busy machine is refused before the run, so
+that no result can be the reason to leave it out.
+"""
+
+import ast
+import json
+import os
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+HERE = Path(__file__).parent
+PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "numba")
+
+
+def cores():
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+def refuse_busy():
+    """Contenders that share their cores with something else share them unequally."""
+    load = os.getloadavg()[0]
+    if load > cores() / 2:
+        raise SystemExit(f"The load is {load:.1f} on {cores()} cores; wait until it is at most {cores() / 2:g}.")
+
+
+def machine():
+    """The processor, the cores that may be used, the memory and how busy it all was."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        name = platform.processor() or platform.machine()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{name}, {cores()} cores, {memory:.0f} GiB, load {os.getloadavg()[0]:.1f} at the start, {platform.system()}"
+
+
+def versions():
+    found = {"Python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def record(script, arguments):
+    """The result of one run as the page reads it."""
+    path = HERE / script
+    before = machine()
+    run = subprocess.run([sys.executable, path, *arguments], capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise SystemExit(f"{script} failed; nothing was written.\n{run.stderr}")
+    return {
+        "question": ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))).splitlines()[0],
+        "command": " ".join([script, *arguments]),
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": before,
+        "versions": versions(),
+        "output": run.stdout,
+    }
+
+
+def main():
+    if len(sys.argv) < 2:
+        raise SystemExit(__doc__)
+    refuse_busy()
+    script, *arguments = sys.argv[1:]
+    target = HERE / "results" / f"{Path(script).stem}.json"
+    target.write_text(json.dumps(record(script, arguments), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(target.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main()
