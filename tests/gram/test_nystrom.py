@@ -102,6 +102,7 @@ def test_repeated_samples_are_no_trouble():
 # ---- randomly pivoted Cholesky
 
 
+@pytest.mark.long
 def test_blocks_leave_the_distribution_of_pivots():
     # n = 4, two pivots: P(i, j) = (kᵢᵢ / Σ kₗₗ) · (rⱼ / Σ rₗ) with r the residual diagonal after i
     B = np.array([[1.0, 0.0], [1.0, 0.3], [0.2, 2.0], [0.5, 0.5]])

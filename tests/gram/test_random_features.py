@@ -41,6 +41,7 @@ def test_unbiased(X, kernel, orthogonal):
     assert np.all(np.abs(error) <= 4.5 * runs.std(axis=0) / np.sqrt(800) + 1e-12)
 
 
+@pytest.mark.long
 def test_variance_is_that_of_the_formula():
     m, delta = 5, np.array([[0.4, -0.2, 0.9]])
     X = np.concatenate([np.zeros((1, 3)), delta])

@@ -31,6 +31,7 @@ from mercer.io._objects import Decoder, Encoder
 from mercer.io.model import ModelError, describe, load, save
 from mercer.kernels import Callable, Features, Gaussian, Linear, Table, registry
 from mercer.kernels._algebra import ALGEBRA
+from mercer.kernels.graphs import WeisfeilerLehman
 from mercer.kernels.text import TfIdf
 from mercer.selection import KernelSearchCV, svm_path
 
@@ -104,6 +105,8 @@ def test_structured_data(path):
     np.testing.assert_array_equal(again(model, path).decision_function(words), model.decision_function(words))
     graphs = [Graph(3, [(0, 1), (1, 2)], "CCO", [1, 2]), Graph(2, [(0, 1)], "CN", attributes=[[1.0], [2.0]])]
     assert again(graphs, path) == graphs
+    machine = mercer.SVC(kernel=WeisfeilerLehman(2)).fit(graphs, [0, 1])
+    np.testing.assert_array_equal(again(machine, path).decision_function(graphs), machine.decision_function(graphs))
     table = {"age": [30.0, None, 50.0, 60.0], "city": ["a", "b", None, "a"]}
     ridge = mercer.KernelRidge(kernel=Table()).fit(table, [1.0, 2.0, 3.0, 4.0])
     np.testing.assert_array_equal(again(ridge, path).predict(table), ridge.predict(table))
@@ -169,7 +172,7 @@ VALUES = [
     *(None, True, 3, -0.0, 1e-308, 10**40, "ü\ud800"[:1], "", b"\x00\xff", 2 + 3j, slice(1, None, 2), range(3)),
     *([1, [2, (3,)]], (), {"a": 1, 2: (1, 2)}, {1, 2}, frozenset("ab"), {(1, "x"): [None]}),
     *(np.float32(0.1), np.int8(3), np.str_("x"), np.bool_(True), np.datetime64("2020-01-01"), np.dtype("float32")),
-    *(np.float64, int, partial(np.add, 1)),
+    *(np.float64, int, set, bytes, partial(np.add, 1)),
 ]
 
 
@@ -307,6 +310,10 @@ def test_compiled_functions_are_saved_by_name_too(function, path):
     np.testing.assert_array_equal(load(path, functions={name: function})(X), Linear().warp(function)(X))
 
 
+def test_other_classes_of_numpy_are_saved_by_name(path):
+    assert again(np.ndarray, path, functions={"ndarray": np.ndarray}) is np.ndarray
+
+
 def test_two_functions_of_one_name_are_refused(path):
     def other():
         def double(A):
@@ -345,13 +352,14 @@ def test_a_failed_write_leaves_the_old_file(path, monkeypatch):
     save(1, path)
     before = path.read_bytes()
 
-    def fail(*_):
+    def fail(*_, **__):
         raise OSError("disk full")
 
-    monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OSError, match="disk full"):
-        save(2, path)
-    assert path.read_bytes() == before and os.listdir(path.parent) == [path.name]
+    for place, name in ((os, "fsync"), (np.lib.format, "write_array")):
+        with monkeypatch.context() as patch, pytest.raises(OSError, match="disk full"):
+            patch.setattr(place, name, fail)
+            save(np.ones(2), path)
+        assert path.read_bytes() == before and os.listdir(path.parent) == [path.name]
 
 
 def test_missing_places(tmp_path):

@@ -145,6 +145,7 @@ def streams():
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", ["hinge", "logistic", "huber(delta=1.0)", "absolute"])
 @pytest.mark.parametrize("stream", ["random", "contradictory", "sorted", "adversarial"])
 def test_regret_is_within_the_bound(loss, stream) -> None:

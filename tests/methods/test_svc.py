@@ -446,6 +446,7 @@ def test_budget_of_many_classes_is_that_of_each_pair() -> None:
         assert 19.98 <= np.maximum(0.0, 1 - signs * values[:, c]).sum() <= 20.0
 
 
+@pytest.mark.long
 def test_budget_of_zero_is_the_hard_margin() -> None:
     first = y < 2
     budget = SVC(budget=0, kernel="linear", tol=EXACT).fit(X[first], y[first])

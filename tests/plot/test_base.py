@@ -9,6 +9,8 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
+from mercer import KernelPCA
+from mercer.plot import ComponentsDisplay, DigitsDisplay, GramDisplay
 from mercer.plot._base import COLOURS, MARKERS, Display, about_zero, colours, style
 
 
@@ -94,4 +96,4 @@ def test_names_from_the_data_are_no_mathematics(draw):
     X = np.arange(8.0).reshape(4, 2) ** 2
     display = draw(X, np.array([r"$\frac$", "_b"] * 2))  # as mathematics, this is an error
     display.figure_.draw_without_rendering()
-    pyplot.close(display.figure_)
+    plt.close(display.figure_)

@@ -135,3 +135,8 @@ def test_options(results):
 def test_refuses(results, change, options, message):
     with pytest.raises(ValueError, match=message):
         GridDisplay.from_cv_results({**results, **change}, **options)
+
+
+def test_refuses_the_search_itself():
+    with pytest.raises(TypeError, match="object is no dict; give cv_results_ of a search"):
+        GridDisplay.from_cv_results(object())

@@ -93,13 +93,13 @@ def test_the_only_column_may_tell_all():
 
 
 def test_copies_on_both_sides():
-    X, y = classes()
-    X, y = pd.concat([X, X[:60]]), np.r_[y, y[:60]]
+    X, y = classes(60)
+    X, y = pd.concat([X, X[:30]]), np.r_[y, y[:30]]
     found = given(SVC(), X, y, cv=KFold(2))  # the copies are the last third, and stand alone in the second half
     keys = [tuple(row) for row in X.to_numpy()]
-    share = np.mean([keys[i] in set(keys[90:] if i < 90 else keys[:90]) for i in range(180)])
+    share = np.mean([keys[i] in set(keys[45:] if i < 45 else keys[:45]) for i in range(90)])
     assert f"{share:.1%}" in found["duplicates"].text
-    groups = np.r_[np.arange(120), np.arange(60)]
+    groups = np.r_[np.arange(60), np.arange(30)]
     assert "duplicates" not in given(SVC(), X, y, groups=groups)
 
 
@@ -130,7 +130,7 @@ def test_constant_missing_and_identifying_columns():
 
 
 def test_columns_of_different_scales():
-    X, y = WINE
+    X, y = (A[::3] for A in WINE)
     ratio = X.std(ddof=0).max() / X.std(ddof=0).min()
     assert f"{ratio:.3g}" in given(SVC(), X, y)["scales"].text
     each = SVC(kernel=Gaussian(X.std().to_numpy() * 3))
@@ -231,12 +231,12 @@ def test_folds_that_cannot_be_fitted():
 
 @pytest.mark.parametrize(("lengthscale", "words"), [(100.0, "nearly constant"), (0.05, "itself alone")])
 def test_lengthscale_out_of_place(lengthscale, words):
-    X, y = classes()
+    X, y = classes(60)
     found = given(SVC(kernel=Gaussian(lengthscale)), X, y)["bandwidth"]
     assert words in found.title
     squares = ((X.to_numpy()[:, None] - X.to_numpy()[None]) ** 2).sum(axis=-1)
     K = np.exp(-squares / (2 * lengthscale**2))
-    mean = (K.sum() - 120) / (120 * 119)
+    mean = (K.sum() - 60) / (60 * 59)
     assert (f"{mean:.4f}" if lengthscale > 1 else f"{mean:.2g}") in found.text
 
 
@@ -253,7 +253,7 @@ def test_ill_conditioned_system():
 
 
 def test_indefinite_kernel():
-    X, y = classes()
+    X, y = classes(60)
     found = given(SVC(kernel=Sigmoid(1.0, -1.0)), X, y)["indefinite"]
     K = np.tanh(X.to_numpy() @ X.to_numpy().T - 1.0)
     values = np.linalg.eigvalsh(K)
@@ -291,7 +291,7 @@ def test_estimators_of_other_libraries():
 
 
 def test_text_of_a_report_lists_the_warnings():
-    X, y = WINE
+    X, y = (A[::3] for A in WINE)
     found = report(SVC(), X, y, cv=None)
     lines = str(found).splitlines()
     assert lines[0] == "SVC: a report"

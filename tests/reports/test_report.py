@@ -191,6 +191,13 @@ def test_data_summary():
     assert f"{20 / 120:.1%}of the values are missing" in page.text
 
 
+def test_lists_of_numbers_have_columns():
+    X, y = (A.to_numpy()[::3] for A in IRIS)
+    page = check_page(report(SVC(), X.tolist(), y.tolist(), cv=2))
+    assert page.row("x0")[2:5] == [shown(v) for v in (X[:, 0].min(), np.median(X[:, 0]), X[:, 0].max())]
+    assert page.row("linear model")
+
+
 def test_repeated_samples_are_counted():
     X, y = (A.to_numpy() for A in IRIS)
     assert len(np.unique(X, axis=0)) == 149
@@ -269,9 +276,9 @@ def test_groups_are_held_out_together():
 
 
 def test_the_estimator_is_left_as_it_was():
-    X, y = IRIS
+    X, y = (A[::3] for A in IRIS)
     model = SVC()
-    report(model, X[::3], y[::3], cv=None)
+    report(model, X, y, cv=None)
     with pytest.raises(NotFittedError):
         check_is_fitted(model)
     model.fit(X, y)
@@ -388,9 +395,11 @@ def test_text_is_escaped():
 
 
 def test_save_is_all_or_nothing(tmp_path, monkeypatch):
-    found = report(KernelPCA(2), IRIS[0])
+    found = Report("title", "<!DOCTYPE html>é", [], {})
     path = found.save(tmp_path / "page.html")
     assert path.read_text(encoding="utf-8") == found.html
+    with pytest.raises(FileNotFoundError, match=r"report: the folder of .* does not exist; make it first"):
+        found.save(tmp_path / "none" / "page.html")
     broken = Report("broken", "\ud800", [], {})  # cannot be encoded
     with pytest.raises(UnicodeEncodeError):
         broken.save(path)
@@ -399,11 +408,11 @@ def test_save_is_all_or_nothing(tmp_path, monkeypatch):
 
 
 def test_notebook_shows_a_frame():
-    frame = report(KernelPCA(2), IRIS[0])._repr_html_()
-    page = Page(frame)
-    ((tag, attributes),) = page.elements
+    html = '<!DOCTYPE html>\n<html lang="en"><body>a & b</body></html>'
+    ((tag, attributes),) = Page(Report('"quoted" <b>', html, [], {})._repr_html_()).elements
     assert tag == "iframe"
-    assert attributes["srcdoc"].startswith("<!DOCTYPE html>")
+    assert attributes["srcdoc"] == html
+    assert attributes["title"] == '"quoted" <b>'
 
 
 def test_import_leaves_matplotlib_alone():

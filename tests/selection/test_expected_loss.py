@@ -456,6 +456,7 @@ def test_the_newton_step_of_several_values_is_counted_in_the_rank() -> None:
     assert low.method == "newton" and low.n_refits == 20
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("free", [0, 1])
 def test_samples_that_a_newton_step_does_not_tell_are_fitted_again(free) -> None:
     model = KernelMachine(Huber(1e-3), kernel=K, alpha=10.0, free=free)  # straight at nearly all samples

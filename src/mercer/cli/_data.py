@@ -12,6 +12,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,20 @@ import numpy as np
 
 from .._errors import optional
 
-__all__ = ["BLOCK", "Data", "DataError", "Layout", "conform", "kind_of", "read", "read_blocks", "stem"]
+__all__ = [
+    "BLOCK",
+    "Data",
+    "DataError",
+    "Layout",
+    "conform",
+    "kind_of",
+    "odd_cell",
+    "read",
+    "read_blocks",
+    "split_target",
+    "stem",
+    "unknown_column",
+]
 
 BLOCK = 20_000  # rows that are held at once in streaming
 SEPARATORS = (",", ";", "\t", "|")
@@ -31,6 +45,8 @@ WORDS |= {".libsvm": "libsvm", ".svm": "libsvm", ".scale": "libsvm", ".t": "libs
 POINT, COMMA = re.compile(r"[+-]?\d+\.\d+([eE][+-]?\d+)?"), re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 LINE = re.compile(r"\s*[^\s:,;]+(\s+\d+:\S+)+\s*")  # of LIBSVM
 ISO = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
+
+LONG = 40  # letters of a cell that a message quotes
 
 BROKEN = (EOFError, OSError, zlib.error)  # what a damaged archive raises
 
@@ -140,6 +156,8 @@ def read_blocks(
 
 def _existing(path: Any) -> Path:
     path = Path(path)
+    if str(path) == "-" or path.is_fifo():
+        raise DataError(f"{path} is a pipe, but data are read more than once; write them to a file first.")
     if not path.exists():
         raise DataError(f"{path} does not exist.")
     if path.is_dir():
@@ -224,9 +242,9 @@ def sniff(path: Path, encoding: str | None = None) -> Layout:
 def _is_number(cell: str) -> bool:
     try:
         float(cell)
-        return True
     except ValueError:
         return False
+    return cell.isascii() and "_" not in cell  # which Python takes, and tables do not mean
 
 
 def _text_blocks(path: Path, layout: Layout, rows: int = BLOCK, columns: dict[str, str] | None = None) -> Iterator[Any]:
@@ -250,6 +268,16 @@ def require(names: list[str], columns: dict[str, str] | None, path: Path) -> Non
     if lacking:
         listed = ", ".join(map(repr, names[:20]))
         raise DataError(f"{path} lacks {_plural(lacking)}; it has {listed}{', …' if len(names) > 20 else ''}.")
+
+
+def unknown_column(path: Any, name: str, columns: Any) -> DataError:
+    """The error for a name that no column has, with the nearest one."""
+    folded = {str(column).casefold(): str(column) for column in columns}
+    near = get_close_matches(name.casefold(), folded, n=1)
+    if near:
+        return DataError(f"{path} has no column {name!r}; did you mean {folded[near[0]]!r}?")
+    listed = ", ".join(map(repr, list(columns)[:20]))
+    return DataError(f"{path} has no column {name!r}; its columns are {listed}{', …' if len(columns) > 20 else ''}.")
 
 
 def _plural(names: list[str]) -> str:
@@ -301,9 +329,9 @@ def _parse(path: Path, layout: Layout, block: list[tuple[int, str]], columns: di
                     f"{path}, {where}: {bad.iloc[0]!r} in the column {name!r}, where the model learnt from numbers."
                 ) from error
         raise DataError(f"{path}: {str(error).splitlines()[0]}") from error
+    frame = frame.apply(lambda column: column if column.dtype == np.float64 else column.str.strip())
     if columns is not None:
         return conform(frame, columns, path)
-    frame = frame.apply(lambda column: column.str.strip())
     return frame if layout.decimal == "." else frame.apply(_with_points)
 
 
@@ -331,6 +359,14 @@ def kind_of(column: Any) -> str:
     return "date" if present.map(lambda cell: ISO.fullmatch(cell) is not None).all() else "category"
 
 
+def odd_cell(column: Any) -> tuple[str, float]:
+    """The first cell that is no number, and the share of the present cells that are numbers."""
+    present = column.dropna().astype(str)
+    numbers = present.map(_is_number).to_numpy(dtype=bool)
+    cell = present[~numbers].iloc[0]
+    return cell if len(cell) <= LONG else f"{cell[:LONG]}…", float(numbers.mean())
+
+
 def conform(frame: Any, columns: dict[str, str], path: Any) -> Any:
     """The columns, in order: numbers and dates (days since 1970) as float64, categories as text or None."""
     import pandas
@@ -352,10 +388,20 @@ def conform(frame: Any, columns: dict[str, str], path: Any) -> Any:
             else:
                 made[name] = pandas.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan)
         except (ValueError, TypeError) as error:
-            raise DataError(f"{path}: the column {name!r} must hold {kind}s ({str(error).splitlines()[0]}).") from error
+            raise DataError(f"{path}: {_fault(column, kind)!r} in the column {name!r} is no {kind}.") from error
         if np.isinf(made[name]).any():
             raise DataError(f"{path}: the column {name!r} holds infinity; leave the cell empty if it is unknown.")
     return pandas.DataFrame(made)
+
+
+def _fault(column: Any, kind: str) -> str:
+    """The first cell that is not of the kind."""
+    import pandas
+
+    present = column.dropna().astype(str)
+    if kind == "number":
+        return odd_cell(present)[0]
+    return str(present[pandas.to_datetime(present, format="ISO8601", utc=True, errors="coerce").isna()].iloc[0])
 
 
 # ---- Parquet and matrices
@@ -403,6 +449,19 @@ def _numpy(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     return X, y
 
 
+def split_target(data: Data, target: str | None, path: Any) -> tuple[Any, np.ndarray]:
+    """The features and targets of a matrix: the targets of the file, else the column of that number, or the last."""
+    if data.y is not None:
+        if target not in (None, "y"):
+            raise DataError(f"{path} has targets of its own; leave --target {target} out.")
+        return data.X, data.y
+    try:
+        column = int(target) if target is not None else -1
+        return np.delete(data.X, column, axis=1), data.X[:, column]
+    except (ValueError, IndexError):
+        raise DataError(f"--target {target} must be a column of {path}: 0 to {data.X.shape[1] - 1}, or −1.") from None
+
+
 def _matrix_blocks(path: Path, form: str, rows: int, n_features: int | None) -> Iterator[Any]:
     if form == "libsvm":
         from sklearn.datasets import load_svmlight_file
@@ -413,7 +472,10 @@ def _matrix_blocks(path: Path, form: str, rows: int, n_features: int | None) -> 
             try:
                 yield load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=False)[0]
             except ValueError as error:
-                raise DataError(f"{path}, lines {block[0][0]}–{block[-1][0]}: {error}") from error
+                raise DataError(
+                    f"{path}, lines {block[0][0]}–{block[-1][0]}: {error}; a line is a label (0 where it is unknown) "
+                    f"and pairs index:value{f', with indices up to {n_features}' if n_features else ''}."
+                ) from error
         return
     X = np.load(path, mmap_mode="r", allow_pickle=False) if form == "npy" else _numpy(path)[0]
     if X.ndim != 2 or (n_features is not None and X.shape[1] != n_features):

@@ -32,7 +32,7 @@ from mercer import (
 from mercer.kernels import Gaussian, Kernel, Table
 from mercer.kernels.expression import parse
 
-from ._data import Data, DataError, conform, kind_of
+from ._data import Data, DataError, conform, kind_of, odd_cell, split_target, unknown_column
 
 __all__ = [
     "METHODS",
@@ -51,6 +51,8 @@ CLASSES = 20  # distinct integers that may be classes
 REPEATS = 5  # rows for each of them, at least
 DISTINCT = 0.5  # text with more distinct values than this share of the rows tells rows apart, not groups
 FEW = 20  # rows below which that rule is silent
+LEAST = 4  # rows for a regression: two folds of two
+WHOLE = 2.0**53  # up to which every integer is a float64
 EXACT = {"svc": 50_000, "svr": 50_000}  # rows up to which the kernel matrix is not approximated
 EXACT_OTHERS, EXACT_RIDGE = 3_000, 10_000
 TUNED_ROWS = {"svc": 5_000, "svr": 5_000}  # rows that tuning looks at
@@ -137,64 +139,80 @@ def prepare(
     frame = data.X
     for name in (*drop, *categories, *((target,) if target else ())):
         if name not in frame.columns:
-            known = ", ".join(map(repr, list(frame.columns)[:20]))
-            raise DataError(f"{path} has no column {name!r}; its columns are {known}.")
+            raise unknown_column(path, name, frame.columns)
+    if target in drop:
+        raise DataError(f"--drop {target} is the target; it is never learnt from.")
     if supervised and target is None:
         raise DataError(f"--target is missing; the columns of {path} are {', '.join(map(repr, frame.columns[:20]))}.")
-    notes, y, found = [], None, ""
-    if target is not None:
-        missing = frame[target].isna()
-        if missing.all():
-            raise DataError(f"the target {target!r} has no value in any row of {path}.")
-        if missing.any():
-            notes.append(f"{int(missing.sum())} rows without a target are left out")
-            frame = frame[~missing].reset_index(drop=True)
-        y, found = _target(frame, target, task, path) if supervised else (None, "")
-    columns, left_out = _columns(frame.drop(columns=[target] if target else []), drop, categories)
+    notes: list[str] = []
+    y, found = None, ""
+    if supervised and target is not None:
+        frame = frame[_present(frame[target], target, path, notes)].reset_index(drop=True)
+        if target in categories:
+            task = task or "classification"
+        y, found = _target(frame[target], target, task, path)
+    columns, left_out = _columns(frame.drop(columns=[target] if target else []), drop, categories, notes)
     if not columns:
-        raise DataError(f"{path} has no column to learn from: {'; '.join(f'{c} {w}' for c, w in left_out.items())}.")
+        why = "; ".join(f"{c} {w}" for c, w in left_out.items()) or f"{target!r} is its only one"
+        raise DataError(f"{path} has no column to learn from: {why}.")
     X = conform(frame, columns, path)
     if all(kind != "category" for kind in columns.values()) and not X.isna().to_numpy().any():
         X = X.to_numpy(dtype=np.float64)
     return Sample(X, y, found, target or "", columns, None, left_out, notes)
 
 
+def _present(column: Any, target: str, path: Any, notes: list[str]) -> np.ndarray:
+    """Which rows have a target."""
+    present = column.notna().to_numpy()
+    if not present.any():
+        raise DataError(f"the target {target!r} has no value in any row of {path}.")
+    if not present.all():
+        notes.append(f"{int((~present).sum())} rows without a target are left out")
+    return present
+
+
 def _of_matrix(data: Data, path: Any, target: str | None, task: str | None, supervised: bool) -> Sample:
-    X, y = data.X, data.y
-    if y is None and supervised:
-        try:
-            column = int(target) if target is not None else -1
-            y = X[:, column]
-        except (ValueError, IndexError):
-            raise DataError(f"--target {target} must be a column of {path}: 0 to {X.shape[1] - 1}, or −1.") from None
-        X = np.delete(X, column, axis=1)
+    X, y = split_target(data, target, path) if supervised else (data.X, None)
     X = X if hasattr(X, "nnz") else np.asarray(X, dtype=np.float64)
     values = X.data if hasattr(X, "nnz") else X
     if not np.isfinite(values).all():
         raise DataError(f"{path} has values that are not finite; write it as CSV, where cells may be empty.")
-    found = ""
+    found, notes = "", []
     if supervised:
         import pandas
 
-        y, found = _target(pandas.DataFrame({"y": y}), "y", task, path)
-    return Sample(X, y if supervised else None, found, target or "y", None, X.shape[1])
+        column = pandas.Series(y)
+        present = _present(column, "y", path, notes)
+        X = X if present.all() else X[present]
+        y, found = _target(column[present].reset_index(drop=True), target or "y", task, path)
+    return Sample(X, y, found, target or "y", None, X.shape[1], notes=notes)
 
 
-def _target(frame: Any, target: str, task: str | None, path: Any) -> tuple[np.ndarray, str]:
+def _target(column: Any, target: str, task: str | None, path: Any) -> tuple[np.ndarray, str]:
     """The targets and the task."""
-    kind = kind_of(frame[target])
-    values = conform(frame[[target]], {target: kind}, path)[target].to_numpy()
-    distinct = len(set(values.tolist()))
+    kind = kind_of(column)
+    values = conform(column.to_frame(target), {target: kind}, path)[target].to_numpy()
+    whole = kind == "number" and bool(np.all(values == np.round(values)))
+    codes = column.astype(str).to_numpy(dtype=object) if whole and np.abs(values).max() > WHOLE else values
+    distinct = len(set(codes.tolist()))
     if task is None:
-        whole = kind == "number" and bool(np.all(values == np.round(values)))
         few = whole and distinct <= CLASSES and len(values) >= REPEATS * distinct
         task = "classification" if kind == "category" or few else "regression"
+    if task == "classification":
+        values = codes
     if task == "regression" and kind == "category":
         raise DataError(f"the target {target!r} of {path} is text, such as {values[0]}; regression needs numbers.")
     if distinct < 2:
         raise DataError(f"the target {target!r} of {path} is {values[0]} in every row; there is nothing to learn.")
+    if task == "regression" and len(values) < LEAST:
+        raise DataError(f"{path} has {len(values)} rows with a target; regression needs {LEAST} for its folds.")
+    if kind == "category" and len(values) >= FEW and distinct > DISTINCT * len(values):
+        raise DataError(
+            f"the target {target!r} of {path} is text that differs from row to row, such as {odd_cell(column)[0]!r}; "
+            "write numbers without units, percent signs or marks between thousands."
+        )
     if task == "classification":
-        if kind == "number" and np.all(values == np.round(values)):
+        if whole and values.dtype != object:
             values = values.astype(np.int64)
         labels, counts = np.unique(values.astype(str), return_counts=True)
         if counts.min() < 2:
@@ -206,8 +224,10 @@ def _target(frame: Any, target: str, task: str | None, path: Any) -> tuple[np.nd
     return values, task
 
 
-def _columns(frame: Any, drop: tuple[str, ...], categories: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
-    """The kind of each column that is used, and why the others are not."""
+def _columns(
+    frame: Any, drop: tuple[str, ...], categories: tuple[str, ...], notes: list[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The kind of each column that is used, and why the others are not; a note for numbers that a few words spoil."""
     columns, left_out = {}, {}
     for name in frame.columns:
         column = frame[name]
@@ -220,11 +240,13 @@ def _columns(frame: Any, drop: tuple[str, ...], categories: tuple[str, ...]) -> 
         elif distinct == 1 and column.notna().all():
             left_out[name] = "is constant"
         elif name not in categories and len(frame) >= FEW and kind == "category" and distinct > DISTINCT * len(frame):
-            left_out[name] = "is text that differs from row to row"
+            left_out[name] = f"is text that differs from row to row, such as {odd_cell(column)[0]!r}"
         elif name not in categories and len(frame) >= FEW and kind == "number" and _counts_rows(column):
             left_out[name] = "counts the rows"
         else:
             columns[name] = kind
+            if kind == "category" and name not in categories and (odd := odd_cell(column))[1] > 0.5:
+                notes.append(f"{name} is a category because of {odd[0]!r}; leave such cells empty if it measures")
     return columns, left_out
 
 

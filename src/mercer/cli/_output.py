@@ -35,6 +35,9 @@ class Output:
         self.as_json, self.quiet = as_json, quiet
         self.silent = as_json or quiet
         self.result: dict[str, Any] = {}
+        for stream in (sys.stdout, sys.stderr):  # a terminal without an accent or a line still gets the rest
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")
         options: dict[str, Any] = {"highlight": False, "soft_wrap": True, "emoji": False}
         self.console = Console(width=None if sys.stdout.isatty() else WIDTH, **options)
         self.errors = Console(stderr=True, **options)
@@ -68,7 +71,7 @@ class Output:
     def finish(self) -> None:
         """The result for programs."""
         if self.as_json:
-            click.echo(json.dumps(_plain(self.result), indent=2, ensure_ascii=False))
+            click.echo(json.dumps(_plain(self.result), indent=2, ensure_ascii=_only_ascii()))
 
     @contextmanager
     def progress(self, text: str, total: int) -> Iterator[Callable[[], None]]:
@@ -90,6 +93,10 @@ class Output:
         with Progress(*columns, console=self.errors, transient=True) as bar:
             task = bar.add_task(text, total=total)
             yield lambda: bar.advance(task)
+
+
+def _only_ascii() -> bool:
+    return "utf" not in (sys.stdout.encoding or "").lower()
 
 
 def _plain(value: Any) -> Any:
@@ -159,7 +166,7 @@ def _fail(output: Output, message: str, debug: bool) -> None:
     if debug:
         traceback.print_exc()
     if output.as_json:
-        click.echo(json.dumps({"error": message}, ensure_ascii=False))
+        click.echo(json.dumps({"error": message}, ensure_ascii=_only_ascii()))
     output.errors.print(f"mercer: {message}", markup=False, style="red")
 
 
@@ -172,11 +179,13 @@ def _sentence(error: Exception) -> str:
     return text or f"{type(error).__name__} without a message; --debug shows where."
 
 
-def writable(path: Any) -> Path | None:
-    """A path to write to, checked before the work and not after it."""
+def writable(path: Any, *sources: Any) -> Path | None:
+    """A path to write to, checked before the work and not after it; none of the files that are read."""
     if path is None:
         return None
     path = Path(path)
+    if any(path.exists() and Path(source).exists() and path.samefile(source) for source in sources):
+        raise DataError(f"{path} is read by this command, and would be replaced; name another place.")
     if path.is_dir():
         raise DataError(f"{path} is a folder; name a file in it.")
     if not path.parent.is_dir():
@@ -190,6 +199,8 @@ def writable(path: Any) -> Path | None:
 def replacing(path: Path | None) -> Iterator[Any]:
     """A text stream to a file that appears when it is complete; without a path, standard output."""
     if path is None:
+        if hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(encoding="utf-8", errors="strict")  # as in a file, whatever the terminal's
         yield sys.stdout
         return
     draft = path.with_name(f".{path.name}.{uuid4().hex}")

@@ -58,9 +58,9 @@ class Counted:
 
 
 def folds(sample: Sample, y: Any, seed: int, most: int = FOLDS) -> Any:
-    """At most so many, if the rarest class allows it."""
+    """At most so many, if the rarest class allows it; R² needs two rows in each."""
     if sample.task != "classification":
-        return KFold(min(most, len(y)), shuffle=True, random_state=seed)
+        return KFold(min(most, len(y) // 2), shuffle=True, random_state=seed)
     rarest = int(np.unique(y, return_counts=True)[1].min())
     return StratifiedKFold(max(2, min(most, rarest)), shuffle=True, random_state=seed)
 

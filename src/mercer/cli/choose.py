@@ -8,11 +8,12 @@ from typing import Any
 import click
 import numpy as np
 
+from .._errors import optional
 from ._data import DataError, read, stem
 from ._output import INTERRUPTED, Output, command, writable
 from .fit import data_options, names
 
-__all__ = ["register"]
+__all__ = ["axes", "picture_place", "register"]
 
 
 def register(app: click.Group) -> None:
@@ -131,14 +132,13 @@ def _grid(
     from sklearn.metrics import make_scorer
 
     from mercer import SVC
-    from mercer.plot import GridDisplay
     from mercer.selection import KernelSearchCV
 
     from ._guess import prepare, vectors
     from ._tune import Counted
     from ._tune import folds as splits
 
-    place = writable(picture or f"{stem(data)}.grid.png")
+    place = picture_place(output, picture, f"{stem(data)}.grid.png")
     sample = prepare(read(data, encoding), data, target, "classification", names(drop), names(categories))
     Z = vectors(sample).fit_transform(sample.X)
     Z = Z if hasattr(Z, "nnz") else np.ascontiguousarray(Z)
@@ -168,7 +168,9 @@ def _grid(
     score = float(np.nanmax(means))
     output.result |= {"C": best["C"], "gamma": best["gamma"], "accuracy": score, "tried": int(np.isfinite(means).sum())}
     output.say(f"best C = {best['C']:g}, gamma = {best['gamma']:g}: accuracy {100 * score:.4g} %")
-    if min(map(len, settings.values())) > 1:
+    if place and min(map(len, settings.values())) > 1:
+        from mercer.plot import GridDisplay
+
         display = GridDisplay.from_cv_results(search.cv_results_, ax=axes((6.4, 4.8)))
         display.figure_.savefig(place, dpi=150)
         output.result["picture"] = str(place)
@@ -176,11 +178,20 @@ def _grid(
     return 0
 
 
+def picture_place(output: Output, asked: str | None, default: str) -> Path | None:
+    """Where the picture goes; None, with a note, where matplotlib is missing and no picture was asked for."""
+    try:
+        optional("matplotlib", "plot", "A picture")
+    except ImportError as error:
+        if asked is not None:
+            raise
+        output.note(str(error))
+        return None
+    return writable(asked or default)
+
+
 def axes(size: tuple[float, float]) -> Any:
     """Axes of a figure that no window shows."""
-    from .._errors import optional
-
-    optional("matplotlib", "plot", "A picture")
     from matplotlib.figure import Figure
 
     return Figure(figsize=size, layout="constrained").subplots()

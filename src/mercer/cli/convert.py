@@ -11,8 +11,9 @@ import numpy as np
 
 import mercer
 
-from ._data import DataError, read
+from ._data import DataError, read, split_target, unknown_column
 from ._output import Output, command, replacing, writable
+from .fit import encoding_option
 
 __all__ = ["register"]
 
@@ -37,7 +38,7 @@ def register(app: click.Group) -> None:
     @click.option("--subset", type=click.IntRange(1), help="So many rows at random, each class with its share.")
     @click.option("--rest", type=click.Path(), help="Where to write the other rows.")
     @click.option("--seed", type=int, default=0, show_default=True, help="Of the subset.")
-    @click.option("--encoding", help="Of a text file; UTF-8 unless it says otherwise.")
+    @encoding_option
     def convert(output: Output, source: str, destination: str, **options: Any) -> None:
         """Convert, scale and divide data; convert models.
 
@@ -45,7 +46,7 @@ def register(app: click.Group) -> None:
 
         The endings say what is written: .csv, .tsv, .npz, .libsvm (also .gz); for models .mercer and .model.
         """
-        place = writable(destination)
+        place = writable(destination, source)
         kind = _kind_of_model(Path(source))
         if kind:
             given = [f"--{name}".replace("ranges", "range") for name, v in options.items() if v and name != "seed"]
@@ -103,7 +104,7 @@ def _convert_data(
 ) -> None:
     from mercer.io import libsvm
 
-    kept, other = writable(save_range), writable(rest)
+    kept, other = writable(save_range, source), writable(rest, source)
     if scale and ranges:
         raise click.UsageError("--scale and --range are two ways to say one thing; give one.")
     if rest and subset is None:
@@ -140,7 +141,7 @@ def _numbers(source: str, target: str | None, encoding: str | None) -> tuple[Any
 
         name = target or content.X.columns[-1]
         if name not in content.X.columns:
-            raise DataError(f"{source} has no column {name!r}; its columns are {', '.join(content.X.columns[:20])}.")
+            raise unknown_column(source, name, content.X.columns)
         kinds = {c: kind_of(content.X[c]) for c in content.X.columns}
         text = [c for c, kind in kinds.items() if kind == "category"]
         if text:
@@ -151,11 +152,10 @@ def _numbers(source: str, target: str | None, encoding: str | None) -> tuple[Any
             raise DataError(f"{source}: the column {gaps[0]!r} has empty cells, which a matrix cannot hold.")
         columns = [c for c in frame.columns if c != name]
         return frame[columns].to_numpy(), frame[name].to_numpy(), columns, str(name)
-    X, y = content.X, content.y
-    if y is None:
-        column = int(target) if target is not None else -1
-        X, y = np.delete(X, column, axis=1), X[:, column]
-    return X, np.asarray(y), [f"x{j + 1}" for j in range(X.shape[1])], "y"
+    X, y = split_target(content, target, source)
+    if y.dtype.kind not in "iufb":
+        raise DataError(f"{source}: y is text, such as {y[0]!s}; the formats for matrices hold numbers only.")
+    return X, y, [f"x{j + 1}" for j in range(X.shape[1])], "y"
 
 
 def _interval(text: str) -> tuple[float, float]:

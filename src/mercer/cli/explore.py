@@ -12,8 +12,8 @@ import mercer
 
 from ._data import DataError, read, stem
 from ._output import Output, command, replacing, writable
-from .choose import axes
-from .fit import data_options, names
+from .choose import axes, picture_place
+from .fit import data_options, names, say_left_out
 
 __all__ = ["register"]
 
@@ -46,8 +46,9 @@ def register(app: click.Group) -> None:
 
         Scores of all rows, and a picture of the first two components.
         """
-        place, image = writable(out or f"{stem(data)}.kpca.csv"), writable(picture or f"{stem(data)}.kpca.png")
-        X, named, _, sample, groups = _rows(data, kernel, colour, **columns)
+        place = writable(out or f"{stem(data)}.kpca.csv", data)
+        image = picture_place(output, picture, f"{stem(data)}.kpca.png")
+        X, named, _, sample, groups = _rows(output, data, kernel, colour, **columns)
         if components > sample.n:
             raise DataError(f"--components {components} is more than the {sample.n} rows.")
         model = mercer.KernelPCA(components, kernel=named, random_state=0).fit(X)
@@ -61,7 +62,7 @@ def register(app: click.Group) -> None:
         output.say(f"{data}: {sample.n} rows, kernel {named}")
         output.say("share of the variance: " + ", ".join(f"{100 * s:.3g} %" for s in shares))
         output.say(f"scores:  {place}")
-        if found > 1:
+        if found > 1 and image:
             from mercer.plot import ComponentsDisplay
 
             display = ComponentsDisplay.from_estimator(model, X, groups, components=(0, 1), ax=axes((6.4, 4.8)))
@@ -91,8 +92,8 @@ def register(app: click.Group) -> None:
         """
         from mercer import selection
 
-        place = writable(out or f"{stem(data)}.clusters.csv")
-        X, named, _, sample, _ = _rows(data, kernel, None, **columns)
+        place = writable(out or f"{stem(data)}.clusters.csv", data)
+        X, named, _, sample, _ = _rows(output, data, kernel, None, **columns)
         model: Any = mercer.KernelKMeans(kernel=named, random_state=0)
         if method == "spectral":
             model = mercer.SpectralClustering(affinity=named, random_state=0)
@@ -136,7 +137,7 @@ def register(app: click.Group) -> None:
 
         Every row gets a score, larger for the usual, and a label: -1 outside, 1 inside.
         """
-        place, file = writable(out or f"{stem(data)}.outliers.csv"), writable(saved)
+        place, file = writable(out or f"{stem(data)}.outliers.csv", data), writable(saved, data)
         _outliers(output, data, fraction, method, kernel, place, file, columns)
 
 
@@ -151,13 +152,23 @@ class _Rows(NamedTuple):
 
 
 def _rows(
-    data: str, kernel: str | None, colour: str | None, encoding: Any, drop: Any, categories: Any, width: float = 1.0
+    output: Output,
+    data: str,
+    kernel: str | None,
+    colour: str | None,
+    encoding: Any,
+    drop: Any,
+    categories: Any,
+    width: float = 1.0,
 ) -> _Rows:
     from ._guess import choose_kernel, prepare
 
     content = read(data, encoding)
+    if colour is not None and not content.is_table:
+        raise DataError(f"{data} is a matrix; --colour {colour} needs a table with named columns.")
     sample = prepare(content, data, colour, None, names(drop), names(categories), supervised=False)
-    groups = content.y if colour is None else content.X[colour].dropna().to_numpy(dtype=object).astype(str)
+    say_left_out(output, sample)
+    groups = content.y if colour is None else content.X[colour].astype(object).fillna("unknown").to_numpy().astype(str)
     scaler, chosen, _ = choose_kernel(sample, kernel, width)
     X = sample.X if scaler is None else scaler.fit_transform(sample.X)
     return _Rows(X, chosen, scaler, sample, groups)
@@ -178,7 +189,7 @@ def _outliers(
     from ._guess import vectors
     from ._model import FileModel
 
-    X, named, scaler, sample, _ = _rows(data, kernel, None, width=WIDE, **columns)
+    X, named, scaler, sample, _ = _rows(output, data, kernel, None, width=WIDE, **columns)
     if method == "machine":
         machine = mercer.OneClassSVM(kernel=named, nu=fraction, tol=1e-6).fit(X)
         whole = machine if scaler is None else make_pipeline(scaler, machine)
@@ -200,7 +211,8 @@ def _outliers(
     worst = outside[np.argsort(scores[outside])][:10]
     output.result |= {"rows": sample.n, "outliers": len(outside), "worst": worst + 1, "scores": str(place)}
     output.say(f"{len(outside)} of {sample.n} rows lie outside")
-    output.table(["row", "score"], [[int(i) + 1, float(scores[i])] for i in worst], "the most unusual")
+    if len(worst):
+        output.table(["row", "score"], [[int(i) + 1, float(scores[i])] for i in worst], "the most unusual")
     output.say(f"scores:  {place}")
     if file is not None:
         mercer.save(model, file)

@@ -14,7 +14,7 @@ from .._errors import optional
 from ._data import read, stem
 from ._output import INTERRUPTED, Output, command, writable
 
-__all__ = ["data_options", "fit_file", "names", "register"]
+__all__ = ["categories_option", "data_options", "encoding_option", "fit_file", "names", "register", "say_left_out"]
 
 METHOD_NAMES = "svc, logistic, ridge, lssvc, means for classes; ridge, svr, median, robust for numbers"
 
@@ -24,15 +24,14 @@ def names(text: str | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip()) if text else ()
 
 
+encoding_option = click.option("--encoding", help="Of a text file; UTF-8 unless it says otherwise.")
+categories_option = click.option("--categories", help="Columns of numbers that are codes, with commas between.")
+
+
 def data_options(function: Any) -> Any:
-    """What every command that reads a table takes."""
-    for option in (
-        click.option("--encoding", help="Of a text file; UTF-8 unless it says otherwise."),
-        click.option("--categories", help="Columns of numbers that are codes, with commas between."),
-        click.option("--drop", help="Columns to leave out, with commas between."),
-    ):
-        function = option(function)
-    return function
+    """What every command that reads all columns of a table takes."""
+    drop = click.option("--drop", help="Columns to leave out, with commas between.")
+    return drop(categories_option(encoding_option(function)))
 
 
 def register(app: click.Group) -> None:
@@ -87,7 +86,7 @@ def fit_file(
     from ._model import FileModel
     from ._tune import tune as search
 
-    place, page = writable(out), writable(report)
+    place, page = writable(out, data), writable(report, data)
     maker = report_maker() if page else None
     content = read(data, encoding)
     sample = prepare(content, data, target, task, names(drop), names(categories))
@@ -163,12 +162,12 @@ def _say_guesses(output: Output, path: str, content: Any, sample: Any, chosen: A
     kinds: dict[str, list[str]] = {}
     for name, kind in (sample.columns or {}).items():
         kinds.setdefault(kind, []).append(name)
-    width = f"{sample.n_features} columns" if sample.columns is None else f"{len(sample.columns)} columns"
+    count = sample.n_features if sample.columns is None else len(sample.columns)
+    width = f"{count} column{'' if count == 1 else 's'}"
     labels = np.unique(sample.y) if sample.task == "classification" else None
     what = "regression" if labels is None else f"classification, {len(labels)} classes"
     output.result |= {
         "data": {"path": str(Path(path)), "format": content.note, "rows": sample.n, "columns": sample.columns},
-        "left_out": sample.left_out,
         "task": sample.task,
         "target": sample.target,
         "classes": None if labels is None else labels.tolist(),
@@ -181,10 +180,7 @@ def _say_guesses(output: Output, path: str, content: Any, sample: Any, chosen: A
     for kind, members in kinds.items():
         plural = {"number": "numbers", "date": "dates", "category": "categories"}[kind]
         output.say(f"  {plural:<9} {_listed(members)}")
-    for name, reason in sample.left_out.items():
-        output.say(f"  left out  {name}: {reason}")
-    for note in sample.notes:
-        output.note(note)
+    say_left_out(output, sample)
     scaling = "mean 0, deviation 1" if not sample.is_sparse else "largest value 1"
     output.say(f"  scaling   {'within the kernel' if chosen.scaler is None else scaling}")
     output.say(f"  method    {chosen.method} ({type(chosen.estimator).__name__}), kernel {chosen.kernel}")
@@ -192,6 +188,15 @@ def _say_guesses(output: Output, path: str, content: Any, sample: Any, chosen: A
         output.say(f"  tuning on {chosen.rows} rows drawn at random")
     if sample.n > chosen.exact:
         output.say("  the kernel matrix is approximated by landmarks (Nyström)")
+
+
+def say_left_out(output: Output, sample: Any) -> None:
+    """Which columns are not used, and what else is to be known of the others."""
+    output.result["left_out"] = output.result.get("left_out", {}) | sample.left_out
+    for name, reason in sample.left_out.items():
+        output.say(f"  left out  {name}: {reason}")
+    for note in sample.notes:
+        output.note(note)
 
 
 def _listed(values: Any, most: int = 8) -> str:

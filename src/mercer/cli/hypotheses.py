@@ -8,10 +8,10 @@ from typing import Any
 import click
 import numpy as np
 
-from ._data import Data, DataError, read, stem
-from ._output import Output, command, writable
-from .choose import axes
-from .fit import data_options, names
+from ._data import Data, DataError, read, stem, unknown_column
+from ._output import Output, command
+from .choose import axes, picture_place
+from .fit import categories_option, data_options, encoding_option, names, say_left_out
 
 __all__ = ["register"]
 
@@ -48,15 +48,18 @@ def register(app: click.Group) -> None:
         By the maximum mean discrepancy; the level is exact at every size.
         """
         from mercer.inference import mmd_test
-        from mercer.plot import WitnessDisplay
 
-        image = writable(picture or f"{stem(first)}.witness.png")
+        image = picture_place(output, picture, f"{stem(first)}.witness.png")
         parts = [_some(output, read(path, encoding), path, rows) for path in (first, second)]
-        X, chosen, sizes = _together(parts, (first, second), kernel, names(drop), names(categories))
+        X, chosen, sizes = _together(output, parts, (first, second), kernel, names(drop), names(categories))
         result = mmd_test(X[: sizes[0]], X[sizes[0] :], kernel=chosen, random_state=0)
         verdict = "the samples differ" if result.p_value <= level else "no difference is shown"
         output.say(f"{first}: {sizes[0]} rows, {second}: {sizes[1]} rows")
         _say(output, result, level, verdict)
+        if image is None:
+            return
+        from mercer.plot import WitnessDisplay
+
         labels = (Path(first).name, Path(second).name)
         display = WitnessDisplay.from_test(result, labels=labels, ax=axes((6.4, 4.2)))
         display.figure_.savefig(image, dpi=150)
@@ -69,7 +72,8 @@ def register(app: click.Group) -> None:
     @click.option("--y", "right", required=True, help="The other columns.")
     @level
     @most
-    @data_options
+    @categories_option
+    @encoding_option
     def independence(
         output: Output,
         data: str,
@@ -78,7 +82,6 @@ def register(app: click.Group) -> None:
         level: float,
         rows: int,
         encoding: str | None,
-        drop: str | None,
         categories: str | None,
     ) -> None:
         """Do columns say anything about others?
@@ -90,7 +93,10 @@ def register(app: click.Group) -> None:
         content = _some(output, read(data, encoding), data, rows)
         if not content.is_table:
             raise DataError(f"{data} is a matrix; independence needs a table with named columns.")
-        both = [_part(content, data, names(side), names(categories)) for side in (left, right)]
+        twice = set(names(left)) & set(names(right))
+        if twice:
+            raise DataError(f"{min(twice)!r} is on both sides; a column depends on itself.")
+        both = [_part(output, content, data, names(side), names(categories)) for side in (left, right)]
         (X, kernel), (Y, kernel_y) = both
         result = hsic_test(X, Y, kernel=kernel, kernel_y=kernel_y, random_state=0)
         output.say(f"{data}: {len(X)} rows, {left} against {right}")
@@ -124,7 +130,7 @@ def _some(output: Output, content: Data, path: str, rows: int) -> Data:
     return Data(X, content.y, content.note)
 
 
-def _together(parts: list[Data], paths: Any, text: str | None, drop: Any, categories: Any) -> Any:
+def _together(output: Output, parts: list[Data], paths: Any, text: str | None, drop: Any, categories: Any) -> Any:
     """Both samples as one, the kernel, and their sizes."""
     from scipy import sparse
 
@@ -147,6 +153,7 @@ def _together(parts: list[Data], paths: Any, text: str | None, drop: Any, catego
         dense = [part.X.toarray() if sparse.issparse(part.X) else part.X for part in parts]
         whole = Data(np.concatenate(dense), None, "")
     sample = prepare(whole, paths[0], None, None, drop, categories, supervised=False)
+    say_left_out(output, sample)
     scaler, kernel, _ = choose_kernel(sample, text)
     if scaler is None:
         return sample.X, kernel, sizes
@@ -155,15 +162,15 @@ def _together(parts: list[Data], paths: Any, text: str | None, drop: Any, catego
     return Z, "aggregate" if text is None else kernel, sizes
 
 
-def _part(content: Data, path: str, columns: tuple[str, ...], categories: tuple[str, ...]) -> Any:
+def _part(output: Output, content: Data, path: str, columns: tuple[str, ...], categories: tuple[str, ...]) -> Any:
     """Columns of one side, and their kernel."""
     from ._guess import choose_kernel, prepare
 
     lacking = [name for name in columns if name not in content.X.columns]
     if lacking:
-        known = ", ".join(map(repr, content.X.columns[:20]))
-        raise DataError(f"{path} has no column {lacking[0]!r}; its columns are {known}.")
+        raise unknown_column(path, lacking[0], content.X.columns)
     part = Data(content.X[list(columns)], None, "")
     sample = prepare(part, path, None, None, (), tuple(c for c in categories if c in columns), supervised=False)
+    say_left_out(output, sample)
     scaler, kernel, _ = choose_kernel(sample, None)
     return (sample.X, kernel) if scaler is None else (scaler.fit_transform(sample.X), "aggregate")

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from .._errors import optional
 from ._data import DataError
 from ._output import Output, command
 from .fit import fit_file
@@ -41,6 +42,7 @@ def register(app: click.Group) -> None:
             return
         if name is not None and name not in experiments:
             raise DataError(f"there is no experiment {name!r}; `mercer reproduce` lists them.")
+        optional("matplotlib", "plot", "An experiment")
         chosen = list(experiments) if everything else [str(name)]
         folder = Path(out)
         folder.mkdir(parents=True, exist_ok=True)

@@ -14,6 +14,7 @@ import mercer
 
 from ._data import DataError, read_blocks, sniff_names
 from ._output import Output, command, replacing, writable
+from .fit import encoding_option
 
 __all__ = ["register"]
 
@@ -26,7 +27,7 @@ def register(app: click.Group) -> None:
     @click.argument("data", type=click.Path())
     @click.option("--out", "-o", type=click.Path(), help="A CSV file.  [default: standard output]")
     @click.option("--probability", is_flag=True, help="A column for each class, too.")
-    @click.option("--encoding", help="Of a text file; UTF-8 unless it says otherwise.")
+    @encoding_option
     def predict(
         output: Output, model: str, data: str, out: str | None, probability: bool, encoding: str | None
     ) -> None:
@@ -34,7 +35,7 @@ def register(app: click.Group) -> None:
 
         As a stream: the file may be larger than memory.
         """
-        place = writable(out)
+        place = writable(out, data, model)
         if place is None and output.as_json:
             raise DataError("--json and predictions do not share standard output; name a file by --out.")
         fitted = open_model(model)
@@ -92,13 +93,11 @@ def register(app: click.Group) -> None:
         if hasattr(inner, "n_support_"):
             facts["support vectors"] = int(np.sum(inner.n_support_))
         elif hasattr(inner, "function_"):
-            facts["function"] = str(inner.function_)
+            facts["function"] = str(inner.function_).replace(str(inner.function_.kernel), "the kernel")
         facts["parameters"] = _own_parameters(inner)
         result = getattr(fitted, "result", {})
         if result:
-            facts[result["scoring"]] = {
-                name: f"{pair['mean']:.4f} ± {pair['std']:.4f}" for name, pair in result["scores"].items()
-            }
+            facts[result["scoring"]] = result["scores"]
         output.result |= facts
         for name, value in facts.items():
             for k, line in enumerate(_lines(value)):
@@ -143,5 +142,9 @@ def _shortened(text: str, most: int = 300) -> str:
 
 def _lines(value: Any) -> list[str]:
     if isinstance(value, dict):
-        return [f"{k}: {v}" for k, v in value.items()] or ["none"]
+        return [f"{k}: {_score(v) if isinstance(v, dict) else v}" for k, v in value.items()] or ["none"]
     return [", ".join(map(str, value)) if isinstance(value, list) else str(value)]
+
+
+def _score(pair: dict[str, float]) -> str:
+    return f"{pair['mean']:.4f} ± {pair['std']:.4f}"

@@ -23,6 +23,9 @@ from ..domains import Graph
 PACKAGES = ("mercer", "sklearn")  # whose classes may be named in a file
 PROGRAMS = {"__main__", "conftest", "tests"}  # modules in them that do something when they are imported
 CONTAINERS: dict[str, type] = {"tuple": tuple, "set": set, "frozenset": frozenset}
+BUILTINS = {
+    kind.__name__: kind for kind in (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, object)
+}
 GENERATORS = {"Generator", "RandomState"}
 BITS = {"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
 
@@ -111,14 +114,15 @@ class Encoder:
         return {"scalar": [x.dtype.str, self.encode(x.item()) if plain else {"array": self._array(np.asarray(x))}]}
 
     def _encode_function(self, x: Any) -> Any:
-        if isinstance(x, np.ufunc) and getattr(np, x.__name__, None) is x:
-            return {"ufunc": x.__name__}
+        name = x.__name__
+        if isinstance(x, np.ufunc) and getattr(np, name, None) is x:
+            return {"ufunc": name}
         return {"function": address(x)} if is_ours(x) else self._by_name(x)
 
     def _encode_class(self, x: type) -> Any:
-        if x.__module__ == "numpy":
+        if x in np.sctypeDict.values():
             return {"dtype": np.dtype(x).str, "type": True}
-        if x.__module__ == "builtins":
+        if x in BUILTINS.values():
             return {"builtin": x.__name__}
         return {"class": self._class(x)}
 
@@ -252,10 +256,9 @@ class Decoder:
         return dtype
 
     def _builtin(self, name: Any) -> Any:
-        kinds = {kind.__name__: kind for kind in (int, float, bool, str, list, tuple, dict, object, complex)}
-        if name not in kinds:
+        if name not in BUILTINS:
             raise ModelError(f"it names the builtin {name!r}.")
-        return kinds[name]
+        return BUILTINS[name]
 
     def _class(self, place: Any) -> Any:
         if not isinstance(place, dict):

@@ -19,8 +19,9 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -96,31 +97,28 @@ def save(model: Any, path: Any) -> None:
         temporary.unlink(missing_ok=True)
 
 
-class _Member:
-    """A member that is being written; its digest grows with it, so that no array is held twice."""
+class _Digested:
+    """A stream whose digest grows with it, so that no array is held twice."""
 
-    def __init__(self, archive: zipfile.ZipFile, name: str):
-        self._stream = archive.open(zipfile.ZipInfo(name, EARLIEST), "w", force_zip64=True)
-        self._digest = sha256()
+    def __init__(self, stream: Any):
+        self.stream, self.digest = stream, sha256()
 
     def write(self, content: Any) -> None:
-        self._stream.write(content)
-        self._digest.update(content)
-
-    def close(self) -> str:
-        self._stream.close()
-        return self._digest.hexdigest()
+        self.stream.write(content)
+        self.digest.update(content)
 
 
 def _write(archive: zipfile.ZipFile, structure: bytes, encoder: Encoder, kind: str) -> None:
     digests = {}
-    member = _Member(archive, STRUCTURE)
-    member.write(structure)
-    digests[STRUCTURE] = member.close()
+
+    def member(name: str, write: Callable[[Any], Any]) -> None:
+        with archive.open(zipfile.ZipInfo(name, EARLIEST), "w", force_zip64=True) as stream:
+            write(tee := _Digested(stream))
+        digests[name] = tee.digest.hexdigest()
+
+    member(STRUCTURE, lambda stream: stream.write(structure))
     for k, A in enumerate(encoder.arrays):
-        member = _Member(archive, f"arrays/{k}.npy")
-        npy.write_array(member, A, allow_pickle=False)
-        digests[f"arrays/{k}.npy"] = member.close()
+        member(f"arrays/{k}.npy", partial(npy.write_array, array=A, allow_pickle=False))
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -129,9 +127,8 @@ def _write(archive: zipfile.ZipFile, structure: bytes, encoder: Encoder, kind: s
         "versions": {"mercer": mercer.__version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__},
         "sha256": digests,
     }
-    member = _Member(archive, HEADER)
-    member.write(json.dumps(header, indent=1).encode())
-    member.close()
+    content = json.dumps(header, indent=1).encode()
+    member(HEADER, lambda stream: stream.write(content))
 
 
 @contextmanager

@@ -214,7 +214,7 @@ class MultipleKernel(KernelEstimator):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         params = super().get_params(deep)
-        if deep and self.kernels and isinstance(self.kernels, (Mapping, list, tuple)):
+        if deep and isinstance(self.kernels, (Mapping, list, tuple)) and len(self.kernels):
             for name, given in self._named().items():
                 kernel = params[f"kernels__{name}"] = given[0] if isinstance(given, tuple) and given else given
                 if isinstance(kernel, Kernel):

@@ -71,10 +71,16 @@ class Case:
 
     # ---- the data
 
+    @property
+    def _domain(self) -> Any:
+        return getattr(getattr(self.model, "kernel_", None), "domain", None)
+
     @cached_property
     def columns(self) -> dict[str, np.ndarray]:
         """Of tables and matrices, by name: float64 with NaN, or objects with None; of other data none."""
         X = self.X
+        if isinstance(X, list) and not self.steps and isinstance(self._domain, Vectors):
+            X = np.asarray(X, dtype=np.float64)
         flat = isinstance(X, dict) or hasattr(X, "columns") or (is_array(X) and host(X).ndim == 2)
         if not flat or self.pairwise or is_sparse(X):
             return {}
@@ -102,10 +108,9 @@ class Case:
             return [row.tobytes() for row in np.column_stack(numbers) + 0.0]
         if numbers:
             return list(zip(*(_comparable(v) for v in numbers), strict=True))
-        domain = getattr(getattr(self.model, "kernel_", None), "domain", None)
-        if domain is None or isinstance(self.X, tuple) or self.steps:
+        if self._domain is None or isinstance(self.X, tuple) or self.steps:
             return list(self.X)
-        return [domain.key(x) for x in domain.check(self.X, "report")]
+        return [self._domain.key(x) for x in self._domain.check(self.X, "report")]
 
     @cached_property
     def classes(self) -> tuple[np.ndarray, np.ndarray]:

@@ -48,8 +48,10 @@ class Report:
 
     def save(self, path: Any) -> Path:
         """Write the file, all or nothing, and return its path."""
-        target = Path(os.path.realpath(path))
-        temporary = target.with_name(f".{target.name}.{uuid4().hex}")
+        target = Path(os.fsdecode(os.path.realpath(path)))
+        if not target.parent.is_dir():
+            raise FileNotFoundError(f"report: the folder of {target} does not exist; make it first.")
+        temporary = target.with_name(f".{uuid4().hex}")
         try:
             temporary.write_text(self.html, encoding="utf-8", newline="\n")
             os.replace(temporary, target)
