@@ -134,7 +134,7 @@ ALLOWED = {
     "methods/ridge.py": "from mercer import kernels, space\nfrom ..solvers import direct",
     "plot/grid.py": "from mercer import KernelRidge\nfrom .._errors import need\nimport mercer.kernels",
     "space.py": "from .solvers.direct import Direct",
-    "demo.py": "import mercer",
+    "cli.py": "import mercer",
     "testing.py": "from .kernels._base import Kernel\nfrom .gram.dense import Dense",
     "__init__.py": "from .methods.ridge import KernelRidge",
 }

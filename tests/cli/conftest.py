@@ -1,7 +1,6 @@
 """Tables on disk, and two ways to run a command: within this process, or as a process of its own."""
 
 import json
-import os
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -70,7 +69,7 @@ def process():
 
     def run(*arguments, **options):
         command = [sys.executable, "-m", "mercer.cli", *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=240, env=os.environ, **options)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240, **options)
         return answer(done.returncode, done.stdout, done.stderr, arguments)
 
     return run

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -36,7 +37,7 @@ def test_compare(folder, mercer):
     assert done.code == 0, done.err
     assert done.json["scores"]["means"]["mean"] > done.json["scores"]["trivial"]["mean"]
     assert len(done.json["differences"]) == 1
-    assert "name at least two" in mercer(*arguments, "-m", "svc").err
+    assert "name at least two" in mercer(*arguments, "-m", "svc,svc").err
     assert "--method no is none" in mercer(*arguments, "-m", "no,svc").err
 
 
@@ -56,7 +57,12 @@ def test_grid_is_resumable_and_right(blobs, mercer, folder):
     assert mercer(*arguments).json == first.json
     other = mercer("grid", "blobs.libsvm", "--log2c", "-5,3,2", "--log2g", "-9,-1,4", "--resume", "kept")
     assert other.code == 1 and "is of other work: the settings differ" in other.err
-    assert mercer("grid", "blobs.libsvm", "--log2c", "five").code == 2
+
+
+@pytest.mark.parametrize("powers", ["five", "0,4,-1", "0,0,0", "0,4000,1000"])
+def test_grids_that_cannot_be(blobs, mercer, powers):
+    done = mercer("grid", "blobs.libsvm", "--log2c", powers)
+    assert done.code == 2 and "must be begin,end,step" in done.err
 
 
 # ---- explore
@@ -78,6 +84,32 @@ def test_kpca(folder, mercer):
     np.testing.assert_allclose(np.abs(column("x.kpca.csv", "component 1")), np.abs(scores[:, 0]), atol=1e-8)
     assert (folder / "x.kpca.png").read_bytes().startswith(PNG)
     assert "more than the 40 rows" in mercer("kpca", "x.csv", "-n", 41).err
+    np.save("x.npy", X)
+    assert "needs a table" in mercer("kpca", "x.npy", "--colour", "kind").err
+
+
+def test_kpca_writes_a_row_for_each_row(folder, mercer):
+    done = mercer("kpca", "shop.csv", "--colour", "age", "--json")
+    assert done.code == 0, done.err
+    assert done.json["rows"] == len(column("shop.kpca.csv", "component 1")) == 120
+    assert done.json["left_out"]["const"] == "is constant"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["kpca", "blobs.libsvm"],
+        ["two-sample", "blobs.libsvm", "blobs.libsvm"],
+        ["grid", "blobs.libsvm", "--log2c", "0,1,1", "--log2g", "0,1,1"],
+    ],
+)
+def test_pictures_need_matplotlib(blobs, mercer, monkeypatch, command):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = mercer(*command, "--json")
+    assert done.code == 0 and "picture" not in done.json
+    assert any('pip install "mercer[plot]"' in note for note in done.json["notes"])
+    asked = mercer(*command, "--picture", "p.png")
+    assert asked.code == 1 and asked.out == "" and "A picture needs matplotlib" in asked.err
 
 
 @pytest.mark.parametrize("method", ["kmeans", "spectral"])
@@ -94,6 +126,8 @@ def test_cluster_with_a_number(folder, mercer):
     assert mercer("cluster", "shop.csv", "--clusters", 4, "--json").json["clusters"] == 4
     assert set(column("shop.clusters.csv", "cluster", int)) == {0, 1, 2, 3}
     assert "more than the 120 rows" in mercer("cluster", "shop.csv", "--clusters", 121).err
+    np.save("two.npy", np.eye(2))
+    assert "too few to choose" in mercer("cluster", "two.npy").err
 
 
 @pytest.mark.parametrize("method", ["machine", "density"])
@@ -153,6 +187,7 @@ def test_independence(folder, mercer):
     found = mercer("independence", "shop.csv", "--x", "city", "--y", "bought", "--json")
     assert found.code == 0 and found.json["rejected"]
     assert not mercer("independence", "shop.csv", "--x", "since", "--y", "city", "--json").json["rejected"]
+    assert "'city' is on both sides" in mercer("independence", "shop.csv", "--x", "city", "--y", "age,city").err
     assert "no column 'town'" in mercer("independence", "shop.csv", "--x", "town", "--y", "city").err
     assert mercer("independence", "shop.csv", "--x", "city").code == 2
 
@@ -188,6 +223,8 @@ def test_scaling_and_subsets(blobs, mercer):
     ("arguments", "code", "says"),
     [
         (["shop.csv", "x.libsvm"], 1, "'id' is text"),
+        (["text.npz", "x.csv"], 1, "y is text, such as yes"),
+        (["blobs.libsvm", "blobs.libsvm"], 1, "would be replaced"),
         (["blobs.libsvm", "x.docx"], 1, "ending must be"),
         (["blobs.libsvm", "x.csv", "--scale", "1"], 2, "two numbers"),
         (["blobs.libsvm", "x.csv", "--rest", "y.csv"], 2, "goes with --subset"),
@@ -196,6 +233,7 @@ def test_scaling_and_subsets(blobs, mercer):
     ],
 )
 def test_conversions_that_cannot_be(blobs, mercer, arguments, code, says):
+    np.savez("text.npz", X=np.eye(2), y=["yes", "no"])
     done = mercer("convert", *arguments)
     assert done.code == code and says in done.err
 
@@ -215,8 +253,6 @@ def test_models_there_and_back(blobs, mercer):
 
 
 def test_reproduce(folder, mercer, monkeypatch):
-    import sys
-
     class Toy:
         title, minutes = "what it shows", 0.1
 
@@ -270,7 +306,6 @@ def test_every_command_helps_itself(mercer):
 @pytest.mark.long
 def test_loading_a_model_needs_no_command_line():
     import subprocess
-    import sys
 
     code = "import sys, mercer.cli._model; print('click' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
@@ -278,8 +313,6 @@ def test_loading_a_model_needs_no_command_line():
 
 
 def test_missing_libraries_are_named(monkeypatch):
-    import sys
-
     from mercer.cli import main
 
     monkeypatch.setitem(sys.modules, "click", None)

@@ -1,6 +1,7 @@
 import gzip
 
 import numpy as np
+import pandas
 import pytest
 
 from mercer.cli._data import DataError, conform, kind_of, read, read_blocks, sniff
@@ -142,6 +143,35 @@ def test_blocks_name_what_is_wrong(tmp_path):
         list(read_blocks(path, 2, {"a": "number", "c": "number", "d": "number"}))
     with pytest.raises(DataError, match="fitted to a matrix"):
         list(read_blocks(path, 2, None, 2))
+
+
+def test_what_is_no_date_or_number_is_quoted(tmp_path):
+    frame = read(write(tmp_path, "a.csv", "a,b\n2020-12-31,1\n2020-13-31,1_000\n")).X
+    with pytest.raises(DataError, match="'2020-13-31' in the column 'a' is no date"):
+        conform(frame, {"a": "date"}, "a.csv")
+    assert kind_of(frame["b"]) == "category"
+    with pytest.raises(DataError, match="'1_000' in the column 'b' is no number"):
+        conform(frame, {"b": "number"}, "a.csv")
+
+
+def test_libsvm_lines_without_labels_are_explained(tmp_path):
+    for text in ("1:2 2:3\n", "0 9:1\n"):
+        with pytest.raises(DataError, match=r"a line is a label .* with indices up to 3"):
+            list(read_blocks(write(tmp_path, "a.libsvm", text), 1, None, 3))
+
+
+def test_truth_is_written_in_many_ways():
+    made = [conform(pandas.DataFrame({"a": a}), {"a": "category"}, "t") for a in (["TRUE", "False"], [True, False])]
+    assert made[0].equals(made[1])
+
+
+def test_codes_with_gaps_in_parquet_are_those_of_text(tmp_path):
+    polars = pytest.importorskip("polars")
+    polars.DataFrame({"code": [7, None, 8]}).write_parquet(tmp_path / "a.parquet")
+    write(tmp_path, "a.csv", "code,b\n7,1\n,1\n8,1\n")
+    found = [next(read_blocks(tmp_path / f"a.{e}", 5, {"code": "category"})) for e in ("parquet", "csv")]
+    assert found[0].equals(found[1]) and found[0]["code"].tolist() == ["7", None, "8"]
+    assert kind_of(read(tmp_path / "a.parquet").X["code"]) == "number"
 
 
 def test_libsvm_by_ending_and_by_content(tmp_path):

@@ -80,7 +80,12 @@ def test_user_kernel_on_a_table(folder, mercer):
     [
         (["nowhere.csv", "-t", "y"], 1, "nowhere.csv does not exist"),
         (["shop.csv"], 1, "--target is missing; the columns of shop.csv are 'id', 'age'"),
-        (["shop.csv", "-t", "prize"], 1, "no column 'prize'; its columns are 'id'"),
+        (["shop.csv", "-t", "prize"], 1, "no column 'prize'; did you mean 'price'?"),
+        (["shop.csv", "-t", "PRICE"], 1, "no column 'PRICE'; did you mean 'price'?"),
+        (["shop.csv", "-t", "zzz"], 1, "no column 'zzz'; its columns are 'id', 'age'"),
+        (["shop.csv", "-t", "price", "--drop", "price"], 1, "--drop price is the target"),
+        (["shop.csv", "-t", "price", "-o", "shop.csv"], 1, "is read by this command"),
+        (["-", "-t", "price"], 1, "is a pipe"),
         (["shop.csv", "-t", "const"], 1, "is 1.0 in every row"),
         (["shop.csv", "-t", "empty"], 1, "has no value in any row"),
         (["shop.csv", "-t", "bought", "-m", "svr"], 1, "--method svr is none for classification"),
@@ -240,3 +245,37 @@ def test_real_tables(data_dir, folder, process, name, target, method, least):
     assert process("predict", f"{name}.mercer", path, "-o", "p.csv").code == 0
     with gzip.open(path, "rt") as stream:
         assert len((folder / "p.csv").read_text().splitlines()) == len(stream.readlines())
+
+
+@pytest.mark.parametrize("n", [4, 5, 12])
+def test_few_rows(folder, mercer, n):
+    rng = np.random.default_rng(0)
+    np.savetxt("few.csv", rng.normal(size=(n, 2)), delimiter=",", header="x,y", comments="")
+    done = mercer("fit", "few.csv", "-t", "y", "--no-tune", "--json")
+    assert done.code == 0, done.err
+    assert np.isfinite(done.json["scores"]["ridge"]["mean"]) and (folder / "few.mercer").exists()
+
+
+def test_too_few_rows_are_refused(folder, mercer):
+    (folder / "few.csv").write_text("x,y\n1,1.5\n2,2.5\n3,4.5\n")
+    assert "3 rows with a target; regression needs 4" in mercer("fit", "few.csv", "-t", "y").err
+
+
+def test_targets_of_matrices(folder, mercer):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    np.savez("own.npz", X=X, y=np.where(np.arange(30) % 3 == 0, np.nan, X[:, 0]))
+    done = mercer("fit", "own.npz", "--no-tune", "--json")
+    assert done.json["data"]["rows"] == 20 and "10 rows without a target" in done.json["notes"][0]
+    assert "leave --target other out" in mercer("fit", "own.npz", "-t", "other").err
+    np.save("bare.npy", X)
+    for command in (["fit", "bare.npy"], ["convert", "bare.npy", "x.csv"]):
+        for target in ("2", "name"):
+            assert f"--target {target} must be a column of bare.npy: 0 to 1" in mercer(*command, "-t", target).err
+
+
+@pytest.mark.long
+def test_a_terminal_without_accents(folder, process):
+    (folder / "größe.csv").write_text("größe,y\n" + "".join(f"{i * i % 7},{i % 5 + 0.5}\n" for i in range(12)))
+    env = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = process("fit", "größe.csv", "-t", "y", "--no-tune", "--json", env=env)
+    assert done.code == 0 and done.out.isascii() and done.json["data"]["columns"] == {"größe": "number"}

@@ -65,7 +65,7 @@ def test_columns():
     sample = prepare(data, "t.csv", "y", drop=("unwanted",), categories=("whole",))
     assert sample.columns == {"number": "number", "whole": "category", "label": "category", "date": "date"}
     assert sample.left_out == {
-        "name": "is text that differs from row to row",
+        "name": "is text that differs from row to row, such as 'n0'",
         "row": "counts the rows",
         "same": "is constant",
         "nothing": "has no values",
@@ -96,6 +96,49 @@ def test_rows_without_target_are_left_out():
 def test_targets_that_teach_nothing(y, says):
     with pytest.raises(DataError, match=says):
         prepare(table(x=[str(i * i) for i in range(40)], y=y), "t.csv", "y")
+
+
+def test_numbers_with_units_are_named():
+    n = 40
+    prices = [f"€{i}.50" for i in range(n)]
+    with pytest.raises(DataError, match=r"such as '€0\.50'; write numbers without units"):
+        prepare(table(x=[str(i * i) for i in range(n)], y=prices), "t.csv", "y")
+    mixed = ["12", "broken", *map(str, range(100, 138))]
+    sample = prepare(
+        table(mixed=mixed, few=["old", *rows(n - 1, ["1", "2", "9"])], y=rows(n, ["a", "b"])), "t.csv", "y"
+    )
+    assert "such as 'broken'" in sample.left_out["mixed"]
+    assert sample.columns == {"few": "category"} and "because of 'old'" in sample.notes[0]
+
+
+def test_integers_that_no_float_holds_are_classes():
+    n = 40
+    labels = [str(10**17 + k % 3) for k in range(n)]
+    data = table(x=[str(i * i) for i in range(n)], y=labels)
+    assert len({float(label) for label in labels}) == 1
+    sample = prepare(data, "t.csv", "y")
+    assert sample.task == "classification" and sample.y.tolist() == labels
+
+
+def test_labels_keep_their_spelling():
+    labels = rows(40, ["TRUE", "FALSE"])
+    assert prepare(table(x=[str(i * i) for i in range(40)], y=labels), "t.csv", "y").y.tolist() == labels
+
+
+def test_codes_as_targets():
+    data = table(x=[str(i * i) for i in range(40)], y=rows(40, [str(0.5 * k) for k in range(8)]))
+    assert prepare(data, "t.csv", "y").task == "regression"
+    assert prepare(data, "t.csv", "y", categories=("y",)).task == "classification"
+
+
+def test_a_column_that_colours_keeps_its_rows():
+    data = table(x=[str(i * i) for i in range(40)], c=rows(40, ["a", None]))
+    assert prepare(data, "t.csv", "c", supervised=False).n == 40
+
+
+def test_the_only_column_is_the_target():
+    with pytest.raises(DataError, match="'y' is its only one"):
+        prepare(table(y=rows(40, ["a", "b"])), "t.csv", "y")
 
 
 def test_no_columns_left():

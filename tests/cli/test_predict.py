@@ -1,10 +1,14 @@
 import csv
+import os
 from shutil import copy
 
 import numpy as np
 import pytest
 
 import mercer as library
+from mercer.cli._data import read_blocks
+
+COLUMNS = {"age": "number", "income": "number", "city": "category", "since": "date"}
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +62,7 @@ def test_columns_in_any_order_extra_ones_noted(fitted, mercer):
     [
         ("age,income,since\n41,3000,2020-05-05\n", "lacks the column 'city'; it has 'age', 'income', 'since'"),
         ("age,income,city,since\nold,3000,Bern,2020-05-05\n", "'old' in the column 'age'"),
-        ("age,income,city,since\n41,3000,Bern,yesterday\n", "'since' must hold dates"),
+        ("age,income,city,since\n41,3000,Bern,yesterday\n", "'yesterday' in the column 'since' is no date"),
         ("age,income,city,since\n41,3000,Bern\n", "line 2: 3 cells"),
         ("age,income,city,since\n", "no rows"),
         ("", "is empty"),
@@ -75,6 +79,30 @@ def test_unknown_categories_and_gaps_are_predicted(fitted, mercer):
     (fitted / "new.csv").write_text("age,income,city,since\n41,3000,Atlantis,2020-05-05\n,,,\n")
     done = mercer("predict", "shop.mercer", "new.csv")
     assert done.code == 0 and set(done.out.splitlines()[1:]) <= {"yes", "no"} and len(done.out.splitlines()) == 3
+
+
+def test_spaces_around_cells_are_no_other_category(fitted, mercer):
+    for name, gap in (("tight", ""), ("wide", " ")):
+        cells = (["age", "income", "city", "since"], ["41", "3000", "Bern", "2020-05-05"])
+        (fitted / f"{name}.csv").write_text("".join(f"{gap},{gap}".join(row) + f"{gap}\n" for row in cells))
+    frames = [next(read_blocks(f"{name}.csv", columns=COLUMNS)) for name in ("tight", "wide")]
+    assert frames[0].equals(frames[1]) and frames[1]["city"].tolist() == ["Bern"]
+    assert mercer("predict", "shop.mercer", "wide.csv").out == mercer("predict", "shop.mercer", "tight.csv").out
+
+
+def test_what_is_read_is_not_replaced(fitted, mercer):
+    before = (fitted / "shop.csv").read_bytes()
+    for place in ("shop.csv", "./shop.csv", "shop.mercer"):
+        assert "would be replaced" in mercer("predict", "shop.mercer", "shop.csv", "-o", place).err
+    assert (fitted / "shop.csv").read_bytes() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_pipes_are_refused(fitted, mercer):
+    os.mkfifo("pipe")
+    for path in ("pipe", "-"):
+        done = mercer("predict", "shop.mercer", path)
+        assert done.code == 1 and f"{path} is a pipe" in done.err
 
 
 def test_gaps_in_a_model_of_numbers_are_means(folder, mercer):
@@ -138,6 +166,7 @@ def test_info(fitted, mercer):
     for part in ("SVC", "bought", "age: number", "no, yes", "linear model"):
         assert part in done.out
     found = mercer("info", "shop.mercer", "--json").json
+    assert found["accuracy"] == library.load("shop.mercer").result["scores"]
     assert found["support vectors"] == int(np.sum(machine.n_support_)) and found["classes"] == ["no", "yes"]
     library.save(library.kernels.Gaussian(2.0), "kernel.mercer")
     assert mercer("info", "kernel.mercer", "--json").json["estimator"] == "Gaussian"

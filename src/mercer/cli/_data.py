@@ -46,6 +46,7 @@ POINT, COMMA = re.compile(r"[+-]?\d+\.\d+([eE][+-]?\d+)?"), re.compile(r"[+-]?\d
 LINE = re.compile(r"\s*[^\s:,;]+(\s+\d+:\S+)+\s*")  # of LIBSVM
 ISO = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 
+TRUTH = ("true", "false")  # written in any case, by R, Python and Parquet
 LONG = 40  # letters of a cell that a message quotes
 
 BROKEN = (EOFError, OSError, zlib.error)  # what a damaged archive raises
@@ -377,7 +378,7 @@ def conform(frame: Any, columns: dict[str, str], path: Any) -> Any:
         column = frame[name]
         if kind == "category":
             missing = column.isna().to_numpy()
-            values = column.astype(object).map(lambda v: str(v).lower() if isinstance(v, (bool, np.bool_)) else str(v))
+            values = column.astype(object).map(lambda v: str(v).lower() if str(v).lower() in TRUTH else str(v))
             made[name] = pandas.Series(np.where(missing, None, values.to_numpy(dtype=object)), dtype=object)
             continue
         try:
@@ -426,6 +427,8 @@ def _parquet_blocks(path: Path, rows: int = BLOCK, columns: dict[str, str] | Non
 
 def _plain(series: Any) -> Any:
     """A polars column as pandas would have read it."""
+    if series.dtype.is_integer() and series.null_count():  # as float64 a code 7 would become "7.0"
+        return np.array(series.to_list(), dtype=object)
     if series.dtype.is_numeric() or series.dtype.is_temporal():
         return series.to_numpy()
     return np.array(series.cast(str).to_list() if str(series.dtype) != "Boolean" else series.to_list(), dtype=object)

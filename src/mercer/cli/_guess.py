@@ -177,7 +177,8 @@ def _of_matrix(data: Data, path: Any, target: str | None, task: str | None, supe
     values = X.data if hasattr(X, "nnz") else X
     if not np.isfinite(values).all():
         raise DataError(f"{path} has values that are not finite; write it as CSV, where cells may be empty.")
-    found, notes = "", []
+    found = ""
+    notes: list[str] = []
     if supervised:
         import pandas
 
@@ -199,7 +200,7 @@ def _target(column: Any, target: str, task: str | None, path: Any) -> tuple[np.n
         few = whole and distinct <= CLASSES and len(values) >= REPEATS * distinct
         task = "classification" if kind == "category" or few else "regression"
     if task == "classification":
-        values = codes
+        values = codes if kind != "category" or column.dtype.kind == "b" else column.astype(str).to_numpy(dtype=object)
     if task == "regression" and kind == "category":
         raise DataError(f"the target {target!r} of {path} is text, such as {values[0]}; regression needs numbers.")
     if distinct < 2:

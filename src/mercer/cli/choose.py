@@ -15,6 +15,8 @@ from .fit import data_options, names
 
 __all__ = ["axes", "picture_place", "register"]
 
+LARGEST = 1000  # exponent of two, on either side
+
 
 def register(app: click.Group) -> None:
     """Add the commands."""
@@ -83,11 +85,15 @@ def _compare(
     models: dict[str, Any] = {}
     chosen: dict[str, Any] = {}
     rows = 0
-    for name in asked:
-        if name in ("linear", "trivial"):
-            models[name] = (linear_baseline if name == "linear" else trivial_baseline)(sample)
+    if len(set(asked)) < 2:
+        raise DataError(f"--methods {methods} is one method; name at least two, such as svc,linear.")
+    baselines = {"linear": linear_baseline, "trivial": trivial_baseline}
+    plans = {name: plan(sample, name, kernel) for name in asked if name not in baselines}
+    for name in dict.fromkeys(asked):
+        if name in baselines:
+            models[name] = baselines[name](sample)
             continue
-        made = plan(sample, name, kernel)
+        made = plans[name]
         tuned = search(sample, made, output, seconds, tune)
         if tuned.interrupted:
             raise KeyboardInterrupt
@@ -95,8 +101,6 @@ def _compare(
         models[name] = made.whole(clone(made.estimator).set_params(**clone(tuned.params, safe=False)))
         rows = min(rows, made.rows) if rows else made.rows
         output.say(f"  {name}: " + (", ".join(f"{p} = {v:.4g}" for p, v in chosen[name].items()) or "nothing to tune"))
-    if len(models) < 2:
-        raise DataError(f"--methods {methods} is one method; name at least two, such as svc,linear.")
     X, y = some_rows(sample, rows or sample.n)
     n_splits = folds(sample, y, 1).get_n_splits()
     labels = sample.task == "classification"
@@ -204,6 +208,6 @@ def _powers(option: str, text: str) -> list[float]:
         values = np.arange(begin, end + 0.5 * step, step)
     except (ValueError, ZeroDivisionError):
         values = np.empty(0)
-    if not len(values):
+    if not len(values) or np.abs(values).max() > LARGEST:
         raise click.UsageError(f"{option} {text!r} must be begin,end,step such as -5,15,2.")
     return (2.0**values).tolist()

@@ -59,7 +59,6 @@ def register(app: click.Group) -> None:
         output.result |= {
             "rows": sample.n, "kernel": str(model.kernel_), "explained_variance_ratio": shares, "scores": str(place),
         }  # fmt: skip
-        output.say(f"{data}: {sample.n} rows, kernel {named}")
         output.say("share of the variance: " + ", ".join(f"{100 * s:.3g} %" for s in shares))
         output.say(f"scores:  {place}")
         if found > 1 and image:
@@ -98,6 +97,8 @@ def register(app: click.Group) -> None:
         if method == "spectral":
             model = mercer.SpectralClustering(affinity=named, random_state=0)
         if clusters is None:
+            if sample.n < 3:
+                raise DataError(f"{data} has {sample.n} rows, too few to choose a number of clusters; give --clusters.")
             choice = selection.choose_clusters(model, X, n_clusters=range(2, min(11, sample.n)), random_state=0)
             clusters = choice.n_clusters
             output.result["silhouettes"] = dict(zip(choice.candidates.tolist(), choice.scores, strict=True))
@@ -167,9 +168,10 @@ def _rows(
     if colour is not None and not content.is_table:
         raise DataError(f"{data} is a matrix; --colour {colour} needs a table with named columns.")
     sample = prepare(content, data, colour, None, names(drop), names(categories), supervised=False)
-    say_left_out(output, sample)
     groups = content.y if colour is None else content.X[colour].astype(object).fillna("unknown").to_numpy().astype(str)
     scaler, chosen, _ = choose_kernel(sample, kernel, width)
+    output.say(f"{data}: {sample.n} rows, kernel {chosen}")
+    say_left_out(output, sample)
     X = sample.X if scaler is None else scaler.fit_transform(sample.X)
     return _Rows(X, chosen, scaler, sample, groups)
 

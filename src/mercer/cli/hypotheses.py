@@ -51,10 +51,10 @@ def register(app: click.Group) -> None:
 
         image = picture_place(output, picture, f"{stem(first)}.witness.png")
         parts = [_some(output, read(path, encoding), path, rows) for path in (first, second)]
+        output.say(f"{first}: {parts[0].X.shape[0]} rows, {second}: {parts[1].X.shape[0]} rows")
         X, chosen, sizes = _together(output, parts, (first, second), kernel, names(drop), names(categories))
         result = mmd_test(X[: sizes[0]], X[sizes[0] :], kernel=chosen, random_state=0)
         verdict = "the samples differ" if result.p_value <= level else "no difference is shown"
-        output.say(f"{first}: {sizes[0]} rows, {second}: {sizes[1]} rows")
         _say(output, result, level, verdict)
         if image is None:
             return
@@ -96,10 +96,10 @@ def register(app: click.Group) -> None:
         twice = set(names(left)) & set(names(right))
         if twice:
             raise DataError(f"{min(twice)!r} is on both sides; a column depends on itself.")
+        output.say(f"{data}: {content.X.shape[0]} rows, {left} against {right}")
         both = [_part(output, content, data, names(side), names(categories)) for side in (left, right)]
         (X, kernel), (Y, kernel_y) = both
         result = hsic_test(X, Y, kernel=kernel, kernel_y=kernel_y, random_state=0)
-        output.say(f"{data}: {len(X)} rows, {left} against {right}")
         verdict = "they depend on each other" if result.p_value <= level else "no dependence is shown"
         _say(output, result, level, verdict)
 
@@ -138,7 +138,7 @@ def _together(output: Output, parts: list[Data], paths: Any, text: str | None, d
 
     sizes = [part.X.shape[0] for part in parts]
     if parts[0].is_table != parts[1].is_table:
-        raise DataError(f"{paths[0]} and {paths[1]} are a table and a matrix; write both in one way.")
+        raise DataError(f"{paths[0]} and {paths[1]} are not both tables or both matrices; write both in one way.")
     if parts[0].is_table:
         import pandas
 
