@@ -279,3 +279,11 @@ def test_a_terminal_without_accents(folder, process):
     env = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     done = process("fit", "größe.csv", "-t", "y", "--no-tune", "--json", env=env)
     assert done.code == 0 and done.out.isascii() and done.json["data"]["columns"] == {"größe": "number"}
+
+
+def test_names_with_commas_and_lines(folder, mercer):
+    rows = "".join(f"{i % 7},{i * i % 11},{i % 5 + 0.5}\n" for i in range(12))
+    (folder / "odd.csv").write_text(f'"a, x","b\nc",y\n{rows}')
+    done = mercer("fit", "odd.csv", "-t", "y", "--no-tune", "--drop", '"a, x"', "--json")
+    assert done.code == 0, done.err
+    assert done.json["data"]["columns"] == {"b\nc": "number"} and done.json["data"]["rows"] == 12

@@ -253,7 +253,11 @@ def _text_blocks(path: Path, layout: Layout, rows: int = BLOCK, columns: dict[st
     require(layout.names, columns, path)
     lines = enumerate(_lines(path, layout.encoding), 1)
     if layout.header:
-        next(pair for pair in lines if pair[1].strip())
+        quotes = 0
+        for _, line in lines:
+            quotes += line.count('"')
+            if line.strip() and quotes % 2 == 0:  # a quoted name may go over lines
+                break
     while block := list(islice(lines, rows)):
         while sum(line.count('"') for _, line in block) % 2 and (more := next(lines, None)):
             block.append(more)  # the block ends inside a quoted cell

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ METHOD_NAMES = "svc, logistic, ridge, lssvc, means for classes; ridge, svr, medi
 
 
 def names(text: str | None) -> tuple[str, ...]:
-    """``"a, b"`` → ("a", "b")."""
-    return tuple(part.strip() for part in text.split(",") if part.strip()) if text else ()
+    """``'a, "b, c"'`` → ("a", "b, c")."""
+    cells = next(csv.reader([text], skipinitialspace=True)) if text else []
+    return tuple(cell.strip() for cell in cells if cell.strip())
 
 
 encoding_option = click.option("--encoding", help="Of a text file; UTF-8 unless it says otherwise.")
@@ -130,13 +132,16 @@ def fit_file(
         from ._tune import reported
 
         made = maker(*reported(sample, chosen, tuned), title=f"{sample.target} of {Path(data).name}")
-        made.save(page)
-        output.result["warnings"] = [str(caution) for caution in made.warnings]
-        for caution in made.warnings:
-            output.note(f"{caution.title} ({caution.level}; see the report)")
-        output.result["report"] = str(page)
-        output.say(f"report: {page}")
+        _save_report(output, made, page)
     return INTERRUPTED if found is None else 0
+
+
+def _save_report(output: Output, made: Any, page: Path) -> None:
+    made.save(page)
+    output.result |= {"warnings": [str(caution) for caution in made.warnings], "report": str(page)}
+    for caution in made.warnings:
+        output.note(f"{caution.title} ({caution.level}; see the report)")
+    output.say(f"report: {page}")
 
 
 def _judged(output: Output, sample: Any, chosen: Any, tuned: Any) -> Any:
