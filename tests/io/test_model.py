@@ -176,7 +176,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize("value", VALUES, ids=repr)
+@pytest.mark.parametrize("value", VALUES, ids=[f"{type(v).__name__}-{i}" for i, v in enumerate(VALUES)])
 def test_plain_values(value, path):
     copy = again(value, path)
     assert type(copy) is type(value)
@@ -238,7 +238,9 @@ def test_mapped_arrays(path, tmp_path):
     np.testing.assert_array_equal(again(A, path), np.zeros(3))
 
 
-@pytest.mark.parametrize("generator", [np.random.default_rng(3), np.random.RandomState(3)], ids=repr)
+@pytest.mark.parametrize(
+    "generator", [np.random.default_rng(3), np.random.RandomState(3)], ids=["Generator", "RandomState"]
+)
 def test_random_generators_go_on_where_they_were(generator, path):
     generator.normal(size=3)
     copy = again(generator, path)
