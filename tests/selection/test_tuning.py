@@ -1,6 +1,7 @@
 """Tuning by gradients: optima, what it does with estimators of every kind, and what it refuses."""
 
 import _thread
+import time
 import pickle
 
 import numpy as np
@@ -355,6 +356,9 @@ class _Interrupting(Gaussian):
         _Interrupting.calls += 1
         if _Interrupting.calls == 10:
             _thread.interrupt_main()
+            time.sleep(
+                0.5
+            )  # the search runs on another thread; on this small sample it might end before Ctrl-C is seen
         return super().evaluate(X, Y)
 
 
