@@ -1,8 +1,8 @@
 """Tuning by gradients: optima, what it does with estimators of every kind, and what it refuses."""
 
 import _thread
-import time
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -358,7 +358,7 @@ class _Interrupting(Gaussian):
             _thread.interrupt_main()
             time.sleep(
                 0.5
-            )  # the search runs on another thread; on this small sample it might end before Ctrl-C is seen
+            )  # the search is on another thread, and might end before Ctrl-C is seen
         return super().evaluate(X, Y)
 
 
