@@ -356,9 +356,7 @@ class _Interrupting(Gaussian):
         _Interrupting.calls += 1
         if _Interrupting.calls == 10:
             _thread.interrupt_main()
-            time.sleep(
-                0.5
-            )  # the search is on another thread, and might end before Ctrl-C is seen
+            time.sleep(0.5)  # the search is on another thread, and might end before Ctrl-C is seen
         return super().evaluate(X, Y)
 
 
