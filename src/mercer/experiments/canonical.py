@@ -66,7 +66,7 @@ def toy_cca(result: Result, quick: bool, draw: Any) -> None:
         scores.set(title=f"New points: {held_out[0]:.2f}", xlabel="f(x)", ylabel="g(y)")
 
 
-@experiment("retrieval", "Images that a text calls for, by kernel CCA", f"{SLIDES}, 3", minutes=2.0)
+@experiment("retrieval", "Images that a text calls for, by kernel CCA", f"{SLIDES}, 3", minutes=0.5)
 def retrieval(result: Result, quick: bool, draw: Any) -> None:
     """Image–text pairs of Wikipedia; a text of the test set ranks all images of it."""
     train, test = load_wikipedia(), load_wikipedia(subset="test")

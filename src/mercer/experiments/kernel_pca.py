@@ -68,7 +68,7 @@ def _told_apart(Z: np.ndarray, classes: np.ndarray) -> float:
     return cross_val_score(LinearDiscriminantAnalysis(), Z, classes, cv=10).mean()
 
 
-@experiment("denoising", "USPS digits freed of noise by kernel PCA", f"{SLIDES}, 2", minutes=1.0)
+@experiment("denoising", "USPS digits freed of noise by kernel PCA", f"{SLIDES}, 2", minutes=0.4)
 def denoising(result: Result, quick: bool, draw: Any) -> None:
     """Projections onto the leading components of clean digits, and their pre-images."""
     rng = np.random.default_rng(0)

@@ -18,7 +18,7 @@ from ._lectures import BLUE, GREY, ORANGE, SLIDES
 ALPHA, KERNEL = 0.5, Gaussian(2.5)
 
 
-@experiment("low-rank", "Ridge regression with K ≈ RRᵀ", f"{SLIDES}, 6", minutes=1.0)
+@experiment("low-rank", "Ridge regression with K ≈ RRᵀ", f"{SLIDES}, 6", minutes=0.2)
 def low_rank(result: Result, quick: bool, draw: Any) -> None:
     """Incomplete Cholesky and Nyström against the full matrix, on the arm of a robot (kin8nm)."""
     X, y = load_uci_regression("kin8nm", return_X_y=True)

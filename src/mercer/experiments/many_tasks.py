@@ -17,7 +17,7 @@ from ._base import Result, experiment
 from ._lectures import BLUE, GREY, INK, ORANGE, REPRESENTER_NOTES
 
 
-@experiment("multitask", "Many tasks learnt together", REPRESENTER_NOTES, minutes=1.0)
+@experiment("multitask", "Many tasks learnt together", REPRESENTER_NOTES, minutes=0.1)
 def multitask(result: Result, quick: bool, draw: Any) -> None:
     """Regression on functions with a known part in common: alone, pooled, and coupled."""
     repeats = 2 if quick else 10
@@ -93,7 +93,7 @@ def _vowels(seed: int) -> list[float]:
     return [machine.fit(X[fit], data.target[fit]).score(X[new], data.target[new]) for machine in machines]
 
 
-@experiment("transfer", "Classification of a new sample without labels", REPRESENTER_NOTES, minutes=0.3)
+@experiment("transfer", "Classification of a new sample without labels", REPRESENTER_NOTES, minutes=0.1)
 def transfer(result: Result, quick: bool, draw: Any) -> None:
     """Blanchard, Lee and Scott's product kernel of samples and points, against one machine for all."""
     counts = (5, 20) if quick else (5, 10, 20, 40, 80)

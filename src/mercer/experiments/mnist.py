@@ -19,7 +19,7 @@ C, GAMMA = 2.0, 0.0039  # what the thesis found
 QUICK = 1_000
 
 
-@experiment("mnist", "Digits: grid search on 1,000, linear and Gaussian machines", f"{THESIS}, 4.1", minutes=2.5)
+@experiment("mnist", "Digits: grid search on 1,000, linear and Gaussian machines", f"{THESIS}, 4.1", minutes=0.5)
 def mnist(result: Result, quick: bool, draw: Any) -> None:
     """Figures 4.1 to 4.3 and the two accuracies."""
     train, test = (load_mnist(subset=part, scale="signed") for part in ("train", "test"))

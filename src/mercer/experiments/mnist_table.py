@@ -37,7 +37,7 @@ def bumps(X: np.ndarray, y: np.ndarray, units: int) -> Any:
     return lambda Z: kernel(Z, centres)
 
 
-@experiment("mnist-table", "k-NN, quadratic, RBF and polynomial SVM on MNIST", f"{SLIDES}, 4", minutes=8)
+@experiment("mnist-table", "k-NN, quadratic, RBF and polynomial SVM on MNIST", f"{SLIDES}, 4", minutes=1.5)
 def mnist_table(result: Result, quick: bool, draw: Any) -> None:
     """Test errors of LeCun, Bottou, Bengio and Haffner's methods."""
     X, y = load_mnist(scale="raw", return_X_y=True)

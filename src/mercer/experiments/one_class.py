@@ -19,7 +19,7 @@ from ._lectures import INK, REPRESENTER_NOTES
 KERNEL = Gaussian(0.3)
 
 
-@experiment("one-class", "One-class machine with a threshold, and its path", REPRESENTER_NOTES, minutes=0.3)
+@experiment("one-class", "One-class machine with a threshold, and its path", REPRESENTER_NOTES, minutes=0.1)
 def one_class(result: Result, quick: bool, draw: Any) -> None:
     """min (1/n) Σ max(0, 1 − f(xᵢ)) + λ‖f‖², and sign(f(x) − δ)."""
     X, _ = make_moons(120, noise=0.13, random_state=2)

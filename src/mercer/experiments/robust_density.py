@@ -16,7 +16,7 @@ WIDTH = 1.06 * 200**-0.2  # Silverman's rule for the truth
 FAR = np.array([[6.0]])  # where there is noise only
 
 
-@experiment("robust-density", "Robust density estimates of contaminated samples", REPRESENTER_NOTES, minutes=0.5)
+@experiment("robust-density", "Robust density estimates of contaminated samples", REPRESENTER_NOTES, minutes=0.2)
 def robust_density(result: Result, quick: bool, draw: Any) -> None:
     """Kim and Scott's M-estimate of the mean in the space, on a normal sample with uniform noise."""
     grid = np.linspace(-12, 12, 1201)[:, None]
