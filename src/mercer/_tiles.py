@@ -1,8 +1,9 @@
 """Large kernel matrices and products in tiles that stay in cache, on threads with one BLAS thread each.
 
 A tile costs one call of `kernel.evaluate`; of a symmetric matrix only the upper tiles are computed. Kernels whose
-single values are dear say so by a small `tile`. This is all that the library knows about *how* a kernel is evaluated on
-the host; other devices take whole row blocks.
+single values are dear say so by a small `tile`, and those with work to do for each member by `prepares`: they see the
+collection once, not once a tile. This is all that the library knows about *how* a kernel is evaluated on the host;
+other devices take whole row blocks.
 """
 
 from __future__ import annotations

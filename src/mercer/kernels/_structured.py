@@ -139,9 +139,11 @@ class Structured(Kernel):
         with store.lock:
             new = {key: x for key, x in zip(keys, X, strict=True) if key not in store.forms}
             if new:
+                numbered = len(store.numbers)
                 found = self.forms(list(new.values()), store)
                 store.forms.update(zip(new, found, strict=True))
                 store.bytes += sum(int(form.nbytes) + 200 for form in found)  # and what Python needs beside
+                store.bytes += 100 * (len(store.numbers) - numbered)
             return keys, [store.forms[key] for key in keys]
 
     def evaluate(self, X: Any, Y: Any = None) -> Any:
