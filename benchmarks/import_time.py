@@ -3,6 +3,7 @@
 Run: python benchmarks/import_time.py [processes]
 """
 
+import os
 import statistics
 import subprocess
 import sys
@@ -13,7 +14,9 @@ STATEMENTS = {"scikit-learn": BASELINE, "scikit-learn, then mercer": f"{BASELINE
 
 def seconds(statement):
     code = f"from time import perf_counter\nstart = perf_counter()\n{statement}\nprint(perf_counter() - start)"
-    return float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+    with_bytecode = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=with_bytecode)
+    return float(run.stdout)
 
 
 def main(processes=7):

@@ -3,8 +3,8 @@
 Run: python benchmarks/record.py gram_matrix.py [its arguments]
 
 Writes `results/<name>.json`. A benchmark prints itself beside its peer, measured in the same run; nothing is shown that
-was not printed by a run, and whatever a run prints is kept, good or bad. A busy machine is refused before the run, so
-that no result can be the reason to leave it out.
+was not printed by a run, and whatever a run prints is kept, good or bad. A busy machine is waited for, and after five
+minutes refused, before the run, so that no result can be the reason to leave it out.
 """
 
 import ast
@@ -13,6 +13,7 @@ import os
 import platform
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,11 +26,13 @@ def cores():
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
-def refuse_busy():
+def wait_for_quiet(minutes=5):
     """Contenders that share their cores with something else share them unequally."""
-    load = os.getloadavg()[0]
-    if load > cores() / 2:
-        raise SystemExit(f"The load is {load:.1f} on {cores()} cores; wait until it is at most {cores() / 2:g}.")
+    end = time.monotonic() + 60 * minutes
+    while (load := os.getloadavg()[0]) > cores() / 2:
+        if time.monotonic() > end:
+            raise SystemExit(f"The load is {load:.1f} on {cores()} cores; it should be at most {cores() / 2:g}.")
+        time.sleep(5)
 
 
 def machine():
@@ -73,7 +76,7 @@ def record(script, arguments):
 def main():
     if len(sys.argv) < 2:
         raise SystemExit(__doc__)
-    refuse_busy()
+    wait_for_quiet()
     script, *arguments = sys.argv[1:]
     target = HERE / "results" / f"{Path(script).stem}.json"
     target.write_text(json.dumps(record(script, arguments), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -30,8 +30,24 @@ def test_page_shows_what_was_printed(tmp_path):
     result = recorder.record(str(script), ["3.5"])
     (tmp_path / "speed.json").write_text(json.dumps(result), encoding="utf-8")
     page = results.text(tmp_path)
-    assert page.startswith("### How fast is it?\n") and "\nratio 3.5\n" in page
-    assert result["machine"] in page and f"numpy {result['versions']['numpy']}" in page
+    assert "### Speed\n\nHow fast is it?\n" in page and "[Speed](#benchmark-speed)" in page and "\nratio 3.5\n" in page
+    assert result["machine"].split(",")[0] in page and f"numpy {result['versions']['numpy']}" in page
+
+
+def test_page_says_once_what_all_runs_share(tmp_path):
+    run = {"question": "How fast?", "command": "x.py", "versions": {"Python": "3.12"}, "output": "1\n"}
+    for name, load, date in (("svm", 0.1, "2026-01-31"), ("gram_matrix", 0.2, "2026-02-01")):
+        result = {**run, "date": date, "machine": f"AMD, 2 cores, load {load} at the start, Linux"}
+        (tmp_path / f"{name}.json").write_text(json.dumps(result), encoding="utf-8")
+    page = results.text(tmp_path)
+    assert page.startswith("All runs: AMD, 2 cores, Linux; Python 3.12.\n") and page.count("AMD") == 1
+    assert "(load 0.1 at the start; 2026-01-31)" in page and "(load 0.2 at the start; 2026-02-01)" in page
+    assert page.index("## Kernel matrices") < page.index("## Labels and numbers")
+
+
+def test_every_benchmark_has_a_title():
+    titles = [name for theme in results.THEMES.values() for name in theme]
+    assert sorted(titles) == sorted({path.stem for path in (ROOT / "benchmarks").glob("*.py")} - {"record"})
 
 
 def test_failed_run_writes_nothing(tmp_path):
@@ -41,13 +57,16 @@ def test_failed_run_writes_nothing(tmp_path):
         recorder.record(str(script), [])
 
 
-def test_busy_machine_is_refused(monkeypatch):
+def test_busy_machine_is_waited_for_and_then_refused(monkeypatch):
     monkeypatch.setattr(recorder, "cores", lambda: 4)
     monkeypatch.setattr(recorder.os, "getloadavg", lambda: (2.1, 0.0, 0.0))
     with pytest.raises(SystemExit, match="at most 2"):
-        recorder.refuse_busy()
-    monkeypatch.setattr(recorder.os, "getloadavg", lambda: (2.0, 9.0, 9.0))
-    recorder.refuse_busy()
+        recorder.wait_for_quiet(minutes=0)
+    loads = iter([3.0, 2.1, 2.0])
+    monkeypatch.setattr(recorder.os, "getloadavg", lambda: (next(loads), 9.0, 9.0))
+    monkeypatch.setattr(recorder.time, "sleep", lambda seconds: None)
+    recorder.wait_for_quiet()
+    assert not list(loads)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "benchmarks" / "results").glob("*.json")), ids=lambda path: path.stem)
