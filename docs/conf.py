@@ -12,6 +12,7 @@ from docutils.parsers.rst.states import Inliner
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 import benchmark_results  # noqa: E402
+import gallery  # noqa: E402
 import method_pages  # noqa: E402
 
 os.environ.setdefault("MPLBACKEND", "agg")
@@ -40,8 +41,10 @@ myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
+autosummary_context = {"page_of": method_pages.page_of()}  # from the reference of a method to its page
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 
 sphinx_gallery_conf = {
@@ -54,7 +57,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_signature": False,
     "write_computation_times": False,
-    "capture_repr": (),
+    "capture_repr": ("_repr_html_",),  # a report shows itself, as in a notebook
     "remove_config_comments": True,
     "thumbnail_size": (750, 450),
     "image_srcset": ["2x"],  # sharp on dense screens
@@ -111,6 +114,12 @@ def write_methods(app, config):
     method_pages.write(DOCS / "methods")
 
 
+def group_examples(app):
+    """Put the examples under headings, after sphinx-gallery has written their index."""
+    index = DOCS / "auto_examples" / "index.rst"
+    index.write_text(gallery.grouped(index.read_text(encoding="utf-8")), encoding="utf-8")
+
+
 def close_code(app, docname, source):
     """Take the empty line off the end of a code block, which only doctest needs."""
     source[0] = source[0].replace("\n\n```\n", "\n```\n")
@@ -119,9 +128,10 @@ def close_code(app, docname, source):
 def put_results(app, docname, source):
     """Put what the benchmarks found in its place on their page."""
     if docname == "guide/performance":
-        source[0] = source[0].replace(
-            benchmark_results.PLACE, benchmark_results.text(DOCS.parent / "benchmarks" / "results")
-        )
+        folder = DOCS.parent / "benchmarks" / "results"
+        for path in (benchmark_results.__file__, folder, *folder.glob("*.json")):
+            app.env.note_dependency(str(path))  # so that a new result makes the page anew
+        source[0] = source[0].replace(benchmark_results.PLACE, benchmark_results.text(folder))
 
 
 def plain_bar(inliner, match, lineno):
@@ -133,6 +143,7 @@ def plain_bar(inliner, match, lineno):
 def setup(app):
     Inliner.dispatch["|"] = plain_bar
     app.connect("config-inited", write_methods)
+    app.connect("builder-inited", group_examples, priority=900)
     app.connect("autodoc-skip-member", skip_member)
     app.connect("source-read", close_code)
     app.connect("source-read", put_results)

@@ -1,11 +1,12 @@
 """The pages of the methods: what `methods.toml` says of each, between the problem and the example of its docstring."""
 
+import ast
 import inspect
 import re
 import tomllib
+from doctest import DocTestParser
+from importlib import import_module
 from pathlib import Path
-
-import mercer
 
 FACTS = Path(__file__).with_name("methods.toml")
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
@@ -16,9 +17,26 @@ def groups():
     return tomllib.loads(FACTS.read_text(encoding="utf-8"))["group"]
 
 
-def sections(cls):
+def page_of():
+    """The page of each member, by its full name."""
+    return {f"mercer.{name}": page["name"] for group in groups() for page in group["page"] for name in page["members"]}
+
+
+def place(name):
+    """The module of a member and its name there: "inference.mmd_test" is `mmd_test` of `mercer.inference`."""
+    module, _, last = f"mercer.{name}".rpartition(".")
+    return module, last
+
+
+def member(name):
+    """The class or function of that name."""
+    module, last = place(name)
+    return getattr(import_module(module), last)
+
+
+def sections(found):
     """The sections of a docstring by name; what stands before the first is "", without its first line."""
-    first, *rest = SECTION.split(inspect.getdoc(cls))
+    first, *rest = SECTION.split(inspect.getdoc(found))
     return {
         "": first.partition("\n")[2].strip(),
         **dict(zip(rest[::2], (text.strip() for text in rest[1::2]), strict=True)),
@@ -29,30 +47,42 @@ def heading(text, line="-"):
     return f"{text}\n{line * len(text)}"
 
 
+def under_names(members, text):
+    """What is said of each member, under its name where there are several."""
+    for name in members:
+        if len(members) > 1:
+            yield heading(place(name)[1], "~")
+        yield text(name)
+
+
 def problem(name):
-    """The equation of a method with the words around it."""
-    cls = getattr(mercer, name)
-    first = inspect.getdoc(cls).partition("\n")[0]
-    return f"`{name}`: {first[0].lower() + first[1:] if first[1].islower() else first}\n\n{sections(cls)['']}"
+    """The equation of a method with the words around it, in which names are those of its module."""
+    found = member(name)
+    first = inspect.getdoc(found).partition("\n")[0]
+    return f".. currentmodule:: {place(name)[0]}\n\n{first}\n\n{sections(found)['']}\n\n.. currentmodule:: mercer"
 
 
 def example(name):
     """The example of a method, complete: what its module imports is imported."""
-    text = sections(getattr(mercer, name))["Examples"]
-    lines = [] if "import numpy" in text else [">>> import numpy as np"]
-    names = sorted({word for word in re.findall(r"\b[A-Za-z_]+\b", text) if word in mercer.__all__})
-    lines += [f">>> from mercer import {', '.join(names)}"]
+    text = sections(member(name))["Examples"]
+    code = ast.parse("".join(part.source for part in DocTestParser().get_examples(text)))
+    imported = (node for node in ast.walk(code) if isinstance(node, (ast.Import, ast.ImportFrom)))
+    known = {alias.asname or alias.name for node in imported for alias in node.names}
+    wanted = {node.id for node in ast.walk(code) if isinstance(node, ast.Name)} - known
+    lines = [">>> import numpy as np"] if "np" in wanted else []
+    for module in sorted({"mercer", place(name)[0]}):
+        names = sorted(wanted.intersection(import_module(module).__all__))
+        lines += [f">>> from {module} import {', '.join(names)}"] if names else []
     start = text.index(">>>")
-    return text[:start] + "\n".join(lines) + "\n" + text[start:]
+    return text[:start] + "\n".join([*lines, text[start:]])
 
 
 def links(page):
     """Where more is said: the reference, the guide, the gallery."""
-    yield "Parameters and attributes: " + ", ".join(f":class:`~mercer.{name}`" for name in page["members"])
+    yield "All parameters and results: " + ", ".join(f":py:obj:`~mercer.{name}`" for name in page["members"])
     if page["guide"]:
         yield "In the guide: " + ", ".join(f":doc:`/guide/{name}`" for name in page["guide"])
-    if page["gallery"]:
-        yield "In pictures: " + ", ".join(f":doc:`/auto_examples/plot_{name}`" for name in page["gallery"])
+    yield "In pictures: " + ", ".join(f":doc:`/auto_examples/plot_{name}`" for name in page["gallery"])
 
 
 def text(page):
@@ -61,13 +91,13 @@ def text(page):
         heading(page["title"], "="),
         f"*{page['question']}*",
         heading("Problem"),
-        *map(problem, page["members"]),
+        *under_names(page["members"], problem),
         heading("Solver"),
         page["solver"].strip(),
         heading("Cost"),
         page["cost"].strip(),
         heading("Example"),
-        *map(example, page["members"]),
+        *under_names(page["members"], example),
         heading("When not to use it"),
         page["unless"].strip(),
         heading("More"),

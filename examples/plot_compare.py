@@ -2,7 +2,7 @@ r"""
 Which differences are a ranking?
 ================================
 
-:func:`mercer.selection.compare` fits all methods to the same splits and tests the differences of their scores with the
+`mercer.selection.compare` fits all methods to the same splits and tests the differences of their scores with the
 corrected resampled t test: splits overlap, and a test that takes them for independent finds winners among equals. Two
 methods whose interval holds zero are not ranked, whatever the decimals of their means say.
 

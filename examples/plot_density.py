@@ -6,7 +6,7 @@ The mean of a sample in the kernel's space, divided by the kernel's integral, is
 
 .. math:: f(x) = \frac1n \sum_i \frac{k(x / h,\, x_i / h)}{\int k(x / h,\, y / h)\, dy}.
 
-:class:`mercer.KernelDensity` takes scikit-learn's names, and every kernel that knows its integral.
+`mercer.KernelDensity` takes scikit-learn's names, and every kernel that knows its integral.
 """
 
 # sphinx_gallery_thumbnail_number = 3
@@ -14,8 +14,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_moons
 
+from mercer import KernelDensity
 from mercer.kernels import Gaussian
-from mercer.methods.density import KernelDensity
 
 INK, BLUE, ORANGE, GREY, PALE = "#222222", "#1f6fb2", "#d1601f", "#9a9a9a", "#e8f0f7"
 plt.rcParams.update(

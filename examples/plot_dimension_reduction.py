@@ -21,7 +21,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
 
-from mercer.methods.dimension_reduction import KernelDimensionReduction
+from mercer import KernelDimensionReduction
 
 INK, BLUE, ORANGE, GREEN, GREY = "#222222", "#1f6fb2", "#d1601f", "#1b8a6b", "#9a9a9a"
 plt.rcParams.update(
@@ -54,9 +54,8 @@ models = {
 
 figure, axes = plt.subplots(1, 4, figsize=(11.6, 3.6), layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):
-    B = np.linalg.qr(model.scalings_[:, :2] if name.startswith("linear") else model.components_.T)[
-        0
-    ]
+    directions = model.scalings_[:, :2] if name.startswith("linear") else model.components_.T
+    B, _ = np.linalg.qr(directions)
     degrees = np.degrees(subspace_angles(B, truth).max())
     for label, colour in enumerate((BLUE, ORANGE, GREEN)):
         ax.plot(

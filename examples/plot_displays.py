@@ -2,9 +2,9 @@ r"""
 Pictures of everything
 ======================
 
-Every fitted model can be looked at. The classes of :mod:`mercer.plot` follow scikit-learn's displays: a class method
+Every fitted model can be looked at. The classes of `mercer.plot` follow scikit-learn's displays: a class method
 ``from_…`` computes and draws, ``ax=`` says where, and the display keeps the numbers and what it has drawn.
-:class:`~mercer.plot.DecisionDisplay` and :class:`~mercer.plot.GridDisplay` have pages of their own; here are the
+`mercer.plot.DecisionDisplay` and `mercer.plot.GridDisplay` have pages of their own; here are the
 others.
 """
 
@@ -22,12 +22,12 @@ from mercer import (
     KernelQuantileRegression,
     KernelRidge,
     KernelRidgeCV,
+    MultipleKernel,
     RobustKernelDensity,
     SmoothingSpline,
 )
 from mercer.inference import mmd_test
 from mercer.kernels import Gaussian
-from mercer.methods.multiple import MultipleKernel
 from mercer.plot import (
     BiasVarianceDisplay,
     CanonicalDisplay,
@@ -135,7 +135,10 @@ figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
 SplineDisplay.from_estimator(SmoothingSpline().fit(x, y), ax=axes[0])
 spread = np.sin(x) + (0.1 + 0.08 * x) * rng.normal(size=80)
 levels = KernelQuantileRegression(
-    "gaussian(lengthscale=2.0)", quantiles=[0.1, 0.25, 0.5, 0.75, 0.9], alpha=0.3, non_crossing=True
+    "gaussian(lengthscale=2.0)",
+    quantiles=[0.1, 0.25, 0.5, 0.75, 0.9],
+    alpha=0.3,
+    non_crossing=np.linspace(-0.5, 10.5, 45)[:, None],  # beyond the samples, as far as is drawn
 )
 SplineDisplay.from_estimator(levels.fit(x[:, None], spread), x[:, None], spread, ax=axes[1])
 

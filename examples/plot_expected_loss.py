@@ -2,7 +2,7 @@ r"""
 How well will it do on new data?
 ================================
 
-:func:`mercer.selection.expected_loss` leaves samples out without fitting again where there is a formula: exactly for
+`mercer.selection.expected_loss` leaves samples out without fitting again where there is a formula: exactly for
 everything that is linear in y and for losses with kinks, by one Newton step for smooth ones. What it could not know is
 measured: an approximation is compared with twenty refits, and says how far it may be off.
 """

@@ -6,9 +6,9 @@ A band of level 0.9 should hold nine of ten new values. Three ways to draw one d
 
 - the **Gaussian process** behind ridge regression, ``predict(X, return_std=True)``: right where its model is, with one
   variance of the noise everywhere;
-- **jackknife+** (:class:`mercer.inference.JackknifePlus`): a proven coverage of :math:`1 - 2\alpha` for any
+- **jackknife+** (`mercer.inference.JackknifePlus`): a proven coverage of :math:`1 - 2\alpha` for any
   distribution, on average over x;
-- **quantile regression** (:class:`mercer.KernelQuantileRegression`): the ends of the band themselves are fitted, so
+- **quantile regression** (`mercer.KernelQuantileRegression`): the ends of the band themselves are fitted, so
   that it can be narrow here and wide there. Nothing is proven.
 
 The noise of these data grows tenfold from left to right. All coverages are measured on 40 000 new samples.

@@ -16,7 +16,7 @@ correlate perfectly.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from mercer.methods.cca import KernelCCA
+from mercer import KernelCCA
 
 INK, BLUE, ORANGE, GREY = "#222222", "#1f6fb2", "#d1601f", "#9a9a9a"
 plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY})

@@ -21,7 +21,8 @@ from scipy.optimize import brentq
 from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer.methods.ica import Contrast, KernelICA, amari_error
+from mercer import KernelICA, amari_error
+from mercer.methods.ica import Contrast
 
 INK, BLUE, ORANGE, GREEN, GREY = "#222222", "#1f6fb2", "#d1601f", "#1b8a6b", "#9a9a9a"
 plt.rcParams.update(

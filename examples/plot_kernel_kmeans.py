@@ -15,10 +15,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_circles
 
+from mercer import KernelKMeans
 from mercer.gram import Nystrom
 from mercer.kernels import Gaussian
-from mercer.methods.kmeans import KernelKMeans
-from mercer.selection.clusters import choose_clusters
+from mercer.selection import choose_clusters
 
 INK, BLUE, ORANGE, GREEN, GREY = "#222222", "#1f6fb2", "#d1601f", "#3a8f5c", "#9a9a9a"
 plt.rcParams.update(

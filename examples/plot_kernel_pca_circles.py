@@ -11,8 +11,8 @@ directions of their own: which, depends on the kernel,
 import matplotlib.pyplot as plt
 import numpy as np
 
+from mercer import KernelPCA
 from mercer.kernels import Gaussian, Polynomial
-from mercer.methods.pca import KernelPCA
 
 INK, GREY = "#222222", "#8a8a8a"
 COLOURS = np.array(["#1f6fb2", "#d1601f", "#1b8a6b"])

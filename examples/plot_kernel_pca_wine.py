@@ -14,9 +14,9 @@ from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
+from mercer import KernelPCA
 from mercer.kernels import Gaussian
-from mercer.methods.pca import KernelPCA
-from mercer.selection.components import choose_components
+from mercer.selection import choose_components
 
 GREY = "#8a8a8a"
 COLOURS = np.array(["#1f6fb2", "#d1601f", "#1b8a6b"])
@@ -38,9 +38,8 @@ figure, axes = plt.subplots(2, 3, figsize=(9.5, 6), layout="constrained")
 reference = fits["linear PCA"].transform(X)
 for ax, (name, pca) in zip(axes.flat, fits.items(), strict=True):
     Z = pca.transform(X)
-    Z *= np.where(
-        np.sum(Z * reference, axis=0) < 0, -1, 1
-    )  # signs carry no meaning: as in the first picture
+    # signs carry no meaning: as in the first picture
+    Z *= np.where(np.sum(Z * reference, axis=0) < 0, -1, 1)
     for k, colour in enumerate(COLOURS):
         ax.scatter(*Z[grower == k].T, color=colour, s=14, linewidths=0, label=f"grower {k + 1}")
     ax.set_title(

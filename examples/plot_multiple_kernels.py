@@ -11,14 +11,12 @@ any estimator that takes a kernel.
 """
 
 # sphinx_gallery_thumbnail_number = 1
-import os
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
 from mercer import SVC, KernelKMeans, KernelRidge, MultipleKernel
+from mercer.datasets import load_mfeat
 from mercer.kernels import Gaussian
 from mercer.selection import alignment
 
@@ -72,23 +70,17 @@ ax.hlines([3.5, 7.5], -0.5, len(methods) - 0.5, color="white", linewidth=4)
 ax.spines[:].set_visible(False)
 
 # %%
-# **Views.** With the folder of real data in ``MERCER_DATA`` these are 2000 handwritten numerals in six descriptions,
-# from Fourier coefficients to pixels and a few morphological numbers; without it, the four quarters of scikit-learn's
-# digits. Each view has a Gaussian kernel at the median distance, and 20 numerals of each class are labelled. A line is
-# one draw of them: the learned weights are compared with equal ones on the same samples. Where views are about equally
-# good and different, as the quarters are, there is nothing to gain.
+# **Views.** Where `mercer.datasets.load_mfeat` finds them, these are 2000 handwritten numerals in six
+# descriptions, from Fourier coefficients to pixels and a few morphological numbers; elsewhere the four quarters of
+# scikit-learn's digits. Each view has a Gaussian kernel at the median distance, and 20 numerals of each class are
+# labelled. A line is one draw of them: the learned weights are compared with equal ones on the same samples. Where
+# views are about equally good and different, as the quarters are, there is nothing to gain.
 
-folder = os.environ.get("MERCER_DATA")
-path = Path(folder) / "mfeat" / "mfeat.npz" if folder else None
-if path is not None and path.is_file():
-    data = np.load(path)
-    labels, views = (
-        data["y"].astype(int),
-        {v: data[v] for v in ("fou", "fac", "kar", "pix", "zer", "mor")},
-    )
-else:
+try:
+    views, labels = load_mfeat(return_X_y=True, download_if_missing=False)
+except FileNotFoundError:
     print(
-        "MERCER_DATA is not set, or has no mfeat: quarters of scikit-learn's digits take the place of the six views."
+        "The numerals are not here; quarters of scikit-learn's digits take the place of the views."
     )
     images, labels = load_digits(return_X_y=True)
     grid = images.reshape(-1, 2, 4, 2, 4)

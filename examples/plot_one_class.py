@@ -62,7 +62,7 @@ for ax, model, name, level in (
 # :math:`C = 1/(2 \lambda n)`, the coefficients :math:`\alpha_i = 2 \lambda n\, a_i \in [0, 1]` of
 # :math:`f = \sum_i a_i k(\cdot, x_i)` are piecewise linear in λ: a sample waits at 1 while it is outside and at 0 while
 # it is inside, and moves only on the boundary (Lee and Scott 2007). ν is their mean, so that they are piecewise linear
-# in ν as well. :func:`mercer.selection.one_class_path` walks from breakpoint to breakpoint, and one walk gives every
+# in ν as well. `mercer.selection.one_class_path` walks from breakpoint to breakpoint, and one walk gives every
 # machine.
 #
 # Right, the coefficients of all samples, six of them marked; the coloured lines are the machines whose regions

@@ -17,7 +17,7 @@ cannot.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from mercer import KernelQuantileRegression
+from mercer import KernelExpectileRegression, KernelQuantileRegression
 
 INK, BLUE, ORANGE, GREY = "#222222", "#1f6fb2", "#d1601f", "#9a9a9a"
 plt.rcParams.update(
@@ -78,3 +78,31 @@ for level, curve in zip(levels, together.predict(X).T, strict=True):
     print(
         f"level {level:.0%}: {np.mean(y <= curve + 1e-6):.0%} of the samples at or below the curve"
     )
+
+# %%
+# **Expectiles** are to the mean what quantiles are to the median: they minimise squares, weighted by τ above the curve
+# and by 1 − τ below. So they feel how far the values beyond them lie, and not only on which side. Here all values above
+# the highest quantile are moved up, to three times their distance from the middle one. The quantiles stay exactly where
+# they are; expectiles follow, and that may be what is wanted, of losses, or not, of errors.
+
+few = [0.1, 0.5, 0.9]
+methods = {
+    "quantiles": KernelQuantileRegression("gaussian(lengthscale=2.0)", quantiles=few, alpha=0.5),
+    "expectiles": KernelExpectileRegression("gaussian(lengthscale=2.0)", expectiles=few, alpha=0.5),
+}
+_, middle, high = methods["quantiles"].fit(X, y).predict(X).T
+far = y > high + 1e-3
+moved = np.where(far, middle + 3 * (y - middle), y)
+figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
+for ax, (name, method) in zip(axes, methods.items(), strict=True):
+    ax.plot(X, y, "o", color=GREY, markersize=3)
+    ax.plot(X[far], moved[far], "o", color=ORANGE, markersize=4, label="moved up")
+    for values, label, style in (
+        (y, "before", {"color": BLUE, "linewidth": 2.5, "alpha": 0.6}),
+        (moved, "after", {"color": ORANGE, "linewidth": 1.4, "linestyle": (0, (4, 2))}),
+    ):
+        lines = ax.plot(grid, method.fit(X, values).predict(grid), **style)
+        lines[0].set_label(label)
+    ax.set(xlim=(0, 6), xlabel="x")
+    ax.set_title(f"{name} of 10, 50 and 90 %", loc="left", fontsize=11)
+axes[0].legend(frameon=False, loc="upper left")

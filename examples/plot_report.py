@@ -57,4 +57,4 @@ bar.outline.set_visible(False)
 # %%
 # The page itself. ``after.save("wine.html")`` writes it as a file that needs no network.
 
-after  # noqa: B018
+after

@@ -7,7 +7,7 @@ Whatever the loss, and whatever the increasing penalty Ψ, the best function of 
 .. math:: \min_{f \in H,\, c}\; \sum_i w_i\, \ell\Big(y_i,\, f(x_i) + \sum_b c_b h_b(x_i)\Big)
           + \alpha\, \Psi(\|f\|_H) \quad\Longrightarrow\quad f = \sum_i a_i\, k(\cdot, x_i).
 
-:class:`mercer.KernelMachine` is this sentence as an estimator. Here is one sample, seen through one kernel, and each of
+`mercer.KernelMachine` is this sentence as an estimator. Here is one sample, seen through one kernel, and each of
 the three choices in turn; then the theorem itself.
 """
 

@@ -15,8 +15,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
-from mercer.methods.cca import KernelCCA
-from mercer.selection.retrieval import mean_average_precision, mean_reciprocal_rank
+from mercer import KernelCCA
+from mercer.selection import mean_average_precision, mean_reciprocal_rank
 
 INK, BLUE, ORANGE, GREY = "#222222", "#1f6fb2", "#d1601f", "#9a9a9a"
 plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY})
@@ -46,9 +46,11 @@ titles = "Mean reciprocal rank of the other half", "Mean average precision of th
 for place, (ax, title) in enumerate(zip(axes, titles, strict=True)):
     for name, colour in (("linear", ORANGE), ("Gaussian", BLUE)):
         values = [r[place] for r in results[name]]
-        ax.plot(components, values, "o-", color=colour, markersize=5)
-        ax.text(32.5, values[-1], name, color=colour, va="center")
-    ax.set(xlabel="components", ylim=(0, None), xlim=(0, 40), xticks=components)
+        ax.semilogx(components, values, "o-", color=colour, markersize=5)
+        ax.text(35, values[-1], name, color=colour, va="center")
+    ax.set(xlabel="components", ylim=(0, None), xlim=(0.9, 80))
+    ax.set_xticks(components, [str(k) for k in components])
+    ax.minorticks_off()
     ax.set_title(title, loc="left", fontsize=11)
 
 # %%

@@ -16,8 +16,7 @@ f in the space, and loses weight.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from mercer.methods.density import KernelDensity
-from mercer.methods.robust_density import RobustKernelDensity
+from mercer import KernelDensity, RobustKernelDensity
 
 INK, BLUE, ORANGE, GREY, PALE = "#222222", "#1f6fb2", "#d1601f", "#9a9a9a", "#e8f0f7"
 plt.rcParams.update(

@@ -78,16 +78,16 @@ for ax, (name, (kernel, data)) in zip(axes, kernels.items(), strict=True):
 # lengthscales around the median rules.
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 scores = KernelPCA(n_components=2, kernel=GlobalAlignment("median")).fit(X).transform(X_new)
-for label in range(3):
+for label, marker in enumerate("osD"):
     left.plot(
         *scores[y_new == label].T,
-        "o",
+        marker,
         color=COLOURS[label],
-        markersize=4,
+        markersize=4.5,
         markeredgecolor="white",
         markeredgewidth=0.4,
+        label=f"gesture {label + 1}",
     )
-    left.plot([], [], "o", color=COLOURS[label], label=f"gesture {label + 1}")
 left.set(xlabel="component 1", ylabel="component 2", xticks=[], yticks=[])
 left.legend(
     frameon=False,

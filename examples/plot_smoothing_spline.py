@@ -101,7 +101,7 @@ print(
 )
 
 # %%
-# Surfaces have :class:`~mercer.ThinPlateSpline`, and sums of curves of several variables :class:`~mercer.AnovaSpline`,
+# Surfaces have `mercer.ThinPlateSpline`, and sums of curves of several variables `mercer.AnovaSpline`,
 # each with its own example.
 
 plt.show()

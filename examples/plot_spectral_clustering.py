@@ -15,9 +15,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_moons
 
-from mercer.methods.kmeans import KernelKMeans
-from mercer.methods.spectral_clustering import SpectralClustering
-from mercer.selection.clusters import choose_clusters
+from mercer import KernelKMeans, SpectralClustering
+from mercer.selection import choose_clusters
 
 INK, BLUE, ORANGE, GREEN, GREY = "#222222", "#1f6fb2", "#d1601f", "#3a8f5c", "#9a9a9a"
 COLOURS = np.array([BLUE, ORANGE, GREEN, "#8a5fa8", "#b8902a", "#4aa3a8"])

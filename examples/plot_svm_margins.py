@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.datasets import load_wine, make_moons
 from sklearn.preprocessing import StandardScaler
 
-from mercer import SVC
+from mercer import SVC, NuSVC
 from mercer.plot import DecisionDisplay
 
 GREY = "#9a9a9a"
@@ -44,6 +44,25 @@ for ax, C in zip(axes, (0.02, 0.2, 20), strict=True):
     ax.set(xlabel="", ylabel="", xticks=[], yticks=[])
     ax.set_title(
         f"C = {C}\nwidth {2 / model.function_.norm():.2f}, {len(model.support_)} support vectors",
+        loc="left",
+        fontsize=10,
+    )
+
+# %%
+# **A share instead of a price.** C has no unit that means something. ``NuSVC`` takes a share ν instead: at most ν of
+# the samples lie within the margin or beyond it, and at least ν are support vectors. Each of its machines is that of
+# some C, up to a factor.
+
+figure, axes = plt.subplots(
+    1, 3, figsize=(11, 3.5), layout="constrained", subplot_kw={"aspect": "equal"}
+)
+for ax, nu in zip(axes, (0.8, 0.4, 0.15), strict=True):
+    model = NuSVC(nu=nu, kernel="linear").fit(X, y)
+    DecisionDisplay.from_estimator(model, X, y, ax=ax, legend=False, padding=0.12)
+    ax.set(xlabel="", ylabel="", xticks=[], yticks=[])
+    inside = np.mean((2 * y - 1) * model.decision_function(X) < 0.999)
+    ax.set_title(
+        f"ν = {nu}\n{inside:.0%} within the margin, {len(model.support_) / 80:.0%} support vectors",
         loc="left",
         fontsize=10,
     )

@@ -2,7 +2,7 @@ r"""
 All machines from wide to narrow
 ================================
 
-How large should C be? :func:`mercer.selection.svm_path` fits the machines for a whole range of it, each from the
+How large should C be? `mercer.selection.svm_path` fits the machines for a whole range of it, each from the
 solution before, on kernel rows that they share, and says of each what is known without a test set:
 
 - the *training error*, which only ever flatters;

@@ -2,7 +2,7 @@ r"""
 A table with gaps
 =================
 
-Numbers, categories and holes: :class:`~mercer.kernels.Table` makes one kernel of a data frame. A missing value is not
+Numbers, categories and holes: `mercer.kernels.Table` makes one kernel of a data frame. A missing value is not
 filled in. Its feature vector is the mean of those of the observed values,
 
 .. math:: \varphi(\text{missing}) = \frac1n \sum_{i=1}^n k(\cdot, x_i),
@@ -14,10 +14,11 @@ so that it is as similar to a value as the observed values are on average, and t
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from mercer import KernelRidge
 from mercer.kernels import Gaussian, Table
@@ -64,33 +65,28 @@ level = table["city"].map({"Bern": 0.0, "Oslo": 1.0, "Rome": -1.0})
 y = np.sin(table["age"] / 8) + level * (table["income"] > 40) + 0.2 * rng.normal(size=n)
 folds = KFold(5, shuffle=True, random_state=0)
 
-
-def imputed_table(T):
-    """Numbers filled with means, categories with the most frequent one, as indicator columns."""
-    numbers = pd.DataFrame(SimpleImputer().fit_transform(T[["age", "income"]]))
-    cities = SimpleImputer(strategy="most_frequent").fit_transform(T[["city"]]).ravel()
-    return np.column_stack([numbers, pd.get_dummies(cities).astype(float)])
-
-
+filled = make_column_transformer(
+    (SimpleImputer(), ["age", "income"]),
+    (
+        make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(sparse_output=False)),
+        ["city"],
+    ),
+)
+models = {
+    "impute, then scale": make_pipeline(
+        filled, StandardScaler(), KernelRidge(kernel="rbf", alpha=0.1, fit_intercept=True)
+    ),
+    "Table, gaps and all": KernelRidge(kernel=Table(), alpha=0.1, fit_intercept=True),
+}
 shares = np.linspace(0, 0.5, 6)
-ours, theirs = [], []
-for share in shares:
-    holes = table.mask(np.random.default_rng(1).random(table.shape) < share)
-    ours.append(
-        cross_val_score(
-            KernelRidge(kernel=Table(), alpha=0.1, fit_intercept=True), holes, y, cv=folds
-        )
-    )
-    rival = make_pipeline(
-        StandardScaler(), KernelRidge(kernel="rbf", alpha=0.1, fit_intercept=True)
-    )
-    theirs.append(cross_val_score(rival, imputed_table(holes), y, cv=folds))
+masks = [np.random.default_rng(1).random(table.shape) < share for share in shares]
+scores = {
+    name: [cross_val_score(model, table.mask(mask), y, cv=folds) for mask in masks]
+    for name, model in models.items()
+}
 
 figure, ax = plt.subplots(figsize=(7, 3.8), layout="constrained")
-for values, colour, name in (
-    (theirs, GREY, "impute, then scale"),
-    (ours, BLUE, "Table, gaps and all"),
-):
+for (name, values), colour in zip(scores.items(), (GREY, BLUE), strict=True):
     mean, error = np.mean(values, axis=1), np.std(values, axis=1) / np.sqrt(5)
     ax.plot(shares, mean, color=colour, linewidth=2, marker="o", markersize=4)
     ax.fill_between(shares, mean - error, mean + error, color=colour, alpha=0.15, linewidth=0)
@@ -112,6 +108,6 @@ ax.set_xticks(shares, [f"{s:.0%}" for s in shares])
 # %%
 # **What was chosen** is written in the fitted kernel.
 
-model = KernelRidge(kernel=Table(), alpha=0.1, fit_intercept=True).fit(table, y)
-for name, k in model.kernel_.kernels.items():
+fitted = models["Table, gaps and all"].fit(table, y)
+for name, k in fitted.kernel_.kernels.items():
     print(f"{name:8s} {k}")

@@ -10,14 +10,11 @@ normalised to the cosine of the angle between documents. The frequencies are rea
 """
 
 # sphinx_gallery_thumbnail_number = 1
-import gzip
-import os
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import numpy as np
 
 from mercer import SVC, KernelPCA
+from mercer.datasets import load_r8
 from mercer.kernels.text import BagOfWords, NGram, TfIdf
 
 COLOURS = ["#1f6fb2", "#d1601f", "#3a8f5c", "#8c4fa3", "#222222"]
@@ -27,19 +24,18 @@ plt.rcParams.update(
 )
 
 # %%
-# **News.** With the folder of real data in ``MERCER_DATA`` these are reports of a news agency in five of the topics of
-# Reuters-21578 (R8); without it, sentences made up of the topics' words.
+# **News.** Where `mercer.datasets.load_r8` finds them, these are reports of a news agency in five of the topics
+# of Reuters-21578; elsewhere sentences made up of the topics' words.
 
-folder = os.environ.get("MERCER_DATA")
 rng = np.random.default_rng(0)
 topics = ["acq", "crude", "grain", "interest", "ship"]
-if folder:
-    with gzip.open(Path(folder) / "text" / "r8_train.tsv.gz", "rt", encoding="utf-8") as lines:
-        rows = [line.rstrip("\n").split("\t") for line in lines]
-    rows = [row for t in topics for row in [r for r in rows if r[0] == t][:100]]
-    labels, documents = np.array([t for t, _ in rows]), [text for _, text in rows]
-else:
-    print("MERCER_DATA is not set: made-up sentences take the place of the news.")
+try:
+    news = load_r8(download_if_missing=False)
+    topic = news.target_names[news.target]
+    chosen = np.concatenate([np.flatnonzero(topic == t)[:100] for t in topics])
+    labels, documents = topic[chosen], [news.data[i] for i in chosen]
+except FileNotFoundError:
+    print("The news are not here; made-up sentences take their place.")
     words = {
         "acq": "shares acquire merger stake company offer board",
         "crude": "oil barrel opec crude output prices energy",
@@ -60,19 +56,20 @@ kernel = TfIdf(sublinear_tf=True, stop_words="english").normalized()
 scores = KernelPCA(4, kernel=kernel).fit_transform(documents)
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 for ax, (i, j) in zip(axes, [(0, 1), (2, 3)], strict=True):
-    for colour, topic in zip(COLOURS, topics, strict=True):
+    for colour, marker, topic in zip(COLOURS, "osD^v", topics, strict=True):
         mine = labels == topic
         ax.plot(
             scores[mine, i],
             scores[mine, j],
-            ".",
+            marker,
             color=colour,
-            markersize=5,
-            alpha=0.8,
+            markersize=4,
+            alpha=0.7,
+            markeredgewidth=0,
             label=topic,
         )
     ax.set(xlabel=f"component {i + 1}", ylabel=f"component {j + 1}", xticks=[], yticks=[])
-axes[0].legend(frameon=False, markerscale=2, loc="best")
+axes[0].legend(frameon=False, markerscale=1.5, loc="best")
 
 # %%
 # **A classifier** from few labels: words that are weighed by how rare they are need fewer documents than words that are

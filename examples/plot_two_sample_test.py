@@ -53,7 +53,8 @@ axes[1].set_title(
 # %%
 # **No lengthscale is good for all differences.** A shift is seen by long lengthscales, a fine comb by short ones. The
 # aggregated test compares the smallest p-value over its ten kernels with the distribution of that minimum under the
-# same permutations. So its level is exact, and it pays little for looking at many scales.
+# same permutations. So its level is exact, and what it pays for looking at many scales is less than what a wrong scale
+# costs.
 
 lengthscales = np.geomspace(0.004, 4, 7)
 differences = {

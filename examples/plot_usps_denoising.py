@@ -8,33 +8,30 @@ back: a digit whose own image is as near to it as possible.
 """
 
 # sphinx_gallery_thumbnail_number = 1
-import os
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from mercer import KernelPCA
+from mercer.datasets import load_usps
 from mercer.kernels import Gaussian
 from mercer.preimage import DistanceBased, FixedPoint
 
 INK, BLUE, GREY = "#222222", "#1f6fb2", "#9a9a9a"
 
 # %%
-# **The digits.** With the folder of real data in ``MERCER_DATA`` they are the USPS digits, 16 × 16; without it,
+# **The digits.** Where `mercer.datasets.load_usps` finds them, these are the USPS digits, 16 × 16; elsewhere
 # scikit-learn's, 8 × 8. Both methods see clean digits only. A part of the others chooses their settings, and the rest
 # measures the error.
 
 rng = np.random.default_rng(0)
-folder = os.environ.get("MERCER_DATA")
-if folder:
-    data = np.load(Path(folder) / "usps" / "usps.npz")
-    X, labels = data["X_train"].astype(float), data["y_train"].astype(int)
+try:
+    X, labels = load_usps(return_X_y=True, download_if_missing=False)
+    X = X.astype(float)
     lengthscales, components = (8.0, 12.0), (64, 128, 256)
-else:
-    print("MERCER_DATA is not set: scikit-learn's 8 × 8 digits take the place of the USPS digits.")
+except FileNotFoundError:
+    print("The USPS digits are not here; scikit-learn's 8 × 8 digits take their place.")
     X, labels = load_digits(return_X_y=True)
     X = X / 16
     lengthscales, components = (2.0, 4.0), (32, 64, 128)

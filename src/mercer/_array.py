@@ -14,6 +14,7 @@ __all__ = [
     "apply_host",
     "dense_enough",
     "device_of",
+    "eigh_part",
     "eps",
     "eye",
     "host",
@@ -125,6 +126,19 @@ def row_products(X: Any, Y: Any) -> Any:
         P = X.multiply(Y) if is_sparse(X) else Y.multiply(X)
         return np.asarray(P.sum(axis=1)).ravel()
     return namespace(X).sum(X * Y, axis=1)
+
+
+def eigh_part(M: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+    """The eigenvalues of these places in ascending order, and their vectors, of a symmetric NumPy matrix."""
+    try:
+        values, vectors = linalg.eigh(M, subset_by_index=[first, last], check_finite=False)
+        if len(values) > last - first:
+            return values, vectors
+    except linalg.LinAlgError:
+        pass
+    # LAPACK's bisection finds none where nearly all are equal, as those of a centred identity
+    values, vectors = linalg.eigh(M, driver="evd", check_finite=False)
+    return values[first : last + 1], vectors[:, first : last + 1]
 
 
 def solve_triangular(L: Any, B: Any, *, transpose: bool = False) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
 from pathlib import Path
@@ -12,6 +11,8 @@ from typing import Any
 
 import joblib
 import numpy as np
+
+from ._files import replacing
 
 SECONDS = 5.0  # between two writes, at least
 
@@ -73,12 +74,8 @@ class Checkpoint:
         """Replace the file by one with all states."""
         with self.lock:
             parts: dict[str, Any] = {f"{n}/{p}": v for n, s in self.states.items() for p, v in s.items()}
-            draft = self.path.with_name(self.path.name + ".part")
-            with draft.open("wb") as file:
+            with replacing(self.path) as file:
                 np.savez(file, marks=self.marks, count=len(parts), **parts)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, self.path)
             self.written = time.monotonic()
 
 

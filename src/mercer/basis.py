@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from ._array import device_of, is_array, is_sparse, namespace
+from ._array import is_array, is_sparse, namespace
 from ._errors import check_number
 
 __all__ = ["Functions", "Polynomials", "as_basis"]
@@ -112,9 +112,9 @@ def as_basis(free: Any) -> Polynomials | Functions | None:
 
 
 def _ones(X: Any) -> Any:
-    if is_array(X) or is_sparse(X):
-        xp = namespace(X)
-        floating = xp.isdtype(X.dtype, "real floating") if is_array(X) else True
-        kwargs = {} if is_sparse(X) else {"device": device_of(X)}
-        return xp.ones((X.shape[0], 1), dtype=X.dtype if floating else xp.float64, **kwargs)
-    return namespace().ones((len(X[0]) if isinstance(X, tuple) else len(X), 1))
+    if not is_array(X):
+        n = X.shape[0] if is_sparse(X) else len(X[0]) if isinstance(X, tuple) else len(X)
+        return namespace().ones((n, 1), dtype=X.dtype if is_sparse(X) else None)
+    xp = namespace(X)
+    floating = xp.isdtype(X.dtype, "real floating")
+    return xp.ones_like(X[:, :1] if X.ndim == 2 else X[:, None], dtype=X.dtype if floating else xp.float64)

@@ -52,10 +52,15 @@ def shop():
 
 @pytest.fixture(scope="session")
 def mercer():
-    """`mercer("fit", …)` runs a command here; the result has code, out, err, and `json` where that was asked for."""
+    """`mercer("fit", …)` runs a command here; the result has code, out, err, and `json` where that was asked for.
+
+    A report, which takes its time, is only written where a test says where to.
+    """
     from mercer.cli.app import app
 
     def run(*arguments):
+        if arguments[:1] == ("fit",) and not {"--report", "--help"} & set(arguments):
+            arguments = (*arguments, "--no-report")
         done = click_testing.CliRunner().invoke(app, [str(a) for a in arguments], prog_name="mercer")
         assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
         return answer(done.exit_code, done.stdout, done.stderr, arguments)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import sys
 from types import SimpleNamespace
 
@@ -59,6 +60,60 @@ def test_grid_is_resumable_and_right(blobs, mercer, folder):
     assert other.code == 1 and "is of other work: the settings differ" in other.err
 
 
+@pytest.mark.long
+def test_grid_beside_the_most_frequent_class(folder, mercer):
+    done = mercer("grid", "shop.csv", "-t", "bought", "--log2c", "0,1,1", "--log2g", "-4,-2,1", "--json", "--folds", 3)
+    assert done.code == 0, done.err
+    labels = column("shop.csv", "bought", str)
+    assert done.json["most_frequent_class"] == max(np.mean(labels == "yes"), np.mean(labels == "no"))
+    assert done.json["std"] > 0 and any("edge of the grid" in note for note in done.json["notes"])
+    late = mercer("grid", "shop.csv", "-t", "bought", "--seconds", "1e-9")
+    assert late.code == 1 and "sufficed for no setting" in late.err and "nan" not in late.err
+    line = mercer("grid", "shop.csv", "-t", "bought", "--log2c", "0,0,1", "--log2g", "-4,-2,1", "--json")
+    assert line.code == 0 and "picture" not in line.json and "needs two values" in line.json["notes"][-1]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["grid", "shop.csv", "-t", "bought", "--picture", "shop.csv"],
+        ["grid", "shop.csv", "-t", "bought", "--resume", "shop.csv"],
+        ["kpca", "shop.csv", "--picture", "linked.csv"],
+        ["two-sample", "blobs.libsvm", "shop.csv", "--picture", "shop.csv"],
+        ["outliers", "shop.csv", "--model", "shop.csv"],
+        ["convert", "blobs.libsvm", "x.csv", "--range", "shop.csv", "--rest", "blobs.libsvm"],
+        ["convert", "blobs.libsvm", "shop.csv", "--range", "shop.csv"],
+    ],
+)
+def test_no_command_replaces_what_it_reads(blobs, folder, mercer, arguments):
+    (folder / "linked.csv").symlink_to("shop.csv")
+    before = {name: (folder / name).read_bytes() for name in ("shop.csv", "blobs.libsvm")}
+    done = mercer(*arguments)
+    assert done.code == 1 and "would be replaced; name another place" in done.err
+    assert before == {name: (folder / name).read_bytes() for name in before}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["grid", "shop.csv", "-t", "bought", "--resume", "a.png", "--picture", "a.png"],
+        ["kpca", "shop.csv", "-o", "a.png", "--picture", "./a.png"],
+        ["outliers", "shop.csv", "-o", "a", "--model", "a"],
+        ["convert", "shop.csv", "a.csv", "--subset", "9", "--rest", "a.csv"],
+    ],
+)
+def test_one_place_for_one_thing(folder, mercer, arguments):
+    done = mercer(*arguments)
+    assert done.code == 1 and "is to hold two things" in done.err
+
+
+def test_pictures_have_known_endings(folder, mercer):
+    done = mercer("kpca", "shop.csv", "--picture", "a.docx")
+    assert done.code == 1 and "must end in .png" in done.err and not (folder / "shop.kpca.csv").exists()
+    done = mercer("kpca", "shop.csv", "--picture", "a.SVG")
+    assert done.code == 0 and "<svg" in (folder / "a.SVG").read_text()
+
+
 @pytest.mark.parametrize("powers", ["five", "0,4,-1", "0,0,0", "0,4000,1000"])
 def test_grids_that_cannot_be(blobs, mercer, powers):
     done = mercer("grid", "blobs.libsvm", "--log2c", powers)
@@ -93,6 +148,22 @@ def test_kpca_writes_a_row_for_each_row(folder, mercer):
     assert done.code == 0, done.err
     assert done.json["rows"] == len(column("shop.kpca.csv", "component 1")) == 120
     assert done.json["left_out"]["const"] == "is constant"
+
+
+def test_colours_of_kpca(folder, mercer, monkeypatch):
+    """Numbers are a scale, few kinds of text a legend; many kinds are refused."""
+    from mercer.cli import explore
+
+    seen = []
+    monkeypatch.setattr(explore, "save_picture", lambda output, display, place: seen.append(display))
+    assert mercer("kpca", "shop.csv", "--colour", "income").code == 0
+    assert mercer("kpca", "shop.csv", "--colour", "city").code == 0
+    gaps = mercer("kpca", "shop.csv", "--colour", "age")
+    assert seen[0].colorbar_.ax.get_ylabel() == "income" and len(seen[0].y) == 120
+    assert seen[1].colorbar_ is None and seen[1].labels == ["Bern", "Oslo", "Rome, It"]
+    missing = (column("shop.csv", "age", str) == "").sum()
+    assert f"{missing} rows without" in gaps.err and len(seen[2].y) == 120 - missing
+    assert "120 different texts" in mercer("kpca", "shop.csv", "--colour", "id").err
 
 
 @pytest.mark.parametrize(
@@ -148,9 +219,23 @@ def test_outliers_of_new_rows(folder, mercer):
     mercer("predict", "o.mercer", "shop.csv", "-o", "p.csv")
     np.testing.assert_allclose(column("p.csv", "score"), column("shop.outliers.csv", "score"))
     assert (column("p.csv", "label") == -1).sum() <= 12
-    assert (
-        "goes with --method machine" in mercer("outliers", "shop.csv", "--model", "o.mercer", "--method", "density").err
-    )
+    for option in (["--model", "o.mercer"], ["--kernel", "linear"]):
+        done = mercer("outliers", "shop.csv", *option, "--method", "density")
+        assert done.code == 1 and f"{option[0]} goes with --method machine" in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["fit", "shop.csv", "-t", "bought", "--seconds", "nan"],
+        ["fit", "shop.csv", "-t", "bought", "--seconds", "inf"],
+        ["outliers", "shop.csv", "--fraction", "nan"],
+        ["two-sample", "shop.csv", "shop.csv", "--level", "nan"],
+    ],
+)
+def test_numbers_are_finite(folder, mercer, arguments):
+    done = mercer(*arguments)
+    assert done.code == 2 and "is no finite number" in done.err
 
 
 def test_density_of_many_columns_is_refused(folder, mercer):
@@ -183,6 +268,19 @@ def test_two_samples_of_tables(folder, shop, mercer):
     assert done.json["rejected"] and any("60 of the 120 rows" in note for note in done.json["notes"])
 
 
+@pytest.mark.parametrize("rows", [40, 5000])
+def test_row_numbers_are_no_difference(folder, mercer, rows):
+    """Files of unlike length count to unlike numbers; also where only some rows are taken."""
+    rng = np.random.default_rng(0)
+    for name, n in (("a", 200), ("b", 50)):
+        (folder / f"{name}.csv").write_text(
+            "id,x\n" + "".join(f"{i},{v:.4f}\n" for i, v in enumerate(rng.normal(size=n)))
+        )
+    done = mercer("two-sample", "a.csv", "b.csv", "--rows", rows, "--json")
+    assert done.code == 0 and not done.json["rejected"]
+    assert done.json["left_out"] == {"id": "counts the rows of each file"}
+
+
 def test_independence(folder, mercer):
     found = mercer("independence", "shop.csv", "--x", "city", "--y", "bought", "--json")
     assert found.code == 0 and found.json["rejected"]
@@ -190,6 +288,7 @@ def test_independence(folder, mercer):
     assert "'city' is on both sides" in mercer("independence", "shop.csv", "--x", "city", "--y", "age,city").err
     assert "no column 'town'" in mercer("independence", "shop.csv", "--x", "town", "--y", "city").err
     assert mercer("independence", "shop.csv", "--x", "city").code == 2
+    assert "name a column each" in mercer("independence", "shop.csv", "--x", "", "--y", "city").err
 
 
 # ---- convert
@@ -219,10 +318,46 @@ def test_scaling_and_subsets(blobs, mercer):
         np.testing.assert_allclose(scaled["X"], libsvm.scale(X)[0])
 
 
+def test_tables_stay_tables(folder, mercer):
+    """Text, gaps and dates go from table to table as they are; the parts are the whole, classes in proportion."""
+    arguments = ["shop.csv", "part.csv", "--subset", 40, "--rest", "rest.tsv", "--target", "city"]
+    done = mercer("convert", *arguments)
+    assert done.code == 0, done.err
+    with open("shop.csv", newline="") as a, open("part.csv", newline="") as b, open("rest.tsv", newline="") as c:
+        whole, part, rest = list(csv.reader(a)), list(csv.reader(b)), list(csv.reader(c, delimiter="\t"))
+    assert part[0] == rest[0] == whole[0] and len(part) == 41
+    assert sorted(part[1:] + rest[1:]) == sorted(whole[1:])
+    cities = [np.unique([row[3] for row in rows[1:]], return_counts=True)[1] for rows in (part, whole)]
+    assert np.abs(cities[0] - cities[1] / 3).max() < 1
+
+
+def test_subsets_are_stratified_by_classes_only(folder, mercer):
+    """Of numbers that are no classes, equal ones may all be drawn or none."""
+    values = [0.5, 1.25] * 10
+    (folder / "r.csv").write_text("x,y\n" + "".join(f"{i},{v}\n" for i, v in enumerate(values)))
+    counts = set()
+    for seed in range(12):
+        assert mercer("convert", "r.csv", "s.csv", "--subset", 8, "--seed", seed).code == 0
+        counts.add(int((column("s.csv", "y") == 0.5).sum()))
+    assert len(counts) > 1
+
+
+def test_dates_in_a_matrix_are_days(folder, mercer):
+    (folder / "d.csv").write_text("when,y\n1970-01-03,1\n1970-01-04,2\n")
+    done = mercer("convert", "d.csv", "d.npz", "--json")
+    assert "days since 1970: when" in done.json["notes"][0]
+    with np.load("d.npz") as content:
+        assert content["X"].tolist() == [[2], [3]]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
         (["shop.csv", "x.libsvm"], 1, "'id' is text"),
+        (["shop.csv", "x.csv", "--target", "town"], 1, "no column 'town'"),
+        (["model.mercer", "copy.mercer"], 1, "the ending must be .model or .onnx"),
+        (["model.mercer", "x.csv"], 1, "the ending must be .model or .onnx"),
+        (["book.xlsx", "x.csv"], 1, "is a file of Excel"),
         (["text.npz", "x.csv"], 1, "y is text, such as yes"),
         (["blobs.libsvm", "blobs.libsvm"], 1, "would be replaced"),
         (["blobs.libsvm", "x.docx"], 1, "ending must be"),
@@ -234,6 +369,9 @@ def test_scaling_and_subsets(blobs, mercer):
 )
 def test_conversions_that_cannot_be(blobs, mercer, arguments, code, says):
     np.savez("text.npz", X=np.eye(2), y=["yes", "no"])
+    library.save(library.SVC().fit([[0.0], [1.0]], [0, 1]), "model.mercer")
+    np.savez("book.xlsx.npz", X=np.eye(2))
+    os.rename("book.xlsx.npz", "book.xlsx")
     done = mercer("convert", *arguments)
     assert done.code == code and says in done.err
 
@@ -247,6 +385,19 @@ def test_models_there_and_back(blobs, mercer):
     again = library.load("again.mercer")
     np.testing.assert_allclose(again.decision_function(X), machine.decision_function(X), atol=1e-9)
     assert "is a model; --subset is for data" in mercer("convert", "m.model", "x.csv", "--subset", 3).err
+
+
+@pytest.mark.long
+def test_models_for_onnx(blobs, mercer):
+    pytest.importorskip("ndonnx", reason="needs the extra onnx")
+    X, y = blobs
+    machine = library.SVC(gamma=0.1).fit(X, y)
+    library.save(machine, "m.mercer")
+    assert mercer("convert", "m.mercer", "m.onnx").code == 0
+    from onnx.reference import ReferenceEvaluator
+
+    scores = ReferenceEvaluator("m.onnx").run(["scores"], {"X": np.asarray(X)})[0]
+    np.testing.assert_allclose(scores, machine.decision_function(X), atol=1e-9)
 
 
 # ---- things to try
@@ -301,6 +452,22 @@ def test_every_command_helps_itself(mercer):
         done = mercer(name, "--help")
         assert done.code == 0 and name in listed and "..." not in command.get_short_help_str(60)
         assert all(flag in done.out for flag in ("--json", "--quiet", "--debug"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shell_completion(shell, process):
+    from shutil import which
+
+    script = process(env={**os.environ, "_MERCER_COMPLETE": f"{shell}_source"})
+    assert script.code == 0 and f"{shell}_complete" in script.out
+    if which(shell) and shell != "fish":
+        import subprocess
+
+        assert subprocess.run([shell, "-n"], input=script.out, text=True, timeout=30).returncode == 0
+    words = {"COMP_WORDS": "mercer fit --met", "COMP_CWORD": "2" if shell != "fish" else "--met"}
+    found = process(env={**os.environ, **words, "_MERCER_COMPLETE": f"{shell}_complete"})
+    assert found.code == 0 and "--method" in found.out and "--target" not in found.out
 
 
 @pytest.mark.long

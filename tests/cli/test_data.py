@@ -53,6 +53,43 @@ def test_a_first_line_of_numbers_is_no_header(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("5.1,setosa\n4.9,setosa\n7.0,versicolor\n", ["1", "2"]),  # as the UCI repository has it
+        ("e,x\np,y\ne,y\np,x\n", ["1", "2"]),
+        ("?,x\n1,y\n2,x\n", ["1", "2"]),
+        ("id,2019\n1,5\n2,6\n", ["id", "2019"]),
+        (",a\n0,5\n1,6\n", ["column 1", "a"]),
+        ("colour,size\nred,5\nblue,6\n", ["colour", "size"]),
+    ],
+)
+def test_a_first_line_that_occurs_again_is_no_header(tmp_path, text, names):
+    assert list(read(write(tmp_path, "a.csv", text)).X.columns) == names
+
+
+def test_the_columns_of_a_model_tell_a_header(tmp_path):
+    """One row without a header is a row to a model that learnt without one, and an error to others."""
+    path = write(tmp_path, "a.csv", "5.1,setosa\n")
+    columns = {"1": "number", "2": "category"}
+    assert next(read_blocks(path, columns=columns)).to_numpy().tolist() == [[5.1, "setosa"]]
+    with pytest.raises(DataError, match="lacks the column 'length'; it has '1', '2'"):
+        next(read_blocks(path, columns={"length": "number"}))
+
+
+def test_marks_within_cells_quote_nothing(tmp_path):
+    """Inches; the lines after them are rows of their own, in blocks of their own."""
+    path = write(tmp_path, "a.csv", 'a,b\n5" pipe,1\n"6"" pipe, long",2\nplain,3\n' + "x,4\n" * 6)
+    blocks = list(read_blocks(path, 2, {"a": "category", "b": "number"}))
+    assert [len(block) for block in blocks] == [2, 2, 2, 2, 1]
+    assert [v for block in blocks for v in block["a"]] == ['5" pipe', '6" pipe, long', "plain", *["x"] * 6]
+
+
+def test_one_column_with_decimal_commas(tmp_path):
+    frame = read(write(tmp_path, "a.csv", "x\n1,5\n2,5\n")).X
+    assert conform(frame, {"x": "number"}, "a.csv")["x"].tolist() == [1.5, 2.5]
+
+
+@pytest.mark.parametrize(
     ("content", "says"),
     [
         ("", "is empty"),
@@ -61,10 +98,15 @@ def test_a_first_line_of_numbers_is_no_header(tmp_path):
         ("a,b\n1,2\n3\n", "line 3: 1 cells, but there are 2 columns"),
         ("a,b\n1,2\n3,4,5\n", "line 3: 3 cells, but there are 2 columns"),
         ('a,b\n"x,y",2\n"p,q"\n', "line 3: 1 cells"),
-        ("a,a\n1,2\n", "more than once, such as 'a'"),
+        ("a,a\n1,2\n", "the column 'a' more than once"),
         ("a;b\n1,5;2.5\n1,5;2.5\n", "decimal points and with decimal commas"),
-        ("a,b\n1,é\n".encode("latin-1"), "is not utf-8: byte 0xe9"),
+        ("a,b\n1,é\n".encode("latin-1"), r"is not utf-8 \(byte 0xe9\); name its encoding"),
         (b"a,b\n1,\x00\n", "zero bytes"),
+        ('a,b\n1,2\n"3,4\n5,6\n', "line 3: a quotation mark opens a cell that does not end"),
+        ("a b c\n1 2 3\n", "only spaces between its columns"),
+        (gzip.compress(b"a,b\n1,2\n"), "is compressed; let its name end in .gz"),
+        (b"PK\x03\x04 and more", "a zip archive, as new files of Excel are; save it as CSV"),
+        (b"\xd0\xcf\x11\xe0 and more", "is a file of Excel; save it there as CSV"),
     ],
 )
 def test_broken_text_is_named(tmp_path, content, says):
@@ -75,8 +117,15 @@ def test_broken_text_is_named(tmp_path, content, says):
 def test_encoding_can_be_given(tmp_path):
     path = write(tmp_path, "a.csv", "a,b\n1,é\n", "latin-1")
     assert read(path, "latin-1").X["b"].tolist() == ["é"]
-    with pytest.raises(DataError, match="no encoding 'nonsense'"):
-        read(path, "nonsense")
+    for none in ("nonsense", "hex"):
+        with pytest.raises(DataError, match=f"no encoding '{none}'"):
+            read(path, none)
+    with pytest.raises(DataError, match="is not utf-16"):
+        read(path, "utf-16")
+    path = write(tmp_path, "a.txt", "a,b\né,1\n", "latin-1")  # the format is guessed by the first line
+    assert read(path, "latin-1").X["a"].tolist() == ["é"]
+    with pytest.raises(DataError, match="is not utf-8"):
+        read(path)
 
 
 def test_truncated_compression_is_named(tmp_path):
@@ -85,6 +134,14 @@ def test_truncated_compression_is_named(tmp_path):
         read(write(tmp_path, "a.csv.gz", whole[:-12]))
     with pytest.raises(DataError, match="no complete compressed file"):
         read(write(tmp_path, "b.csv.gz", b"a,b\n1,2\n"))
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("a.xlsx", "a file of Excel"), ("a.sav", "of SPSS"), ("a.mercer", "is a model, not data")]
+)
+def test_files_of_other_programs_are_named(tmp_path, name, says):
+    with pytest.raises(DataError, match=says):
+        read(write(tmp_path, name, "whatever"))
 
 
 def test_missing_file_and_folder(tmp_path):
@@ -185,6 +242,11 @@ def test_libsvm_by_ending_and_by_content(tmp_path):
         assert [block.toarray().tolist() for block in blocks] == [[[0.5, 0, 2]], [[0, 1, 0]]]
 
 
+def test_blocks_of_blank_lines_and_comments_are_none(tmp_path):
+    path = write(tmp_path, "a.libsvm", "1 1:2\n-1 1:3\n\n# the end\n")
+    assert [block.shape for block in read_blocks(path, 2, None, 1)] == [(2, 1)]
+
+
 def test_numpy(tmp_path):
     X, y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 0])
     np.savez(tmp_path / "a.npz", X=X, y=y)
@@ -200,6 +262,10 @@ def test_numpy(tmp_path):
     write(tmp_path, "c.npy", "nothing of the kind")
     with pytest.raises(DataError, match="no NumPy file"):
         read(tmp_path / "c.npy")
+    np.save(tmp_path / "d.npy", np.array([["a", "b"]]))
+    for reading in (read, lambda path: next(read_blocks(path, 2, None, 2))):
+        with pytest.raises(DataError, match="type <U1; a matrix of numbers is expected"):
+            reading(tmp_path / "d.npy")
 
 
 def test_parquet(tmp_path):
@@ -208,6 +274,15 @@ def test_parquet(tmp_path):
 
     rows = {"a": [1.5, None, 3.0], "b": ["x", None, "y"], "d": [date(1970, 1, 2)] * 3, "t": [True, False, True]}
     polars.DataFrame(rows).write_parquet(tmp_path / "a.parquet")
+    kinds = {"l": [[1, 2], None, []], "s": [{"x": 1}, {"x": 2}, None], "c": ["u", "v", None]}
+    nested = polars.DataFrame(kinds, schema_overrides={"c": polars.Categorical})
+    nested.write_parquet(tmp_path / "nested.parquet")
+    found = read(tmp_path / "nested.parquet").X
+    assert found.fillna("").to_numpy().T.tolist() == [
+        ["[1, 2]", "", "[]"],
+        ["{'x': 1}", "{'x': 2}", ""],
+        ["u", "v", ""],
+    ]
     frame = read(tmp_path / "a.parquet").X
     kinds = {c: kind_of(frame[c]) for c in frame.columns}
     assert kinds == {"a": "number", "b": "category", "d": "date", "t": "category"}

@@ -18,8 +18,9 @@ CHOSEN = ["--no-tune", "--drop", "price"]
 def test_fit_says_what_it_guesses_and_saves(folder, mercer):
     done = mercer("fit", "shop.csv", "--target", "bought", "--drop", "price", "--seconds", 20)
     assert done.code == 0, done.err
-    for part in ("classification, 2 classes", "left out  id: is text", "numbers   age, income", "dates     since"):
-        assert part in done.out
+    said = " ".join(done.out.split())
+    for part in ("classification, 2 classes", "left out id: is text", "numbers age, income", "dates since"):
+        assert part in said
     model = library.load(folder / "shop.mercer")
     assert isinstance(model, FileModel) and model.target == "bought"
     assert model.columns == {"age": "number", "income": "number", "city": "category", "since": "date"}
@@ -86,10 +87,14 @@ def test_user_kernel_on_a_table(folder, mercer):
         (["shop.csv", "-t", "price", "--drop", "price"], 1, "--drop price is the target"),
         (["shop.csv", "-t", "price", "-o", "shop.csv"], 1, "is read by this command"),
         (["-", "-t", "price"], 1, "is a pipe"),
-        (["shop.csv", "-t", "const"], 1, "is 1.0 in every row"),
+        (["shop.csv", "-t", "const"], 1, "is 1 in every row"),
         (["shop.csv", "-t", "empty"], 1, "has no value in any row"),
         (["shop.csv", "-t", "bought", "-m", "svr"], 1, "--method svr is none for classification"),
-        (["shop.csv", "-t", "bought", "-k", "gausian"], 1, "gaussian"),
+        (["shop.csv", "-t", "bought", "-o", "/dev/null"], 1, "/dev/null is no file"),
+        (["shop.csv", "-t", "bought", "-o", "-"], 1, "- is no file"),
+        (["shop.csv", "-t", "bought", "--report", "shop.csv"], 1, "is read by this command"),
+        (["shop.csv", "-t", "bought", "-o", "a", "--report", "./a"], 1, "is to hold two things"),
+        (["shop.mercer", "-t", "bought"], 1, "shop.mercer is a model, not data"),
         (["shop.csv", "-t", "bought", "-o", "no/such/m.mercer"], 1, "folder does not exist"),
         (["shop.csv", "-t", "bought", "-o", "."], 1, "is a folder"),
         (["shop.csv", "-t", "bought", "--seconds", "-3"], 2, "not in the range"),
@@ -98,11 +103,54 @@ def test_user_kernel_on_a_table(folder, mercer):
     ],
 )
 def test_errors_are_one_sentence(folder, mercer, arguments, code, says):
+    (folder / "shop.mercer").write_bytes(b"PK")
     done = mercer("fit", *arguments)
     assert done.code == code and says in done.err
     assert "Traceback" not in done.err + done.out
     if code == 1:
         assert len(done.err.strip().splitlines()) == 1 and done.err.startswith("mercer: ")
+
+
+def test_kernels_that_cannot_be_read(folder, mercer):
+    """The place in the text; without a near name all of them, in lines that can be read."""
+    done = mercer("fit", "shop.csv", "-t", "bought", "-k", "linear + gausian")
+    message, text, caret = done.err.splitlines()
+    assert done.code == 1 and message == "mercer: --kernel: unknown name 'gausian'; did you mean 'gaussian'?"
+    assert caret.index("^") == text.index("gausian")
+    done = mercer("fit", "shop.csv", "-t", "bought", "-k", "xyzzy", "--json")
+    assert done.code == 1 and "polynomial" in done.json["error"]
+    assert max(map(len, done.err.splitlines())) <= 100
+
+
+def test_why_all_fits_failed(folder, mercer):
+    for kernel, says in (("matern(nu=-1)", "nu = -1 must be > 0"), ("spectrum", "expected a string")):
+        done = mercer("fit", "shop.csv", "-t", "bought", "--drop", "price", "-k", kernel)
+        assert done.code == 1 and says in done.err and "fits failed" not in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["fit"], ["fit", "shop.csv", "--nonsense"], ["fitt"], ["grid", "shop.csv", "--log2c", "x"]]
+)
+def test_calls_that_cannot_be_are_told_in_json(folder, mercer, arguments):
+    done = mercer(*arguments, "--json")
+    assert done.code == 2 and set(done.json) == {"error"}
+    assert mercer(*arguments).out == ""
+
+
+def test_many_columns_left_out_are_counted(folder, mercer):
+    values = np.random.default_rng(0).normal(size=20)
+    head = ",".join([*(f"c{j}" for j in range(30)), "x", "y"])
+    (folder / "w.csv").write_text(head + "\n" + "".join("1," * 30 + f"{v:.3f},{v * v:.3f}\n" for v in values))
+    done = mercer("fit", "w.csv", "-t", "y", "--no-tune")
+    assert done.code == 0 and done.out.count("left out") == 9 and "22 more" in done.out
+    assert len(mercer("fit", "w.csv", "-t", "y", "--no-tune", "--json").json["left_out"]) == 30
+
+
+def test_a_better_linear_model_is_told(folder, mercer):
+    X = np.random.default_rng(0).normal(size=(60, 12))
+    np.savez("line.npz", X=X, y=X.sum(axis=1))
+    done = mercer("fit", "line.npz", "--no-tune", "-k", "laplace(lengthscale=0.1)")
+    assert done.code == 0 and "a linear model is better" in done.err
 
 
 def test_errors_in_json_and_debug(folder, mercer):
@@ -126,20 +174,31 @@ def test_report(folder, mercer, tuned):
     page = (folder / "r.html").read_text(encoding="utf-8")
     assert page.lstrip().lower().startswith("<!doctype html") and "bought of shop.csv" in page
     assert ("KernelSearchCV" in page) == tuned
+    assert all(name in page for name in ("income", "since")) and "feature names" not in str(done.json.get("notes"))
     assert done.json["report"] == "r.html"
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are text here")
+def test_report_of_a_name_that_is_no_text(folder, mercer):
+    path = os.fsdecode(b"gr\xf6sse.csv")
+    (folder / path).write_text("x,y\n" + "".join(f"{i % 7},{i % 5 + 0.5}\n" for i in range(30)))
+    done = mercer("fit", path, "-t", "y", "--no-tune", "--report", "r.html", "-o", "m.mercer")
+    assert done.code == 0, done.err
+    assert "y of gr\ufffdsse.csv" in (folder / "r.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")
 def test_read_only_folder(folder, mercer):
     (folder / "locked").mkdir(mode=0o500)
     done = mercer("fit", "shop.csv", "-t", "bought", *CHOSEN, "-o", "locked/m.mercer")
-    assert done.code == 1 and "read-only" in done.err
+    assert done.code == 1 and "its folder is not writable" in done.err
 
 
-def test_read_only_folder_is_noticed_before_the_work(folder, mercer, monkeypatch):
-    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
-    done = mercer("fit", "shop.csv", "-t", "bought", "-o", "m.mercer")
-    assert done.code == 1 and "its folder is read-only" in done.err
+@pytest.mark.skipif(not os.path.isdir("/proc"), reason="no folder that nobody can write to")
+def test_folders_that_cannot_be_written_to_are_noticed_before_the_work(folder, mercer):
+    done = mercer("fit", "shop.csv", "-t", "bought", "-o", "/proc/m.mercer")
+    assert done.code == 1 and "its folder is not writable" in done.err and done.out == ""
 
 
 def test_a_time_limit_keeps_the_default_where_nothing_was_tried(folder, mercer):
@@ -153,6 +212,7 @@ def test_a_time_limit_keeps_the_default_where_nothing_was_tried(folder, mercer):
 def test_as_a_process(folder, process):
     done = process("fit", "shop.csv", "-t", "bought", "--drop", "price", "--json")
     assert done.code == 0 and json.loads(done.out)["settings_tried"] == 25
+    assert json.loads(done.out)["report"] == "shop.report.html" and (folder / "shop.report.html").exists()
     assert process("fit", "nowhere.csv", "-t", "y").code == 1
     assert process("fit").code == 2
     assert process("--version").out.startswith("mercer, version")
@@ -193,9 +253,6 @@ def test_interrupted_search_keeps_what_was_tried(folder, mercer, monkeypatch):
                 raise KeyboardInterrupt
             return super().__call__(y, prediction)
 
-        def __reduce__(self):
-            return Stopping, (self.task,)
-
     monkeypatch.setattr(_tune, "Counted", Stopping)
     monkeypatch.setattr(Stopping, "__module__", __name__)
     globals()["Stopping"] = Stopping
@@ -214,6 +271,32 @@ def test_interrupted_judging_keeps_the_model(folder, mercer, monkeypatch):
     monkeypatch.setattr(_tune, "judge", stop)
     done = mercer("fit", "shop.csv", "-t", "bought", *CHOSEN)
     assert done.code == 130 and "not judged" in done.err and (folder / "shop.mercer").exists()
+
+
+def test_report_or_none(folder, mercer, monkeypatch):
+    both = mercer("fit", "shop.csv", "-t", "bought", "--report", "r.html", "--no-report")
+    assert both.code == 2 and "not both" in both.err and not (folder / "shop.mercer").exists()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    from click.testing import CliRunner
+
+    from mercer.cli.app import app
+
+    done = CliRunner().invoke(app, ["fit", "shop.csv", "-t", "bought", *CHOSEN])
+    assert done.exit_code == 0 and "A report needs matplotlib" in done.stderr
+    assert (folder / "shop.mercer").exists() and not (folder / "shop.report.html").exists()
+
+
+def test_interrupted_report_keeps_the_model(folder, mercer, monkeypatch):
+    pytest.importorskip("matplotlib")
+    from mercer import reports
+
+    def stop(*given, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reports, "report", stop)
+    done = mercer("fit", "shop.csv", "-t", "bought", *CHOSEN, "--report", "r.html", "--json")
+    assert done.code == 130 and done.json["interrupted"] and "there is no report" in done.json["notes"][-1]
+    assert (folder / "shop.mercer").exists() and not (folder / "r.html").exists()
 
 
 def test_one_row_of_python(folder, mercer):

@@ -32,6 +32,8 @@ def rows(n, values):
         (rows(100, [str(k) for k in range(20)]), "classification"),
         (rows(105, [str(k) for k in range(21)]), "regression"),
         (rows(99, [str(k) for k in range(20)]), "regression"),
+        (rows(6, ["0", "1"]), "classification"),
+        (rows(6, ["0", "1", "2"]), "regression"),
         (rows(40, ["0.5", "1"]), "regression"),
         ([str(k) for k in range(40)], "regression"),
     ],
@@ -44,6 +46,8 @@ def test_task(y, task):
 def test_task_can_be_said():
     x = [str(0.5 * i * i) for i in range(40)]
     assert prepare(table(x=x, y=rows(40, ["0", "1"])), "t.csv", "y", "regression").task == "regression"
+    with pytest.raises(DataError, match=r"is 40 numbers such as 0\.0, not classes"):
+        prepare(table(x=rows(40, ["0", "1"]), y=x), "t.csv", "y", "classification")
     with pytest.raises(DataError, match="is text, such as a;"):
         prepare(table(x=x, y=rows(40, ["a", "b"])), "t.csv", "y", "regression")
 
@@ -71,6 +75,17 @@ def test_columns():
         "nothing": "has no values",
         "unwanted": "as asked",
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "remarked"), [("id", True), ("user_id", True), ("userId", True), ("Kunde ID", True), ("paid", False)]
+)
+def test_numbers_that_may_be_identifiers_are_remarked(name, remarked):
+    numbers = [str(i * i) for i in range(40)]
+    sample = prepare(table(**{name: numbers}, y=rows(40, ["a", "b"])), "t.csv", "y")
+    assert sample.columns == {name: "number"} and len(sample.notes) == remarked
+    few = prepare(table(**{name: rows(40, ["1", "2", "4"])}, y=rows(40, ["a", "b"])), "t.csv", "y")
+    assert few.notes == []
 
 
 def test_constant_with_gaps_is_kept():
@@ -111,6 +126,25 @@ def test_numbers_with_units_are_named():
     assert sample.columns == {"few": "category"} and "because of 'old'" in sample.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        (["31.12.2025", "01.02.2026"], "write dates as 2026-01-31"),
+        (["12/31/2025", "2/1/2026 10:00"], "write dates as 2026-01-31"),
+        (["12%", "5%"], "write numbers without"),
+        (["€1.5", "€2"], "write numbers without"),
+        (["1,234", "2,000"], "write numbers without"),
+        (["1st", "2nd"], None),
+        (["5+", "a-b"], None),
+    ],
+)
+def test_other_notations_are_remarked(cells, says):
+    n = 40
+    sample = prepare(table(a=rows(n, cells), b=[f"{cells[0]} {i}" for i in range(n)], y=rows(n, "pq")), "t.csv", "y")
+    assert sample.columns == {"a": "category"}
+    assert [says in note for note in sample.notes] == ([True] if says else [])
+
+
 def test_integers_that_no_float_holds_are_classes():
     n = 40
     labels = [str(10**17 + k % 3) for k in range(n)]
@@ -118,6 +152,27 @@ def test_integers_that_no_float_holds_are_classes():
     assert len({float(label) for label in labels}) == 1
     sample = prepare(data, "t.csv", "y")
     assert sample.task == "classification" and sample.y.tolist() == labels
+
+
+def test_r_squared_has_one_variance_for_all_folds():
+    """The mean over equal folds is that of the predictions held out; folds of two rows have variances near 0."""
+    from sklearn.metrics import r2_score
+    from sklearn.model_selection import cross_val_predict
+
+    from mercer.cli._output import Output
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=20)
+    y = x + 0.1 * rng.normal(size=20)
+    sample = prepare(table(x=list(map(str, x)), y=list(map(str, y))), "t.csv", "y")
+    made = plan(sample)
+    found = _tune.judge(sample, made, {}, Output(as_json=True, quiet=True))
+    folds = _tune.folds(sample, sample.y, seed=1, most=10)
+    for name, model in (("ridge", made.whole(made.estimator)), ("mean", _guess.trivial_baseline(sample))):
+        assert len(found.scores[name]) == 10
+        held_out = cross_val_predict(model, sample.X, sample.y, cv=folds)
+        assert found.scores[name].mean() == pytest.approx(r2_score(sample.y, held_out))
+    assert -0.5 < found.scores["mean"].mean() < 0
 
 
 def test_labels_keep_their_spelling():
@@ -212,7 +267,7 @@ def test_some_rows_keep_the_shares_of_classes():
 
 
 PHRASES = {
-    "CLASSES": "at most {:,} distinct values",
+    "CLASSES": "at most {:,} with at least",
     "REPEATS": "at least {:,} rows for each",
     "FEW": "from {:,} rows on",
     "EXACT_OTHERS": "beyond {:,} rows",

@@ -1,5 +1,7 @@
 import csv
 import os
+import subprocess
+import sys
 from shutil import copy
 
 import numpy as np
@@ -97,6 +99,27 @@ def test_what_is_read_is_not_replaced(fitted, mercer):
     assert (fitted / "shop.csv").read_bytes() == before
 
 
+def test_a_bar_is_standard_output(fitted, mercer):
+    done = mercer("predict", "shop.mercer", "shop.csv", "-o", "-")
+    assert done.code == 0 and len(done.out.splitlines()) == 121 and not (fitted / "-").exists()
+
+
+@pytest.mark.parametrize("filled", [0.1, 0.9])
+def test_matrices_of_libsvm_there_and_back(folder, mercer, filled):
+    """Dense data are centred and sparse ones are not; prediction reads both from one format, and from NumPy's."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 8)) * (rng.uniform(size=(60, 8)) < filled)
+    X[:, -1] = 1
+    library.io.libsvm.save_data(X, (X[:, 0] + X[:, 1] > 0).astype(int), "X.libsvm")
+    assert ("sparse" in mercer("fit", "X.libsvm", "--no-tune").out) == (filled < 0.5)
+    expected = library.load("X.mercer").predict(X)
+    np.save("X.npy", X)
+    for name in ("X.libsvm", "X.npy"):
+        done = mercer("predict", "X.mercer", name)
+        assert done.code == 0, done.err
+        assert done.out.split()[1:] == list(map(str, expected))
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
 def test_pipes_are_refused(fitted, mercer):
     os.mkfifo("pipe")
@@ -163,7 +186,7 @@ def test_info(fitted, mercer):
     done = mercer("info", "shop.mercer")
     machine = library.load("shop.mercer").machine
     assert done.code == 0
-    for part in ("SVC", "bought", "age: number", "no, yes", "linear model"):
+    for part in ("SVC", "bought", "number: age, income", "category: city", "no, yes", "linear model"):
         assert part in done.out
     found = mercer("info", "shop.mercer", "--json").json
     assert found["accuracy"] == library.load("shop.mercer").result["scores"]
@@ -195,13 +218,55 @@ def test_two_hundred_thousand_rows_are_streamed(folder, mercer, monkeypatch):
 
 
 @pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems count memory in other units")
+def test_ten_million_rows_are_streamed(folder, mercer):
+    """As a process of its own, whose memory does not grow with the file of 200 MB; libraries alone take 200 to 300."""
+    x = np.linspace(-1, 1, 8)
+    (folder / "s.csv").write_text("a,c,y\n" + "".join(f"{v:.5f},{'uv'[i % 2]},{2 * v:.5f}\n" for i, v in enumerate(x)))
+    assert mercer("fit", "s.csv", "-t", "y", "--no-tune", "-q").code == 0
+    block = "".join(f"{v:.4f},{'uvw'[i % 3]},unused\n" for i, v in enumerate(np.linspace(-1, 1, 10_000)))
+    with open("big.csv", "w") as stream:
+        stream.write("a,c,b\n")
+        stream.writelines(block for _ in range(1000))
+    command = [sys.executable, "-m", "mercer.cli", "predict", "s.mercer", "big.csv", "-o", "p.csv"]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    with child.stdout as stream:
+        out = stream.read()
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)  # Popen did not wait itself
+    assert child.returncode == 0 and out.startswith("10000000 predictions")
+    assert used.ru_maxrss < 600_000
+    with open("p.csv") as stream:
+        assert sum(1 for _ in stream) == 10_000_001
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no disk that is always full")
+def test_where_output_cannot_go(fitted):
+    """Nobody reads, the disk is full, or standard output is closed: one line at most, and the work is done."""
+    mercer = f"{sys.executable} -m mercer.cli"
+
+    def shell(command):
+        options = {"shell": True, "executable": "/bin/bash", "capture_output": True, "text": True, "timeout": 120}
+        return subprocess.run(f"set -o pipefail; {command}", cwd=fitted, **options)
+
+    for command in ("info shop.mercer", "info shop.mercer --json", "predict shop.mercer shop.csv -q"):
+        full, unread = shell(f"{mercer} {command} > /dev/full"), shell(f"{mercer} {command} | true")
+        assert full.returncode == 1 and full.stderr == "mercer: writing failed: No space left on device.\n"
+        assert (unread.returncode, unread.stderr) == (0, "")
+    full = shell(f"{mercer} --help > /dev/full")
+    assert full.returncode == 1 and full.stderr == "mercer: No space left on device.\n"
+    assert shell(f"{mercer} info shop.mercer >&-").returncode == 0
+    fit = shell(f"{mercer} fit shop.csv -t bought --drop price --no-tune -o again.mercer | head -1")
+    assert fit.returncode == 0 and fit.stdout.startswith("shop.csv: 120 rows") and "Traceback" not in fit.stderr
+    assert (fitted / "again.mercer").exists()
+
+
+@pytest.mark.long
 def test_as_processes_in_a_pipe(fitted, process):
     (fitted / "new.csv").write_text("age,income,city,since\n" + "41,3000,Bern,2020-05-05\n" * 60_000)
     done = process("predict", "shop.mercer", "new.csv")
     assert done.code == 0 and len(done.out.splitlines()) == 60_001
-    import subprocess
-    import sys
-
     command = f"{sys.executable} -m mercer.cli predict shop.mercer new.csv | head -2"
     piped = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=fitted, timeout=120)
     assert len(piped.stdout.splitlines()) == 2 and "Traceback" not in piped.stderr

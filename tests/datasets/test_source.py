@@ -128,3 +128,8 @@ def test_archives_are_not_unpickled(tmp_path):
     np.savez(path, X=np.array([{}], dtype=object))
     with pytest.raises(ValueError, match="damaged"):
         arrays("load_x", path)
+
+
+def test_a_place_for_downloads_that_cannot_be_made(published, home):
+    with pytest.raises(OSError, match=r"no folder for downloads .*give data_home, or put folder/name\.txt into"):
+        locate("load_x", remote(published), published)

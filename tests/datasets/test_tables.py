@@ -127,3 +127,32 @@ def test_vowels(data_dir):
     assert np.bincount(everything.groups).tolist() == [66] * 15
     assert set(train.groups) == set(range(8)) and set(test.groups) == set(range(8, 15))
     assert everything.target_names[:2].tolist() == ["hid", "hId"]
+
+
+def test_tables_of_pandas(home):
+    pandas = pytest.importorskip("pandas")
+    write(home / "mercer", "classic/cats.csv.gz", "Sex,Bwt,Hwt\nM,2,7\nF,NA,7.5\n")
+    cats = load_r_data("cats", data_home=home, as_frame=True)
+    assert cats.data.Sex.tolist() == ["M", "F"] and cats.data.Bwt.isna().tolist() == [False, True]
+    assert isinstance(cats.target, pandas.Series) and cats.target.tolist() == [7, 7.5]
+    assert cats.frame.columns.tolist() == ["Sex", "Bwt", "target"]
+    write(home / "mercer", "splines/rat_diet.csv.gz", "t,con,trt\n0,20.5,21.3\n1,21,22\n")
+    X, Y = load_r_data("rat_diet", data_home=home, return_X_y=True, as_frame=True)
+    assert X.columns.tolist() == ["t"] and Y.columns.tolist() == ["con", "trt"]
+    write(home / "mercer", "splines/galaxies.csv.gz", "velocity\n9172\n")
+    galaxies = load_r_data("galaxies", data_home=home, as_frame=True)
+    assert galaxies.target is None and galaxies.frame.equals(galaxies.data)
+    assert load_wine(as_frame=True).frame.equals(sklearn.datasets.load_wine(as_frame=True).frame)
+
+
+def test_every_table_as_a_frame(data_dir):
+    pandas = pytest.importorskip("pandas")
+    for load in (
+        load_vowel,
+        lambda **how: load_uci_regression("yacht", **how),
+        lambda **how: load_anomaly("glass", **how),
+    ):
+        X, y = load(return_X_y=True, as_frame=True)
+        plain = load()
+        assert isinstance(X, pandas.DataFrame) and X.columns.tolist() == plain.feature_names
+        assert np.array_equal(X, plain.data) and np.array_equal(y, plain.target)

@@ -1,11 +1,14 @@
 """Texts and sequences."""
 
 import gzip
+from dataclasses import replace
+from hashlib import sha256
 
 import numpy as np
 import pytest
 
-from mercer.datasets import load_promoters, load_r8, load_reuters40, load_splice
+from mercer.datasets import load_promoters, load_r8, load_reuters40, load_splice, text
+from mercer.datasets._source import Part
 
 # documents of each topic in alphabetical order, as Cardoso-Cachopo gives them
 R8_TRAIN = [1596, 253, 2840, 41, 190, 206, 108, 251]
@@ -42,11 +45,11 @@ def test_promoters(data_dir):
     assert promoters.target_names[1] == "+" and "Licence" in promoters.DESCR
 
 
-@pytest.mark.parametrize("text", ["Class\tExample\nweather\train\n", "Class\tExample\nno tab\n"])
-def test_a_damaged_list_of_reports_is_named(tmp_path, monkeypatch, text):
+@pytest.mark.parametrize("content", ["Class\tExample\nweather\train\n", "Class\tExample\nno tab\n"])
+def test_a_damaged_list_of_reports_is_named(tmp_path, monkeypatch, content):
     monkeypatch.setenv("MERCER_DATA", str(tmp_path))
     (tmp_path / "text").mkdir()
-    (tmp_path / "text" / "r8_train.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    (tmp_path / "text" / "r8_train.tsv.gz").write_bytes(gzip.compress(content.encode()))
     with pytest.raises(ValueError, match=r"load_r8: .*r8_train\.tsv\.gz is damaged"):
         load_r8()
 
@@ -55,4 +58,25 @@ def test_missing_texts_say_where_they_are_published(tmp_path, monkeypatch):
     monkeypatch.delenv("MERCER_DATA", raising=False)
     for load in (load_r8, load_reuters40, load_splice, load_promoters):
         with pytest.raises(FileNotFoundError, match=rf"{load.__name__}: .* published at"):
-            load(data_home=tmp_path)
+            load(data_home=tmp_path, download_if_missing=False)
+
+
+def test_texts_from_their_copies(tmp_path, monkeypatch):
+    """The forms in which they are published, and what becomes of them."""
+    monkeypatch.delenv("MERCER_DATA", raising=False)
+
+    def published(file, content):
+        path = tmp_path / "published"
+        path.write_text(content)
+        return replace(file, parts=(Part(f"file://localhost{path}", sha256(content.encode()).hexdigest()),))
+
+    monkeypatch.setitem(text.R8, "train", published(text.R8["train"], "Class\tExample\nship\tto sea\n"))
+    r8 = load_r8(data_home=tmp_path)
+    assert r8.data == ["to sea"] and r8.target_names[r8.target].tolist() == ["ship"]
+    splice = "label,instance_name,sequence\nIE,  A-1,     ACGT\nN,B-2,  GGGG\n"
+    monkeypatch.setattr(text, "SPLICE", published(text.SPLICE, splice))
+    X, y = load_splice(data_home=tmp_path, return_X_y=True)
+    assert X == ["ACGT", "GGGG"] and y.tolist() == [1, 2]
+    monkeypatch.setattr(text, "PROMOTERS", published(text.PROMOTERS, "0,t,a,c,+\n1,g,g,t,-\n"))
+    X, y = load_promoters(data_home=tmp_path, return_X_y=True)
+    assert X == ["tac", "ggt"] and y.tolist() == [1, 0]

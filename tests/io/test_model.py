@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import tracemalloc
 import warnings
 import zipfile
 from functools import partial
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csc_matrix, csr_array, csr_matrix
 from scipy.special import expit
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
@@ -25,9 +26,10 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from tests.methods.test_sklearn import ESTIMATORS
 
 import mercer
-from mercer.domains import Graph
+from mercer import methods
+from mercer.domains import Graph, Vectors
 from mercer.inference import JackknifePlus, mmd_test
-from mercer.io._objects import Decoder, Encoder
+from mercer.io._objects import DEEPEST, Decoder, Encoder, find
 from mercer.io.model import ModelError, describe, load, save
 from mercer.kernels import Callable, Features, Gaussian, Linear, Table, registry
 from mercer.kernels._algebra import ALGEBRA
@@ -49,6 +51,11 @@ def path(tmp_path):
 def again(thing, path, **options):
     save(thing, path)
     return load(path, **options)
+
+
+def compiled(path):
+    """The compiled classes of scikit-learn that a file needs."""
+    return {name: find(*name.split(":")) for name in describe(path)["needs"]}
 
 
 # ---- every estimator, every kernel
@@ -78,6 +85,22 @@ def test_every_estimator_comes_back(estimator, path):
     assert repr(copy) == repr(model)
 
 
+MORE = [mercer.SmoothingSpline(), mercer.LinearSVC(), mercer.LinearSVR(), mercer.SemiSupervised(mercer.SVC())]
+
+
+@pytest.mark.parametrize("model", MORE, ids=lambda model: type(model).__name__)
+def test_the_other_estimators_come_back(model, path):
+    A = X[:, :1] if isinstance(model, mercer.SmoothingSpline) else X
+    model.fit(A, LABELS if is_classifier(model) else TARGETS)
+    np.testing.assert_array_equal(again(model, path).predict(A), model.predict(A))
+
+
+def test_no_estimator_is_forgotten():
+    made = (getattr(methods, name) for name in methods.__all__)
+    every = {cls for cls in made if isinstance(cls, type) and issubclass(cls, BaseEstimator)}
+    assert every <= {type(estimator) for estimator in [*ESTIMATORS, *MORE]}
+
+
 @pytest.mark.parametrize(
     "kernel",
     [
@@ -91,6 +114,23 @@ def test_every_kernel_comes_back(kernel, path):
     copy = again(kernel, path)
     assert copy == kernel and copy is not kernel
     np.testing.assert_array_equal(copy(sample), kernel(sample))
+
+
+STRUCTURED = [
+    pytest.param(cls.examples()[0], id=name)
+    for name, cls in registry.items()
+    if not isinstance(cls.examples()[0].domain, Vectors)
+]
+
+
+@pytest.mark.parametrize("kernel", STRUCTURED)
+def test_machines_on_other_data_than_vectors_come_back(kernel, path):
+    """Strings, sequences, sets, trees, graphs, tables: with the samples that the machine holds."""
+    train, new = (kernel.domain.sample(np.random.default_rng(seed), 8) for seed in (1, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # kernels that are not positive definite
+        model = mercer.KernelRidge(kernel=kernel, alpha=1.0).fit(train, np.arange(float(len(kernel.diag(train)))))
+    np.testing.assert_array_equal(again(model, path).predict(new), model.predict(new))
 
 
 @pytest.mark.parametrize("function", [np.tanh, np.sqrt])
@@ -131,8 +171,8 @@ def test_pipelines_of_scikit_learn(path):
     ids=lambda model: type(model).__name__,
 )
 def test_searches_and_other_wrappers(model, path):
-    model.fit(X, LABELS)
-    copy = again(model, path)
+    save(model.fit(X, LABELS), path)
+    copy = load(path, functions=compiled(path))
     np.testing.assert_array_equal(copy.predict(X), model.predict(X))
     for name, values in getattr(model, "cv_results_", {}).items():
         np.testing.assert_array_equal(copy.cv_results_[name], values)
@@ -255,12 +295,44 @@ def test_what_is_one_object_stays_one(path):
     assert model.function_.kernel is model.kernel_
 
 
-def test_the_same_model_gives_the_same_bytes(tmp_path):
+@pytest.mark.parametrize(
+    "model",
+    [
+        mercer.SVC(),
+        RandomForestClassifier(2, random_state=0),  # its nodes are records with gaps
+        KernelSearchCV(mercer.SVC(), {"C": [1, 2], "kernel": ["gaussian", "linear"]}, cv=2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_the_same_model_gives_the_same_bytes(model, tmp_path):
     one, two = tmp_path / "1.mercer", tmp_path / "2.mercer"
-    model = mercer.KernelPCA(2, kernel="rbf").fit(X)
-    save(model, one)
-    save(load(one), two)
+    save(model.fit(X, LABELS), one)
+    save(load(one, functions=compiled(one)), two)
     assert one.read_bytes() == two.read_bytes()
+
+
+def test_gaps_in_records_are_empty(path):
+    """Otherwise a file would tell what else was in memory."""
+    kind = np.dtype({"names": ["a", "b"], "formats": ["u1", "f8"], "offsets": [0, 8], "itemsize": 16})
+    A = np.frombuffer(b"secret! " * 4, dtype=kind)
+    np.testing.assert_array_equal(again(A, path), A)
+    assert b"ecret" not in path.read_bytes().replace(A["b"].tobytes()[:8], b"")
+
+
+def test_arrays_are_not_held_twice(path):
+    """The memory that saving and loading take besides the model is that of a buffer."""
+    A = np.ones(8_000_000)
+    tracemalloc.start()
+    try:
+        save([A], path)
+        saving = tracemalloc.get_traced_memory()[1]
+        tracemalloc.reset_peak()
+        (copy,) = load(path)
+        loading = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(copy, A)
+    assert saving < 0.6 * A.nbytes and loading < 1.4 * A.nbytes
 
 
 # ---- functions and classes of the user
@@ -290,6 +362,15 @@ def test_classes_too(path):
     assert load(path, functions={"Own": Own}).kernel == Own(2.0)
 
 
+def test_compiled_classes_are_supplied(path):
+    """They trust the state that they are given, and a forged one would crash the program."""
+    model = KNeighborsClassifier(algorithm="kd_tree").fit(X, LABELS)
+    save(model, path)
+    with pytest.raises(ModelError, match=r"it needs 'sklearn.neighbors._kd_tree:KDTree', .* functions="):
+        load(path)
+    np.testing.assert_array_equal(load(path, functions=compiled(path)).predict(X), model.predict(X))
+
+
 def test_what_has_no_name_is_refused(path):
     with pytest.raises(ModelError, match="save: a lambda has no name"):
         save(Callable(lambda x, y: 1.0), path)
@@ -299,6 +380,11 @@ def test_what_has_no_name_is_refused(path):
     itself.append(itself)
     with pytest.raises(ModelError, match="nested too deeply, or holds itself"):
         save(itself, path)
+    tree = "leaf"
+    for _ in range(DEEPEST):
+        tree = (tree,)
+    with pytest.raises(ModelError, match="nested too deeply"):
+        save(tree, path)
     with pytest.raises(ModelError, match="cannot be saved"):
         save([zip([1], [2], strict=True)], path)
     assert not path.exists()
@@ -365,12 +451,27 @@ def test_a_failed_write_leaves_the_old_file(path, monkeypatch):
 
 
 def test_missing_places(tmp_path):
-    with pytest.raises(ModelError, match="its folder does not exist"):
+    with pytest.raises(FileNotFoundError, match="its folder does not exist; make it first"):
         save(1, tmp_path / "none" / "m.mercer")
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "m.mercer")
     with pytest.raises(IsADirectoryError):
         load(tmp_path)
+
+
+def test_what_no_file_replaces(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path, tmp_path / "pipe"):
+        with pytest.raises(OSError, match="is a folder or a device, which no file can replace"):
+            save(1, place)
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+def test_a_private_file_stays_private(path):
+    save(1, path)
+    path.chmod(0o600)
+    save(2, path)
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_paths_of_every_kind(tmp_path):
@@ -399,18 +500,24 @@ def rewritten(path, change, structure=None):
             archive.writestr(name, content)
 
 
+NO_PART = "a model is made of parts of mercer and sklearn that run no programs"
+
+
 @pytest.mark.parametrize(
     ("structure", "message"),
     [
-        ({"object": "os:system", "shared": 0, "new": False, "arguments": ["true"]}, "not part of mercer or sklearn"),
-        ({"function": "os:system"}, "not part of mercer"),
-        ({"function": "subprocess:run"}, "not part of mercer"),
+        ({"object": "os:system", "shared": 0, "new": False, "arguments": ["true"]}, NO_PART),
+        ({"function": "os:system"}, NO_PART),
+        ({"function": "subprocess:run"}, NO_PART),
+        ({"function": "sklearn.utils._testing:assert_run_python_script_without_output"}, NO_PART),
+        ({"function": "sklearn.datasets._base:fetch_file"}, NO_PART),
         ({"function": "mercer.io.model:os.system"}, "no function|does not have"),
         ({"class": "mercer.io.model:zipfile.ZipFile"}, "no class"),
-        ({"class": "mercer.cli.__main__:main"}, "not part of mercer"),
+        ({"class": "mercer.cli.__main__:main"}, NO_PART),
         ({"shared": 0, "object": "mercer.kernels.gaussian:Gaussian", "new": False}, "is not made so"),
         ({"method": [{"class": "mercer.kernels.gaussian:Gaussian"}, "__dict__"]}, "no method"),
         ([{"shared": 0, "array": 0}, {"shared": 1, "array": 0}], "damaged model file"),
+        ({"class": "sklearn.tree._tree:Tree"}, "compiled code, which is only taken from functions"),
         ({"ufunc": "load"}, "no function of NumPy"),
         ({"builtin": "eval"}, "builtin 'eval'"),
         ({"shared": 0, "object": "mercer.none:X"}, "this installation does not have"),
@@ -422,6 +529,7 @@ def rewritten(path, change, structure=None):
         ({"shared": 0, "array": 12}, "damaged model file"),
         ({"tuple": 3}, "damaged model file"),
         ({"float": "1.0"}, "damaged model file"),
+        ({"scalar": ["V1000000000", 1000000000]}, "unknown type 'V1000000000'"),  # a gigabyte
     ],
 )
 def test_nothing_of_a_forged_file_runs(structure, message, path):
@@ -429,6 +537,29 @@ def test_nothing_of_a_forged_file_runs(structure, message, path):
     rewritten(path, lambda members: members.update({"structure.json": structure}))
     with pytest.raises(ModelError, match=message):
         load(path)
+
+
+def test_lengths_that_types_claim_are_not_taken_up(path):
+    save(1, path)
+    rewritten(path, lambda members: members.update({"structure.json": {"scalar": ["<U500000000", "x"]}}))
+    assert load(path) == "x"
+
+
+@pytest.mark.parametrize(
+    ("around", "levels"),
+    [
+        (lambda x: (x,), 1),
+        (lambda x: {"key": x}, 1),
+        (lambda x: FunctionTransformer(kw_args={"key": x}), 3),  # the object, its attributes, and one of these
+    ],
+    ids=["tuple", "dict", "object"],
+)
+def test_what_is_saved_is_not_too_deep_to_load(around, levels, path):
+    model = "leaf"
+    for _ in range((DEEPEST - 1) // levels):
+        model = around(model)
+    save(model, path)
+    assert type(load(path)) is type(model)
 
 
 def test_nesting_without_end(path):
@@ -544,6 +675,28 @@ def test_fuzzed_structures_make_no_other_error(path):
         with contextlib.suppress(ModelError):
             load(path)
     assert tried > 20
+
+
+def test_fuzzed_arrays_make_no_other_error(path):
+    """An array cut off, with another header or in the place of another, with the digest made to fit."""
+    save(mercer.SVC().fit(csr_array(X), LABELS), path)
+    good = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        names = [name for name in archive.namelist() if name.startswith("arrays/")]
+        arrays = {name: archive.read(name) for name in names}
+    draw, refused = np.random.default_rng(8), 0
+    for _ in range(150):
+        name, other = draw.choice(names, 2)
+        content, place = bytearray(arrays[name]), draw.integers(len(arrays[name]))
+        content[draw.integers(min(130, len(content)))] = draw.integers(256)
+        changed = [bytes(content), arrays[name][:place], arrays[other]][draw.integers(3)]
+        path.write_bytes(good)
+        rewritten(path, lambda members, name=name, changed=changed: members.update({name: changed}))
+        try:
+            load(path)
+        except ModelError:
+            refused += 1
+    assert refused > 50
 
 
 def test_the_codec_alone():

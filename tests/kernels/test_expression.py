@@ -135,6 +135,7 @@ def test_every_example_returns_from_its_text(cls):
             "gaussian has no parameter 'lenghtscale'; did you mean 'lengthscale'?",
         ),
         ("linear(3)", 7, "linear takes no arguments"),
+        ("linear(", 7, "expected an argument or ')', found the end"),
         ("gaussian(1, 2)", 12, "gaussian takes 1 argument"),
         ("gaussian(1, lengthscale=2)", 12, "lengthscale is given twice"),
         ("polynomial(degree=1, 2)", 21, "arguments without a name come before those with one"),
@@ -180,6 +181,16 @@ def test_errors_point_at_the_character(text, place, message):
     line_start = text.rfind("\n", 0, place) + 1
     assert line == "    " + text[line_start:].split("\n")[0]
     assert caret == " " * (4 + place - line_start) + "^"
+
+
+def test_an_unknown_name_lists_the_kernels_in_readable_lines():
+    with pytest.raises(ValueError) as caught:
+        parse("linear + xyzzy")
+    first, line, caret, head, *listed = str(caught.value).split("\n")
+    assert first == "kernel expression: unknown name 'xyzzy'; it is none of the kernels below"
+    assert caret.index("^") == line.index("xyzzy") and head == "The kernels are"
+    assert max(map(len, listed)) <= 100
+    assert [name.strip() for name in " ".join(listed).split(",")] == sorted(registry)
 
 
 def test_deep_nesting_is_an_error_not_a_crash():

@@ -631,3 +631,9 @@ def test_an_early_end_reports_what_is_true() -> None:
     f = sign - model.kernel_(X) @ beta
     up, low = f[beta < np.where(sign > 0, 1e4, 0.0)], f[beta > np.where(sign > 0, 0.0, -1e4)]
     assert model.solutions_[0].gap == pytest.approx(up.max() - low.min(), rel=1e-6)
+
+
+def test_support_vectors_are_held_once():
+    """Half of the memory, and of the model file."""
+    model = SVC().fit(X, y)
+    assert model.function_.points is model.support_vectors_

@@ -8,10 +8,15 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from mercer import KernelPCA
-from mercer.plot import ComponentsDisplay, DigitsDisplay, GramDisplay
-from mercer.plot._base import COLOURS, MARKERS, Display, about_zero, colours, style
+from mercer import KernelPCA, KernelRidge
+from mercer._palette import COLOURS, MARKERS
+from mercer.kernels import Gaussian
+from mercer.plot import ComponentsDisplay, DigitsDisplay, GramDisplay, SpectrumDisplay
+from mercer.plot._base import Display, about_zero, colours, style
 
 
 def test_matplotlib_is_imported_only_to_draw():
@@ -97,3 +102,30 @@ def test_names_from_the_data_are_no_mathematics(draw):
     display = draw(X, np.array([r"$\frac$", "_b"] * 2))  # as mathematics, this is an error
     display.figure_.draw_without_rendering()
     plt.close(display.figure_)
+
+
+def test_legends_stay_within_figures_that_make_no_room():
+    X, y = np.arange(16.0).reshape(8, 2) ** 2, list("abababab")
+    figure = plt.figure()
+    axes = figure.subplots(1, 2)
+    display = ComponentsDisplay.from_estimator(KernelPCA(2).fit(X), X, y, ax=axes[0])
+    figure.draw_without_rendering()
+    frame, inside = display.ax_.get_legend().get_window_extent(), axes[0].get_window_extent()
+    assert inside.x0 <= frame.x0 < frame.x1 <= inside.x1
+    assert inside.y0 <= frame.y0 < frame.y1 <= inside.y1
+    plt.close(figure)
+
+
+@pytest.mark.parametrize("kind", [GramDisplay, SpectrumDisplay])
+def test_pipelines_show_the_matrix_that_the_kernel_sees(kind):
+    X = np.random.default_rng(0).normal(size=(12, 2)) * [1, 1000]
+    Z = StandardScaler().fit_transform(X)
+    ridge = KernelRidge(kernel=Gaussian(1.5))
+    search = GridSearchCV(make_pipeline(StandardScaler(), ridge), {"kernelridge__alpha": [0.1]}, cv=2).fit(X, Z[:, 0])
+    display = kind.from_estimator(search, X, ax=Figure().subplots())
+    K = np.exp(-((Z[:, None] - Z[None]) ** 2).sum(axis=2) / (2 * 1.5**2))
+    if kind is GramDisplay:
+        np.testing.assert_allclose(display.matrix, K, atol=1e-12)
+    else:
+        np.testing.assert_allclose(display.eigenvalues, np.linalg.eigvalsh(K)[::-1], atol=1e-12)
+        assert display.line_.get_ydata()[0] == 0.1

@@ -80,6 +80,8 @@ def test_refuses(views, model):
         CanonicalDisplay.from_estimator(model, views[0], ax=ax)
     with pytest.raises(ValueError, match="components = 3 must be >= 0 and <= 2"):
         CanonicalDisplay.from_estimator(model, components=(3,), ax=ax)
+    with pytest.raises(ValueError, match=r"colour has shape \(60,\) and type <U1; give a number for each of 60"):
+        CanonicalDisplay.from_estimator(model, colour=["a"] * 60, ax=ax)
     three = KernelCCA(1).fit([views[0], views[1], views[0] ** 2])
     with pytest.raises(ValueError, match="the model has 3 views"):
         CanonicalDisplay.from_estimator(three, ax=ax)

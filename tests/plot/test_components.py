@@ -148,3 +148,29 @@ def test_clusters_have_distances(iris, ax):
     X, y = iris
     display = ComponentsDisplay.from_estimator(KMeans(2, n_init=1, random_state=0).fit(X), X, y, ax=ax)
     assert display.scores.shape == (150, 2)
+
+
+def test_whole_numbers_of_many_values_are_numbers(iris, ax):
+    X, _ = iris
+    model = KernelPCA(n_components=2).fit(X)
+    display = ComponentsDisplay.from_estimator(model, X, np.arange(150.0), ax=ax)
+    assert display.labels is None
+    assert ComponentsDisplay.from_estimator(model, X, np.arange(150) % 20, ax=ax).labels == list(range(20))
+
+
+def test_many_classes_are_named_beside(iris):
+    X, _ = iris
+    names = [f"class {j % 20}" for j in range(150)]
+    figure = Figure(layout="constrained")
+    display = ComponentsDisplay.from_estimator(KernelPCA(n_components=2).fit(X), X, names, ax=figure.subplots())
+    figure.draw_without_rendering()
+    frame = display.ax_.get_legend().get_window_extent()
+    assert display.ax_.get_window_extent().x1 < frame.x0 < frame.x1 <= figure.bbox.width
+
+
+def test_polars_in_the_plane(rings):
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(rings[0], schema=["a", "b"])
+    model = KernelPCA(n_components=2, kernel="rbf").fit(frame)
+    display = ComponentsDisplay.from_estimator(model, frame, contours=True, resolution=5, ax=Figure().subplots())
+    assert display.surfaces.shape == (5, 5, 2)

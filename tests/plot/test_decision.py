@@ -251,6 +251,8 @@ def test_says_which_extra_brings_matplotlib(moons, monkeypatch):
         ({"estimator": KernelPCA()}, TypeError, r"KernelPCA\(\) predicts no classes"),
         ({"X": np.ones((80, 1))}, ValueError, "two features are needed"),
         ({"X": np.ones((0, 2)), "y": None}, ValueError, r"X has shape \(0, 2\); points"),
+        ({"X": np.full((80, 2), "a")}, ValueError, "no finite numbers; a plane needs coordinates"),
+        ({"X": np.full((80, 2), np.nan)}, ValueError, "no finite numbers"),
         ({"y": [0, 1]}, ValueError, r"y has shape \(2,\); expected \(80,\)"),
         ({"features": (0, 0)}, ValueError, "two different columns"),
         ({"features": (0, 2)}, ValueError, "features = 2 must be >= 0 and <= 1"),

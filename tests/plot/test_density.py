@@ -1,6 +1,9 @@
 """Densities, weights and influence against sums over the sample and finite differences."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from sklearn.pipeline import make_pipeline
@@ -103,3 +106,18 @@ def test_refuses(line):
         DensityDisplay.from_estimator(KernelDensity().fit(np.eye(3)), ax=ax)
     with pytest.raises(ValueError, match=r"influence has shape \(1,\); expected points of shape \(p, 1\)"):
         DensityDisplay.from_estimator(KernelDensity().fit(line), influence=[0.0], ax=ax)
+
+
+def test_influences_share_a_scale(cloud):
+    model = RobustKernelDensity(bandwidth=0.5, loss="hampel").fit(cloud)
+    display = DensityDisplay.from_estimator(
+        model, influence=[[0.0, 0.5], [9.0, 9.0]], resolution=15, ax=Figure().subplots(1, 3)
+    )
+    assert display.influence_[0].levels.tolist() == display.influence_[1].levels.tolist()
+
+
+def test_frames_are_no_reason_to_warn(cloud):
+    frame = pd.DataFrame(cloud, columns=["a", "b"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DensityDisplay.from_estimator(KernelDensity().fit(frame), ax=Figure().subplots(), resolution=5)

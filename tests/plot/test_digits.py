@@ -1,5 +1,7 @@
 """The mosaic against the images, and the captions against the labels."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -88,3 +90,11 @@ def test_refuses(digits, ax):
         DigitsDisplay.from_predictions(digits.data, digits.target, digits.target, ax=ax)
     with pytest.raises(ValueError, match="they must agree"):
         DigitsDisplay.from_predictions(digits.data, digits.target, digits.target[:3], ax=ax)
+
+
+def test_long_captions_keep_apart(digits, ax):
+    wrong = np.full(10, "twenty-three")
+    display = DigitsDisplay.from_predictions(digits.data[:10], np.full(10, "seventy-seven"), wrong, ax=ax)
+    ax.figure.draw_without_rendering()
+    places = [caption.get_window_extent() for caption in display.captions_]
+    assert all(a.x1 < b.x0 for a, b in pairwise(places))

@@ -6,7 +6,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from scipy.stats import loguniform
 from sklearn.datasets import load_iris
-from sklearn.model_selection import RandomizedSearchCV
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -84,6 +84,14 @@ def test_pipelines_other_parameters_and_failures(ax):
     assert found == {(0, -1): 0.8, (0, 3): 0.6, (2, -1): 0.9, (2, 3): 0.95}
     assert display.best_.get_xydata().tolist() == [[2, 3]]
     assert ax.get_ylabel() == r"$\log_2\, \mathrm{lengthscale}$"
+
+
+def test_candidates_without_one_of_the_two_are_left_out(ax):
+    grids = [{"kernel": ["linear"], "C": [1, 4, 16]}, {"C": [1, 4, 16], "gamma": [0.25, 1.0]}]
+    search = GridSearchCV(SVC(), grids, cv=2).fit(*load_iris(return_X_y=True))
+    display = GridDisplay.from_cv_results(search.cv_results_, ax=ax)
+    assert sorted(zip(display.x, display.y, strict=True)) == [(a, b) for a in (0, 2, 4) for b in (-2, 0)]
+    assert display.score[display.best] == search.cv_results_["mean_test_score"][3:].max()
 
 
 def test_scattered_candidates(ax):

@@ -51,8 +51,8 @@ def test_support_vector_machine(moons, ax):
     assert [panel.get_title(loc="left") for panel in display.axes_] == [
         "Objective",
         "Gap",
-        "Samples that violate their conditions",
-        "Samples in the working set",
+        "Violators",
+        "Working set",
     ]
     assert display.axes_[1].get_yscale() == "log"
 

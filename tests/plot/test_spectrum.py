@@ -1,5 +1,7 @@
 """Eigenvalues, shares and dimensions against NumPy's of the matrix."""
 
+import warnings
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -110,3 +112,15 @@ def test_refuses(X):
         SpectrumDisplay(eigenvalues=[1.0]).plot(ax=Figure().subplots(1, 2))
     with pytest.raises(ValueError, match="cannot be divided; give 3 axes"):
         SpectrumDisplay(eigenvalues=[1.0]).plot(ax=Figure().add_axes((0, 0, 1, 1)))
+
+
+def test_a_strength_far_away_is_still_in_the_picture():
+    figure = Figure(layout="constrained")
+    display = SpectrumDisplay(eigenvalues=[1e20, 3e20], alpha=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        display.plot(ax=figure.subplots(1, 3))
+        figure.draw_without_rendering()
+    assert display.alphas[0] == 1
+    low, high = display.axes_[0].get_ylim()
+    assert low < 1 < 3e20 < high

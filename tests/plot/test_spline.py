@@ -1,12 +1,18 @@
 """Curves, bands and components against predictions."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from scipy.stats import norm
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from mercer import AnovaSpline, KernelExpectileRegression, KernelQuantileRegression, KernelRidge, SmoothingSpline
 from mercer.plot import SplineDisplay
@@ -142,3 +148,29 @@ def test_refuses(data, ax):
     many = KernelRidge(kernel="gaussian").fit(x[:, None], np.column_stack([y, y]))
     with pytest.raises(ValueError, match="2 targets"):
         SplineDisplay.from_estimator(many, ax=ax)
+
+
+def test_frames_in_a_search(data, ax):
+    x, y = data
+    frame = pd.DataFrame({"$time": x})
+    pipe = make_pipeline(StandardScaler(), KernelRidge(kernel="gaussian(lengthscale=0.5)"))
+    model = GridSearchCV(pipe, {"kernelridge__alpha": [0.1]}, cv=2).fit(frame, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        display = SplineDisplay.from_estimator(model, frame, y, ax=ax)
+    grid, values = display.lines_[0][0].get_data()
+    np.testing.assert_allclose(values, model.predict(pd.DataFrame({"$time": grid})))
+    assert ax.get_xlabel() == r"\$time"
+
+
+def test_components_after_other_steps():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.uniform(size=(40, 2)), columns=["a", "b"])
+    y = np.sin(6 * frame["a"]) + frame["b"]
+    scale = StandardScaler().set_output(transform="pandas")
+    model = make_pipeline(scale, AnovaSpline(1e-4, terms=[0, 1])).fit(frame, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        display = SplineDisplay.from_estimator(model, frame, y, ax=Figure().subplots(1, 2))
+    assert display.axes_[1].get_title(loc="left") == "Main effect of b"
+    np.testing.assert_allclose(display.points_[0].get_offsets()[:, 0], scale.transform(frame)["a"])

@@ -9,11 +9,22 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mercer import SVC, KernelInterpolator, KernelKMeans, KernelPCA, KernelRidge, KernelRidgeCV
+from mercer import (
+    SVC,
+    KernelDensity,
+    KernelInterpolator,
+    KernelKMeans,
+    KernelMachine,
+    KernelMeanClassifier,
+    KernelPCA,
+    KernelRidge,
+    KernelRidgeCV,
+)
 from mercer.kernels import Gaussian, Linear, Sigmoid, Table
+from mercer.kernels.strings import Spectrum
 from mercer.reports import report
 from mercer.reports._case import Case
-from mercer.reports._cautions import cautions
+from mercer.reports._cautions import _alone, cautions, target_outliers
 from mercer.reports._estimate import estimated
 
 pytest.importorskip("matplotlib")
@@ -39,8 +50,8 @@ def curve(n=120, seed=1):
 
 def given(estimator, X, y=None, cv=3, groups=None):
     """The warnings of a report, without its pictures."""
-    case = Case(estimator, X, y, 0)
-    return {c.name: c for c in cautions(case, estimated(case, cv, groups))}
+    case = Case(estimator, X, y, 0, groups)
+    return {c.name: c for c in cautions(case, estimated(case, cv))}
 
 
 RIDGE = KernelRidge(1.0, kernel=Gaussian(1.5), fit_intercept=True)
@@ -117,7 +128,49 @@ def test_columns_standardised_before():
     assert "prepared" not in given(make_pipeline(StandardScaler(), RIDGE), X, y)
 
 
+@pytest.mark.long
+def test_leak_among_hundreds_of_columns():
+    y = np.arange(80) % 2
+    X = noise(80, 400)
+    X[:, 317] = y
+    assert "“x317”" in given(SVC(), X, y, cv=2)["leakage"].title
+    X[:, 317] = noise(80, seed=4)
+    assert "leakage" not in given(SVC(), X, y, cv=2)
+    target = noise(80, seed=5)
+    X[:, 209] = -(target**3)
+    assert "“x209”" in given(RIDGE, X, target, cv=2)["leakage"].title
+
+
+def test_leak_of_a_rare_class_among_many_samples():
+    X = noise(4000, 2)
+    y = np.zeros(4000, dtype=int)
+    y[:8] = 1
+    case = Case(KernelMeanClassifier(), np.column_stack([X, y]), y, 0)
+    assert _alone(case)["x2"] == 1.0
+    assert max(_alone(case)["x0"], _alone(case)["x1"]) < 0.99
+
+
 # ---- columns
+
+
+def test_the_only_column_may_count_the_samples():
+    x = np.arange(80.0)[:, None]
+    assert "identifier" not in given(RIDGE, x, np.sin(x[:, 0]))
+
+
+def test_rare_values_are_no_matter_of_scale():
+    X, y = classes()
+    rare = np.zeros(120)
+    rare[3] = 0.012
+    assert X.std().max() / rare.std() > 1000 > np.ptp(X, axis=0).max() / np.ptp(rare)
+    assert "scales" not in given(SVC(), X.assign(rare=rare), y)
+
+
+def test_kernels_of_single_columns_have_no_common_scale():
+    X, y = classes()
+    X["c"] *= 1e6
+    assert "scales" in given(SVC(), X, y)
+    assert "scales" not in given(SVC(kernel=Gaussian(1.0).on([0]) + Gaussian(1e6).on([2])), X, y)
 
 
 def test_constant_missing_and_identifying_columns():
@@ -131,7 +184,7 @@ def test_constant_missing_and_identifying_columns():
 
 def test_columns_of_different_scales():
     X, y = (A[::3] for A in WINE)
-    ratio = X.std(ddof=0).max() / X.std(ddof=0).min()
+    ratio = np.ptp(X, axis=0).max() / np.ptp(X, axis=0).min()
     assert f"{ratio:.3g}" in given(SVC(), X, y)["scales"].text
     each = SVC(kernel=Gaussian(X.std().to_numpy() * 3))
     assert "scales" not in given(each, X, y)
@@ -170,12 +223,26 @@ def test_far_targets():
     assert found.text.endswith("the farthest is 80.")
 
 
+def test_far_targets_where_most_are_equal():
+    y = np.zeros(100)
+    y[:30] = 1.0
+    assert target_outliers(y).size == 0
+    y[7] = 1e4
+    assert target_outliers(y).tolist() == [7]
+
+
 @pytest.mark.parametrize("level", [1.0, 1e6])
 def test_a_target_that_does_not_vary(level):
     X, y = curve(40)
     found = given(RIDGE, X, np.full_like(y, level))["constant"]
     assert found.level == "serious"
     assert found.text.startswith(f"All 40 targets are {level:.4g};")
+
+
+def test_five_samples_are_too_few_for_anything_else():
+    found = given(KernelRidge(kernel=Gaussian(0.1)), noise(5, 2), [0.0, 0.1, -0.1, 9.0, -8.0], cv=5)
+    assert "few" in found
+    assert not {"bandwidth", "outliers"} & set(found)
 
 
 # ---- scores
@@ -245,6 +312,29 @@ def test_orthogonal_samples_of_a_linear_kernel_are_no_matter_of_lengthscale():
     assert "bandwidth" not in given(SVC(kernel=Linear()), X, np.arange(60) % 2)
 
 
+def test_a_mean_far_from_zero_is_no_matter_of_lengthscale():
+    X, y = classes(60)
+    assert "bandwidth" not in given(SVC(kernel="linear"), X + 1000, y)
+    K = np.exp(-((X.to_numpy()[:, None] - X.to_numpy()[None]) ** 2).sum(axis=-1) / 2e5)
+    found = given(SVC(kernel="precomputed"), K, y)["bandwidth"]
+    assert "lengthscale" not in found.remedy
+
+
+def test_remedies_name_the_parameter_that_there_is():
+    found = given(KernelDensity(bandwidth=0.05), noise(60, 3))["bandwidth"]
+    assert found.remedy == "Take a longer bandwidth."
+    words = ["".join(np.random.default_rng(i).choice(list("abcdefgh"), 12)) for i in range(40)]
+    found = given(SVC(kernel=Spectrum(6)), words, np.arange(40) % 2)["bandwidth"]
+    assert "substrings" in found.remedy
+
+
+@pytest.mark.parametrize("loss", ["absolute", "squared"])
+def test_conditioning_is_that_of_linear_systems(loss):
+    X, y = curve()
+    found = given(KernelMachine(loss, kernel=Gaussian(3.0), alpha=1e-13), X, y)
+    assert ("conditioning" in found) == (loss == "squared")
+
+
 def test_ill_conditioned_system():
     X, y = curve()
     found = given(KernelRidge(1e-14, kernel=Gaussian(3.0)), X, y)
@@ -272,6 +362,13 @@ def test_best_value_at_the_end():
     search = GridSearchCV(KernelRidge(kernel=Gaussian(1.5)), {"alpha": [1e-5, 0.3, 1000.0]}, cv=3)
     assert "edge" not in given(search, X, y, cv=2)
     assert "edge" in given(KernelRidgeCV([50.0, 100.0, 1000.0], kernel=Gaussian(1.5)), X, y)
+
+
+def test_no_edge_where_others_are_as_good():
+    X, y = make_blobs(60, centers=[[0, 0], [9, 9]], random_state=0)
+    search = GridSearchCV(SVC(), {"C": [0.1, 1.0, 10.0]}, cv=3)
+    assert search.fit(X, y).best_params_ == {"C": 0.1}
+    assert "edge" not in given(search, X, y, cv=2)
 
 
 def test_solver_that_stopped_early():

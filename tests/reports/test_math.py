@@ -3,13 +3,16 @@
 import inspect
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 import mercer
+import mercer.losses
 import mercer.methods
 import mercer.selection
+from mercer import KernelLogisticRegression, KernelMachine
 from mercer.reports._math import mathml
-from mercer.reports._method import equation_of
+from mercer.reports._method import documented, equations
 
 CLASSES = {
     name: thing
@@ -19,17 +22,46 @@ CLASSES = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(n for n, c in CLASSES.items() if equation_of(c)))
+@pytest.mark.parametrize("name", sorted(n for n, c in CLASSES.items() if documented(c)))
 def test_every_equation_of_the_library_is_read(name):
-    found = mathml(equation_of(CLASSES[name]), block=True)
-    tree = ElementTree.fromstring(found.replace("&#160;", " "))
-    assert tree.tag == "math"
-    assert len(list(tree.iter())) > 5
+    for equation in documented(CLASSES[name]):
+        tree = ElementTree.fromstring(mathml(equation, block=True).replace("&#160;", " "))
+        assert tree.tag == "math"
+        assert len(list(tree.iter())) > 5
 
 
 def test_most_methods_have_an_equation():
-    without = {n for n, c in CLASSES.items() if not equation_of(c)}
-    assert without <= {"KernelSearchCV", "KernelPLSClassifier"}  # the search shows its estimator's; the other has none
+    assert {n for n, c in CLASSES.items() if not documented(c)} <= {"KernelSearchCV"}  # it shows its estimator's
+
+
+@pytest.mark.parametrize("name", sorted(n for n, c in vars(mercer.losses).items() if inspect.isclass(c)))
+def test_every_loss_is_read(name):
+    for equation in documented(getattr(mercer.losses, name)):
+        assert ElementTree.fromstring(mathml(equation).replace("&#160;", " ")).tag == "math"
+
+
+X = np.linspace(0, 1, 30)[:, None]
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        ({"loss": "huber"}, [r"\ell", r"\delta", r"\tfrac12 \|f\|_H^2"]),
+        ({"loss": "squared", "penalty": "norm"}, [r"\ell", r"(y - f)^2", r"= \|f\|_H"]),
+        ({"loss": "absolute", "penalty": ("ball", 2.5)}, [r"\ell", "|y - f|", r"\|f\|_H \le 2.5"]),
+    ],
+)
+def test_equations_name_the_loss_and_the_penalty_that_were_chosen(options, parts):
+    found = equations(KernelMachine(**options).fit(X, np.sin(6 * X[:, 0])))
+    assert [part in equation for part, equation in zip(parts, found, strict=True)] == [True] * 3
+
+
+def test_several_classes_have_their_own_equation():
+    y = np.arange(30) % 3
+    (two,) = equations(KernelLogisticRegression().fit(X, y > 0))
+    (three,) = equations(KernelLogisticRegression().fit(X, y))
+    assert r"y_i = \pm 1" in two
+    assert r"\log \sum_j" in three
 
 
 def structure(tex):

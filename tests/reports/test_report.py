@@ -16,8 +16,16 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import adjusted_rand_score, silhouette_score
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.metrics import adjusted_rand_score, d2_pinball_score, silhouette_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_val_score,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
@@ -25,11 +33,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer import (
     SVC,
+    AnovaSpline,
+    KernelCCA,
     KernelDensity,
     KernelKMeans,
+    KernelMachine,
     KernelPCA,
+    KernelQuantileRegression,
     KernelRidge,
     KernelRidgeCV,
+    MultipleKernel,
     OneClassSVM,
 )
 from mercer.domains import Graph
@@ -40,7 +53,7 @@ from mercer.reports import Report, report
 from mercer.reports._case import kind_of
 from mercer.selection import KernelSearchCV
 
-pytest.importorskip("matplotlib")
+style = pytest.importorskip("matplotlib.style")
 
 VOID = {"meta", "br", "img", "input", "hr", "link"}
 IRIS, WINE, DIABETES = (f(return_X_y=True, as_frame=True) for f in (load_iris, load_wine, load_diabetes))
@@ -275,6 +288,17 @@ def test_groups_are_held_out_together():
     assert page.row("this model")[0].startswith(shown(scores.mean()))
 
 
+def test_groups_reach_a_search_that_asks_for_them():
+    X, y = (A.to_numpy() for A in IRIS)
+    groups = np.arange(150) % 10
+    search = GridSearchCV(SVC(), {"C": [0.1, 1.0, 10.0]}, cv=GroupKFold(3))
+    page = check_page(report(search, X, y, groups=groups, cv=2))
+    scores = []
+    for train, test in StratifiedGroupKFold(2, shuffle=True, random_state=0).split(X, y, groups):
+        scores.append(clone(search).fit(X[train], y[train], groups=groups[train]).score(X[test], y[test]))
+    assert page.row("this model")[0].startswith(shown(np.mean(scores)))
+
+
 def test_the_estimator_is_left_as_it_was():
     X, y = (A[::3] for A in IRIS)
     model = SVC()
@@ -301,6 +325,82 @@ def test_same_input_gives_the_same_page():
     pages = [report(KernelRidge(kernel=Gaussian(0.2)), *(A[:50] for A in DIABETES), cv=2).html for _ in range(2)]
     plain = [re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC|[\d.]+ s(?=<)", "", page) for page in pages]
     assert plain[0] == plain[1]
+
+
+# ---- pictures
+
+
+def titles(found):
+    return re.findall(r"<figure><h3>(.*?)</h3>", found.html)
+
+
+def line(n=60):
+    x = np.linspace(0, 3, n)[:, None]
+    return x, np.sin(2 * x[:, 0]) + 0.1 * np.cos(40 * x[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "data", "expected"),
+    [
+        (SVC(), make_blobs(40, centers=2, random_state=0), ["In the plane", "Margins", "Kernel matrix", "Spectrum"]),
+        (KernelRidge(0.1, kernel="rbf"), line(), ["The curve", "Effective dimension over the penalty"]),
+        (KernelQuantileRegression(quantiles=[0.1, 0.9]), line(), ["Levels of y"]),
+        (AnovaSpline(1e-3), (np.random.default_rng(0).uniform(size=(40, 2)), np.arange(40.0)), ["Main effect of x1"]),
+        (KernelDensity(bandwidth="cv"), (line()[0], None), ["The density", "Criterion over what was tried"]),
+        (KernelPCA(2), IRIS, ["Components", "Explained variance"]),
+        (KernelCCA(1), (line()[0], line()[0] ** 2), ["Canonical variables"]),
+        (MultipleKernel(SVC(), ["gaussian", "linear"]), (IRIS[0], IRIS[1] > 0), ["Weights of the kernels"]),
+        (KernelMachine("logistic"), (IRIS[0], IRIS[1] > 0), ["Course of the solver: objective"]),
+    ],
+    ids=lambda thing: type(thing).__name__ if hasattr(thing, "fit") else "",
+)
+def test_displays_of_the_method(estimator, data, expected):
+    found = report(estimator, *data, cv=None)
+    check_page(found)
+    assert set(expected) <= set(titles(found))
+
+
+@pytest.mark.parametrize(
+    ("grid", "words"),
+    [
+        ({"C": [0.1, 1.0, 10.0], "gamma": [0.1, 1.0, 10.0]}, "Contours of the score over C and gamma"),
+        ({"C": [0.1, 1.0, 10.0], "kernel": ["rbf", "linear"]}, "The score over C."),
+        ([{"C": [0.1, 1.0, 10.0]}, {"C": [1.0], "gamma": [0.5, 2.0]}], "The score over C."),
+    ],
+)
+def test_landscape_of_a_search(grid, words):
+    X, y = (A[::3] for A in IRIS)
+    found = report(GridSearchCV(SVC(), grid, cv=2), X, y, cv=None)
+    check_page(found)
+    assert words in found.html
+    assert "np.float64" not in found.html
+
+
+def test_surfaces_keep_their_colours_on_dark_paper():
+    found = report(SVC(), *make_blobs(40, centers=2, random_state=0), cv=None)
+    (plane,) = re.findall(r"<h3>In the plane</h3>(<svg.*?</svg>)", found.html, flags=re.S)
+    (margins,) = re.findall(r"<h3>Margins</h3>(<svg.*?</svg>)", found.html, flags=re.S)
+    assert 'class="surface' in plane
+    assert "currentColor" not in plane
+    assert 'class="surface' not in margins
+    assert "currentColor" in margins
+
+
+def test_the_style_of_the_session_does_not_matter():
+    data = [A[:50] for A in DIABETES]
+    model = KernelRidge(kernel=Gaussian(0.2))
+    expected = report(model, *data, cv=None).sections["diagnostics"]
+    with style.context(["ggplot", "dark_background"]):
+        assert report(model, *data, cv=None).sections["diagnostics"] == expected
+
+
+def test_classes_that_begin_alike_stay_apart():
+    X, y = make_blobs(40, centers=2, n_features=3, random_state=0)
+    names = np.where(y, "adenocarcinoma of the colon", "adenocarcinoma of the lung")
+    found = report(SVC(), X, names, cv=None)
+    (matrix,) = re.findall(r"<h3>Kernel matrix</h3>(<svg.*?</svg>)", found.html, flags=re.S)
+    assert "of the colon" in matrix
+    assert "of the lung" in matrix
 
 
 # ---- data of any kind
@@ -347,6 +447,14 @@ def test_mapping_of_columns():
     X = {"a": np.linspace(0, 1, 40), "b": ["u", "v"] * 20}
     page = check_page(report(KernelRidge(kernel=Table()), X, np.linspace(0, 1, 40) ** 2))
     assert page.row("b")[0] == "2 labels: u (20), v (20)"
+
+
+def test_a_column_of_targets_is_as_good_as_a_row():
+    X, y = (A[:60] for A in DIABETES)
+    model = KernelRidge(kernel=Gaussian(0.2))
+    row, column = (check_page(report(model, X, target, cv=2)) for target in (y, y.to_frame()))
+    assert column.row("this model") == row.row("this model")
+    assert column.row("linear model") == row.row("linear model")
 
 
 def test_several_targets():
@@ -452,6 +560,46 @@ def test_folds_that_there_are_not(options, message):
 def test_things_that_are_no_estimators(thing):
     with pytest.raises(TypeError, match=r"report: estimator = .* must be an estimator"):
         report(thing, *IRIS)
+
+
+def test_five_samples():
+    page = check_page(report(KernelRidge(kernel="rbf"), np.arange(10.0).reshape(5, 2) ** 2, np.arange(5.0) % 3))
+    assert "2 folds of 2 to 3 samples" in page.text  # R² is of two samples or more
+
+
+@pytest.mark.parametrize("quantiles", [0.9, [0.1, 0.9]])
+def test_levels_are_judged_by_their_own_loss(quantiles):
+    x, y = line(120)
+    model = KernelQuantileRegression(quantiles=quantiles, alpha=0.1)
+    found = report(model, x, y, cv=3)
+    page = check_page(found)
+    folds = KFold(3, shuffle=True, random_state=0)
+    curves = cross_val_predict(model, x, y, cv=folds).reshape(120, -1)
+    tests = [test for _, test in folds.split(x)]
+    below = np.mean([np.mean(y[t] <= curves[t, -1]) for t in tests])
+    assert page.row("this model")[-1].startswith(shown(below))
+    if np.ndim(quantiles) == 0:
+        saved = np.mean([d2_pinball_score(y[t], curves[t, -1], alpha=0.9) for t in tests])
+        assert page.row("this model")[0].startswith(shown(saved))
+    assert "useless" not in {c.name for c in found.warnings}
+
+
+def test_outliers_are_not_judged_by_their_share():
+    page = check_page(report(OneClassSVM(nu=0.2), IRIS[0], cv=2))
+    head = next(row for row in page.rows if row[0] == "model")
+    assert head == ["model", "share called outliers"]
+
+
+@pytest.mark.long
+def test_many_classes_have_a_list_of_confusions():
+    X, y = make_blobs(250, centers=25, cluster_std=3.0, random_state=0)
+    page = check_page(report(SVC(), X, y, cv=2))
+    predicted = cross_val_predict(SVC(), X, y, cv=StratifiedKFold(2, shuffle=True, random_state=0))
+    pairs = [(str(a), str(b)) for a, b in zip(y, predicted, strict=True) if a != b]
+    start = [row[0] for row in page.rows].index("true class")
+    for true, other, count in page.rows[start + 1 : start + 4]:
+        assert pairs.count((true, other)) == int(count)
+    assert int(page.rows[start + 1][2]) == max(map(pairs.count, set(pairs)))
 
 
 def test_one_sample():

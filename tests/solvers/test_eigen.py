@@ -173,3 +173,10 @@ def test_choice_and_refusals():
     for bad in (BlockKrylov(tol=0.0), BlockKrylov(oversample=-1), BlockKrylov(max_iter=0), BlockKrylov(width=1)):
         with pytest.raises(ValueError, match="BlockKrylov"):
             bad.solve(dense, 3)
+
+
+@pytest.mark.parametrize("n", [50, 200, 400])
+def test_equal_eigenvalues(n):
+    """A centred identity, as of a kernel much narrower than the data: LAPACK's bisection finds none of its values."""
+    K = np.eye(n) - 1 / n
+    check(DenseEigen().solve(gram_of(K, lazy=False), 3), K, 3)

@@ -5,6 +5,8 @@ It needs click, rich and pandas (``pip install "mercer[cli]"``), which are impor
 
 from __future__ import annotations
 
+import os
+
 from .._errors import optional
 from ._model import FileModel
 
@@ -20,4 +22,8 @@ def main() -> None:
         raise SystemExit(f"mercer: {error}") from None
     from .app import app
 
-    app(prog_name="mercer")
+    try:
+        app(prog_name="mercer")
+    except OSError as error:  # help and completion, which no command guards, to a full disk
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        raise SystemExit(f"mercer: {error.strerror}.") from None

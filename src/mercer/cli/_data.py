@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import bz2
-import codecs
 import csv
 import gzip
 import io
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
@@ -27,6 +26,7 @@ __all__ = [
     "DataError",
     "Layout",
     "conform",
+    "existing",
     "kind_of",
     "odd_cell",
     "read",
@@ -44,12 +44,16 @@ WORDS = {".csv": "text", ".tsv": "text", ".parquet": "parquet", ".npy": "npy", "
 WORDS |= {".libsvm": "libsvm", ".svm": "libsvm", ".scale": "libsvm", ".t": "libsvm"}
 POINT, COMMA = re.compile(r"[+-]?\d+\.\d+([eE][+-]?\d+)?"), re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 LINE = re.compile(r"\s*[^\s:,;]+(\s+\d+:\S+)+\s*")  # of LIBSVM
+OPENED = {s: rf'(?:^|{re.escape(s)}) *"' for s in SEPARATORS}  # a quoted cell, which begins with its mark
 ISO = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 
 TRUTH = ("true", "false")  # written in any case, by R, Python and Parquet
 LONG = 40  # letters of a cell that a message quotes
 
 BROKEN = (EOFError, OSError, zlib.error)  # what a damaged archive raises
+ZIP, GZIP, OLD_EXCEL = b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0"  # how files of these kinds begin
+FOREIGN = {".xlsx": "Excel", ".xls": "Excel", ".ods": "LibreOffice", ".json": "JSON", ".sav": "SPSS", ".dta": "Stata"}
+FOREIGN |= {".rds": "R", ".rda": "R", ".mat": "MATLAB", ".h5": "HDF5", ".pkl": "Python", ".feather": "Arrow"}
 
 
 class DataError(ValueError):
@@ -95,21 +99,20 @@ def stem(path: Any) -> str:
     return Path(path.stem).stem if path.suffix in (".gz", ".bz2") else path.stem
 
 
-def format_of(path: Path) -> str:
+def format_of(path: Path, encoding: str | None = None) -> str:
     """By the ending; else by the first line."""
     suffixes = [s for s in path.suffixes if s not in (".gz", ".bz2")]
     found = WORDS.get(suffixes[-1].lower()) if suffixes else None
     if found:
         return found
-    with _open(path, _encoding(path, None)) as stream:
-        first = next((line for line in stream if line.strip()), "")
+    first = next((line for line in _lines(path, _encoding(path, encoding)) if line.strip()), "")
     return "libsvm" if LINE.fullmatch(first) else "text"
 
 
 def read(path: Any, encoding: str | None = None) -> Data:
     """All rows of a file."""
-    path = _existing(path)
-    form = format_of(path)
+    path = existing(path)
+    form = format_of(path, encoding)
     if form in ("text", "parquet"):
         import pandas
 
@@ -117,8 +120,10 @@ def read(path: Any, encoding: str | None = None) -> Data:
         frames = list(_text_blocks(path, layout) if layout else _parquet_blocks(path))
         if not frames:
             raise DataError(f"{path} has no rows below its header.")
-        note = f"text, {layout}" if layout else "Parquet"
-        return Data(pandas.concat(frames, ignore_index=True), None, note)
+        frame = pandas.concat(frames, ignore_index=True)
+        if layout and layout.decimal == ",":
+            frame = frame.apply(_with_points)
+        return Data(frame, None, f"text, {layout}" if layout else "Parquet")
     if form == "libsvm":
         from mercer.io import libsvm
 
@@ -139,13 +144,13 @@ def read_blocks(
     encoding: str | None = None,
 ) -> Iterator[Any]:
     """The samples of a file in blocks: tables for a model with `columns`, else matrices with `n_features` columns."""
-    path = _existing(path)
-    form = format_of(path)
+    path = existing(path)
+    form = format_of(path, encoding)
     if (columns is not None) != (form in ("text", "parquet")):
         wants, has = ("a table with named columns", "a matrix") if columns is not None else ("a matrix", "a table")
         raise DataError(f"the model was fitted to {wants}, but {path} is {has}.")
     if form == "text":
-        yield from _text_blocks(path, sniff(path, encoding), rows, columns)
+        yield from _text_blocks(path, sniff(path, encoding, columns), rows, columns)
     elif form == "parquet":
         yield from _parquet_blocks(path, rows, columns)
     else:
@@ -155,7 +160,8 @@ def read_blocks(
 # ---- text
 
 
-def _existing(path: Any) -> Path:
+def existing(path: Any) -> Path:
+    """The path, if there is a file of data."""
     path = Path(path)
     if str(path) == "-" or path.is_fifo():
         raise DataError(f"{path} is a pipe, but data are read more than once; write them to a file first.")
@@ -165,12 +171,27 @@ def _existing(path: Any) -> Path:
         raise DataError(f"{path} is a folder, not a file.")
     with _raw(path) as stream:
         try:
-            first = stream.read(1)
+            start = stream.read(4)
         except BROKEN as error:
             raise DataError(f"{path} is no complete compressed file ({error}).") from error
-    if not first:
+    if not start:
         raise DataError(f"{path} is empty.")
+    _refuse_foreign(path, start)
     return path
+
+
+def _refuse_foreign(path: Path, start: bytes) -> None:
+    """Raise for files of other programs, by their ending or their first bytes."""
+    suffix = path.suffix.lower()
+    if suffix == ".mercer":
+        raise DataError(f"{path} is a model, not data; `mercer info {path}` describes it.")
+    if start.startswith(GZIP):
+        raise DataError(f"{path} is compressed; let its name end in .gz.")
+    of = FOREIGN.get(suffix) or ("Excel" if start == OLD_EXCEL else None)
+    if of:
+        raise DataError(f"{path} is a file of {of}; save it there as CSV, and give that.")
+    if start == ZIP and suffix != ".npz":
+        raise DataError(f"{path} is a zip archive, as new files of Excel are; save it as CSV, and give that.")
 
 
 def _raw(path: Path) -> Any:
@@ -180,7 +201,7 @@ def _raw(path: Path) -> Any:
 def _encoding(path: Path, given: str | None) -> str:
     if given:
         try:
-            codecs.lookup(given)
+            io.TextIOWrapper(io.BytesIO(), encoding=given)
         except LookupError:
             raise DataError(f"there is no encoding {given!r}; try utf-8, latin-1 or cp1252.") from None
         return given
@@ -189,55 +210,79 @@ def _encoding(path: Path, given: str | None) -> str:
     return "utf-16" if mark in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
 
 
-def _open(path: Path, encoding: str) -> Any:
-    return io.TextIOWrapper(_raw(path), encoding=encoding, newline="")
-
-
 def _lines(path: Path, encoding: str) -> Iterator[str]:
     """Lines, with a sentence for what is no text of that encoding."""
-    with _open(path, encoding) as stream:
+    with io.TextIOWrapper(_raw(path), encoding=encoding, newline="") as stream:
         number = 0
         try:
             for number, line in enumerate(stream, 1):
                 if "\0" in line:
-                    raise DataError(f"{path}, line {number}: holds zero bytes; it is no text file.")
+                    raise DataError(
+                        f"{path}, line {number}: holds zero bytes; it is no text, or needs --encoding utf-16-le."
+                    )
                 yield line
         except BROKEN as error:
             raise DataError(f"{path} is no complete compressed file: it breaks off at line {number}.") from error
-        except UnicodeDecodeError as error:
-            byte = error.object[error.start]
+        except UnicodeError as error:
+            byte = f"byte 0x{error.object[error.start]:02x}" if isinstance(error, UnicodeDecodeError) else "no mark"
             raise DataError(
-                f"{path} is not {encoding.removesuffix('-sig')}: byte 0x{byte:02x} after line {number}; name its "
-                "encoding, for example --encoding latin-1."
+                f"{path} is not {encoding.removesuffix('-sig')} ({byte}{f' after line {number}' if number else ''}); "
+                "name its encoding, for example --encoding latin-1."
             ) from error
 
 
-def sniff(path: Path, encoding: str | None = None) -> Layout:
-    """Separator, decimal mark and names of the columns, from the first lines."""
+def sniff(path: Path, encoding: str | None = None, columns: Container[str] | None = None) -> Layout:
+    """Separator, decimal mark and names, from the first lines; `columns` are those that a header would have."""
     encoding = _encoding(path, encoding)
     lines = [line for line in islice(_lines(path, encoding), 200) if line.strip()]
     if not lines:
         raise DataError(f"{path} is empty.")
     rows = {s: list(csv.reader(lines, delimiter=s, skipinitialspace=True)) for s in SEPARATORS}
 
-    def agreement(separator: str) -> tuple[float, int]:
-        sizes = Counter(map(len, rows[separator]))
+    def agreement(separator: str) -> tuple[float, int, float]:
         width = len(rows[separator][0])
-        return (sizes[width] / len(rows[separator]) if width > 1 else 0.0), width
+        share = Counter(map(len, rows[separator]))[width] / len(rows[separator])
+        return (share if width > 1 else 0.0), width, share
 
     separator = max(SEPARATORS, key=agreement)  # the first of equals
     names, *cells = [[cell.strip() for cell in row] for row in rows[separator]]
-    header = not all(_is_number(name) for name in names)
-    flat = [cell for row in cells for cell in row]
-    points, commas = any(map(POINT.fullmatch, flat)), separator != "," and any(map(COMMA.fullmatch, flat))
-    if points and commas:
-        raise DataError(f"{path} has numbers with decimal points and with decimal commas; write them in one way.")
+    if len(names) == 1 and _has_spaces(lines):
+        raise DataError(f"{path} has only spaces between its columns; write commas, semicolons, tabs or bars.")
+    header = _is_header(names, cells, columns)
+    decimal = _decimal(path, separator, [cell for row in cells for cell in row])
     names = names if header else [str(j + 1) for j in range(len(names))]
     names = [name or f"column {j + 1}" for j, name in enumerate(names)]
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise DataError(f"{path} has {len(twice)} column names more than once, such as {twice[0]!r}; rename them.")
-    return Layout(names, header, separator, "," if commas else ".", encoding)
+        raise DataError(f"{path} has {_plural(twice)} more than once; rename all but one.")
+    return Layout(names, header, separator, decimal, encoding)
+
+
+def _has_spaces(lines: list[str]) -> bool:
+    """Whether lines are the same number of words each, with numbers in the last."""
+    words = [line.split() for line in lines]
+    return len({len(row) for row in words}) == 1 and len(words[0]) > 1 and any(map(_is_number, words[-1]))
+
+
+def _is_header(first: list[str], cells: list[list[str]], columns: Container[str] | None) -> bool:
+    """Whether the first line names columns: not if each of its cells is a number or occurs again below."""
+    if all(map(_is_number, first)):
+        return False
+    if columns is not None:
+        return any(name in columns for name in first)
+    below = [{row[j] for row in cells if len(row) > j} for j in range(len(first))]
+    return not all(_is_number(cell) or cell in MISSING or cell in below[j] for j, cell in enumerate(first))
+
+
+def _decimal(path: Path, separator: str, cells: list[str]) -> str:
+    point = next(filter(POINT.fullmatch, cells), None)
+    comma = next(filter(COMMA.fullmatch, cells), None) if separator != "," else None
+    if point and comma:
+        raise DataError(
+            f"{path} has numbers with decimal points and with decimal commas, such as {point} and {comma}; write them "
+            "in one way."
+        )
+    return "," if comma else "."
 
 
 def _is_number(cell: str) -> bool:
@@ -253,18 +298,41 @@ def _text_blocks(path: Path, layout: Layout, rows: int = BLOCK, columns: dict[st
     require(layout.names, columns, path)
     lines = enumerate(_lines(path, layout.encoding), 1)
     if layout.header:
-        quotes = 0
-        for _, line in lines:
-            quotes += line.count('"')
-            if line.strip() and quotes % 2 == 0:  # a quoted name may go over lines
-                break
-    while block := list(islice(lines, rows)):
-        while sum(line.count('"') for _, line in block) % 2 and (more := next(lines, None)):
-            block.append(more)  # the block ends inside a quoted cell
-        block = [(number, line) for number, line in block if line.strip()]
-        if block:
-            _require_width(path, layout, block)
-            yield _parse(path, layout, block, columns)
+        next(_rows_of(path, layout, lines, 1))
+    for block in _rows_of(path, layout, lines, rows):
+        _require_width(path, layout, block)
+        yield _parse(path, layout, block, columns)
+
+
+def _rows_of(
+    path: Path, layout: Layout, lines: Iterator[tuple[int, str]], most: int
+) -> Iterator[list[tuple[int, str]]]:
+    """Blocks of numbered lines, without blank ones; a block does not end within a quoted cell."""
+    block: list[tuple[int, str]] = []
+    opened = None
+    for number, line in lines:
+        if _goes_on(line, opened is not None, layout.separator):
+            opened = opened or number
+        else:
+            opened = None
+        if opened or line.strip():
+            block.append((number, line))
+        if len(block) >= most and not opened:
+            yield block
+            block = []
+    if opened:
+        raise DataError(f"{path}, line {opened}: a quotation mark opens a cell that does not end; close or remove it.")
+    if block:
+        yield block
+
+
+def _goes_on(line: str, inside: bool, separator: str) -> bool:
+    """Whether a quoted cell is open at the end of a line; a mark within a cell, as for inches, opens none."""
+    if '"' not in line:
+        return inside
+    start = OPENED[separator]
+    rest = re.sub(rf'{start}(?:[^"]|"")*+"', "x", f'"{line}' if inside else line)
+    return re.search(start, rest) is not None
 
 
 def require(names: list[str], columns: dict[str, str] | None, path: Path) -> None:
@@ -335,9 +403,7 @@ def _parse(path: Path, layout: Layout, block: list[tuple[int, str]], columns: di
                 ) from error
         raise DataError(f"{path}: {str(error).splitlines()[0]}") from error
     frame = frame.apply(lambda column: column if column.dtype == np.float64 else column.str.strip())
-    if columns is not None:
-        return conform(frame, columns, path)
-    return frame if layout.decimal == "." else frame.apply(_with_points)
+    return frame if columns is None else conform(frame, columns, path)
 
 
 def _with_points(column: Any) -> Any:
@@ -435,12 +501,14 @@ def _plain(series: Any) -> Any:
         return np.array(series.to_list(), dtype=object)
     if series.dtype.is_numeric() or series.dtype.is_temporal():
         return series.to_numpy()
+    if series.dtype.is_nested():
+        return np.array([None if value is None else str(value) for value in series.to_list()], dtype=object)
     return np.array(series.cast(str).to_list() if str(series.dtype) != "Boolean" else series.to_list(), dtype=object)
 
 
 def _numpy(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     try:
-        found = np.load(path, allow_pickle=False)
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
         parts = {name: found[name] for name in found.files} if hasattr(found, "files") else {"X": found}
     except Exception as error:  # a damaged file can fail in any way
         raise DataError(f"{path} is no NumPy file without pickled objects ({error}).") from error
@@ -477,24 +545,26 @@ def _matrix_blocks(path: Path, form: str, rows: int, n_features: int | None) -> 
         while block := list(islice(lines, rows)):
             text = "".join(line for _, line in block).encode()
             try:
-                yield load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=False)[0]
+                X = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=False)[0]
             except ValueError as error:
                 raise DataError(
                     f"{path}, lines {block[0][0]}–{block[-1][0]}: {error}; a line is a label (0 where it is unknown) "
                     f"and pairs index:value{f', with indices up to {n_features}' if n_features else ''}."
                 ) from error
+            if X.shape[0]:  # not only blank lines and comments
+                yield X
         return
-    X = np.load(path, mmap_mode="r", allow_pickle=False) if form == "npy" else _numpy(path)[0]
-    if X.ndim != 2 or (n_features is not None and X.shape[1] != n_features):
+    X = _numpy(path)[0]
+    if n_features is not None and X.shape[1] != n_features:
         raise DataError(f"{path} has shape {X.shape}, but the model takes {n_features} columns.")
     for start in range(0, len(X), rows):
         yield np.asarray(X[start : start + rows], dtype=np.float64)
 
 
-def sniff_names(path: Any, encoding: str | None = None) -> list[str]:
-    """The names of a table's columns; none for a matrix."""
-    path = _existing(path)
-    form = format_of(path)
+def sniff_names(path: Any, encoding: str | None, columns: Container[str]) -> list[str]:
+    """The names of a table's columns, of which some should be in `columns`; none for a matrix."""
+    path = existing(path)
+    form = format_of(path, encoding)
     if form == "text":
-        return sniff(path, encoding).names
+        return sniff(path, encoding, columns).names
     return list(next(_parquet_blocks(path, 1)).columns) if form == "parquet" else []

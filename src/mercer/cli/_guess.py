@@ -5,6 +5,7 @@ The tables of ``docs/guide/command_line.md`` say the same; a test compares the n
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +40,7 @@ __all__ = [
     "Plan",
     "Sample",
     "choose_kernel",
+    "counts_rows",
     "linear_baseline",
     "plan",
     "prepare",
@@ -48,10 +50,13 @@ __all__ = [
 ]
 
 CLASSES = 20  # distinct integers that may be classes
-REPEATS = 5  # rows for each of them, at least
+REPEATS = 5  # rows for each of them, at least, unless there are two
 DISTINCT = 0.5  # text with more distinct values than this share of the rows tells rows apart, not groups
 FEW = 20  # rows below which that rule is silent
 LEAST = 4  # rows for a regression: two folds of two
+DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}( .*)?")  # in another order or with other marks than ISO's
+UNIT = re.compile(r"[€$£¥] ?[\d., ']*\d|[\d., ']*\d ?[%€$£¥]|\d{1,3}([., ']\d{3})+([.,]\d+)?|\d+,\d+")
+IDENTIFIER = re.compile(r"(.*[\W_])?(id|Id|ID)|.*[a-z]I[dD]")  # names such as user_id and userId
 WHOLE = 2.0**53  # up to which every integer is a float64
 EXACT = {"svc": 50_000, "svr": 50_000}  # rows up to which the kernel matrix is not approximated
 EXACT_OTHERS, EXACT_RIDGE = 3_000, 10_000
@@ -122,6 +127,10 @@ class Plan:
     def whole(self, estimator: Any) -> Any:
         """Scaler and estimator in one."""
         return estimator if self.scaler is None else make_pipeline(clone(self.scaler), estimator)
+
+    def chosen(self, params: dict[str, Any]) -> Any:
+        """The estimator with these parameters, not fitted."""
+        return clone(self.estimator).set_params(**clone(params, safe=False))
 
 
 def prepare(
@@ -197,14 +206,14 @@ def _target(column: Any, target: str, task: str | None, path: Any) -> tuple[np.n
     codes = column.astype(str).to_numpy(dtype=object) if whole and np.abs(values).max() > WHOLE else values
     distinct = len(set(codes.tolist()))
     if task is None:
-        few = whole and distinct <= CLASSES and len(values) >= REPEATS * distinct
+        few = whole and (distinct == 2 or (distinct <= CLASSES and len(values) >= REPEATS * distinct))
         task = "classification" if kind == "category" or few else "regression"
     if task == "classification":
         values = codes if kind != "category" or column.dtype.kind == "b" else column.astype(str).to_numpy(dtype=object)
     if task == "regression" and kind == "category":
         raise DataError(f"the target {target!r} of {path} is text, such as {values[0]}; regression needs numbers.")
     if distinct < 2:
-        raise DataError(f"the target {target!r} of {path} is {values[0]} in every row; there is nothing to learn.")
+        raise DataError(f"the target {target!r} of {path} is {column.iloc[0]} in every row; there is nothing to learn.")
     if task == "regression" and len(values) < LEAST:
         raise DataError(f"{path} has {len(values)} rows with a target; regression needs {LEAST} for its folds.")
     if kind == "category" and len(values) >= FEW and distinct > DISTINCT * len(values):
@@ -212,14 +221,16 @@ def _target(column: Any, target: str, task: str | None, path: Any) -> tuple[np.n
             f"the target {target!r} of {path} is text that differs from row to row, such as {odd_cell(column)[0]!r}; "
             "write numbers without units, percent signs or marks between thousands."
         )
+    if task == "classification" and kind == "number" and not whole and distinct > CLASSES:
+        raise DataError(f"the target {target!r} of {path} is {distinct} numbers such as {column.iloc[0]}, not classes.")
     if task == "classification":
         if whole and values.dtype != object:
             values = values.astype(np.int64)
         labels, counts = np.unique(values.astype(str), return_counts=True)
         if counts.min() < 2:
             raise DataError(
-                f"the class {labels[counts.argmin()]} of {target!r} has one row; at least two are needed, or --task "
-                "regression for numbers."
+                f"the class {labels[counts.argmin()]} of {target!r} has one row, and folds need two; leave it out, or "
+                "say --task regression if these are numbers."
             )
         values = values.astype(str) if values.dtype == object else values
     return values, task
@@ -241,19 +252,35 @@ def _columns(
         elif distinct == 1 and column.notna().all():
             left_out[name] = "is constant"
         elif name not in categories and len(frame) >= FEW and kind == "category" and distinct > DISTINCT * len(frame):
-            left_out[name] = f"is text that differs from row to row, such as {odd_cell(column)[0]!r}"
-        elif name not in categories and len(frame) >= FEW and kind == "number" and _counts_rows(column):
+            cell = odd_cell(column)[0]
+            left_out[name] = f"is text that differs from row to row, such as {cell!r}{_remedy(cell)}"
+        elif name not in categories and counts_rows(column):
             left_out[name] = "counts the rows"
         else:
             columns[name] = kind
-            if kind == "category" and name not in categories and (odd := odd_cell(column))[1] > 0.5:
-                notes.append(f"{name} is a category because of {odd[0]!r}; leave such cells empty if it measures")
+            if kind == "category" and name not in categories:
+                cell, share = odd_cell(column)
+                if share > 0.5:
+                    notes.append(f"{name} is a category because of {cell!r}; leave such cells empty if it measures")
+                elif _remedy(cell):
+                    notes.append(f"{name} is a category of texts such as {cell!r}{_remedy(cell)}")
+            elif kind == "number" and distinct == len(frame) >= FEW and IDENTIFIER.fullmatch(str(name)):
+                notes.append(f"{name} differs in every row; leave it out by --drop if it is an identifier")
     return columns, left_out
 
 
-def _counts_rows(column: Any) -> bool:
-    values = column.astype(float).to_numpy()
-    return bool(np.all(np.diff(values) == 1))
+def _remedy(cell: str) -> str:
+    """How a date or a number of another notation is to be written."""
+    if DATE.fullmatch(cell):
+        return "; write dates as 2026-01-31"
+    return "; write numbers without units, percent signs or marks between thousands" if UNIT.fullmatch(cell) else ""
+
+
+def counts_rows(column: Any) -> bool:
+    """Whether it holds numbers that go up by one from row to row; few rows may do so by chance."""
+    if len(column) < FEW or column.isna().any() or kind_of(column) != "number":
+        return False
+    return bool(np.all(np.diff(column.astype(float).to_numpy()) == 1))
 
 
 # ---- method and kernel
@@ -282,7 +309,7 @@ def plan(sample: Sample, method: str | None = None, kernel: str | None = None, p
 
 def choose_kernel(sample: Sample, text: str | None, width: float = 1.0) -> tuple[Any, Kernel, list[dict[str, float]]]:
     """The scaler, the kernel (its free lengthscale at `width` times the usual), and the settings of widths to try."""
-    given = None if text is None else parse(text)
+    given = None if text is None else _parsed(text)
     if (given is None and not sample.is_matrix) or isinstance(given, Table):
         if sample.columns is None:
             raise DataError(f"--kernel {text} takes named columns, but the data are a matrix.")
@@ -298,6 +325,13 @@ def choose_kernel(sample: Sample, text: str | None, width: float = 1.0) -> tuple
     names = [p for p in given.get_params() if p.split("__")[-1] == "lengthscale"] if "lengthscale" not in text else []
     widths = [dict.fromkeys(names, w * base) for w in WIDTHS] if names else [{}]
     return scaler, given.set_params(**dict.fromkeys(names, width * base)), widths
+
+
+def _parsed(text: str) -> Kernel:
+    try:
+        return parse(text)
+    except ValueError as error:  # with the place in the text
+        raise DataError(f"--kernel: {str(error).removeprefix('kernel expression: ')}") from error
 
 
 def _spread(Z: Any) -> float:

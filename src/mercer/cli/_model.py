@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.utils import get_tags
 
 from ._data import conform
 
@@ -53,7 +54,7 @@ class FileModel:
     def samples(self, rows: Any) -> Any:
         """The estimator's samples of a DataFrame (or dictionary of columns) or matrix."""
         if self.columns is None:
-            return rows
+            return rows.toarray() if hasattr(rows, "nnz") and self._takes_dense else rows
         import pandas
 
         frame = conform(pandas.DataFrame(rows), self.columns, "the table")
@@ -75,6 +76,12 @@ class FileModel:
         scores = np.asarray(self.estimator.score_samples(X), dtype=np.float64)
         offset = float(np.ravel(self.machine.offset_)[0])
         return scores, np.where(scores < offset - BOUNDARY * abs(offset), -1, 1)
+
+    @property
+    def _takes_dense(self) -> bool:
+        """Whether columns are centred first, which would fill a sparse matrix."""
+        first = self.estimator[0] if hasattr(self.estimator, "steps") else None
+        return first is not None and not get_tags(first).input_tags.sparse
 
     @property
     def machine(self) -> Any:

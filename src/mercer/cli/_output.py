@@ -8,39 +8,68 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import wraps
+from io import TextIOWrapper
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
-from uuid import uuid4
 
 import click
 import numpy as np
 
+from .. import _files
+from .._errors import optional
 from ._data import DataError
 
-__all__ = ["Output", "command", "replacing", "writable"]
+__all__ = ["Finite", "Output", "can_draw", "command", "replacing", "say_error", "sentence", "writable"]
 
 INTERRUPTED = 130
 WIDTH = 140  # of tables that go to a file or another program
+
+
+def _console(**options: Any) -> Any:
+    from rich.console import Console
+
+    class Patient(Console):
+        """Where the reader, such as `head`, has enough, the work goes on and says no more."""
+
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            _drain(self.file)
+
+    return Patient(highlight=False, soft_wrap=True, emoji=False, **options)
+
+
+def _drain(stream: Any) -> None:
+    """Let what is still to be written go nowhere, which Python would complain of at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+class Finite(click.FloatRange):
+    """Numbers within bounds, of which "nan" and "inf" are none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no finite number.", param, ctx)
+        return number
 
 
 class Output:
     """Collects a command's result, and says it in the way that was asked for."""
 
     def __init__(self, as_json: bool, quiet: bool):
-        from rich.console import Console
-
         self.as_json, self.quiet = as_json, quiet
         self.silent = as_json or quiet
         self.result: dict[str, Any] = {}
         for stream in (sys.stdout, sys.stderr):  # a terminal without an accent or a line still gets the rest
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
-        options: dict[str, Any] = {"highlight": False, "soft_wrap": True, "emoji": False}
-        self.console = Console(width=None if sys.stdout.isatty() else WIDTH, **options)
-        self.errors = Console(stderr=True, **options)
+        on_screen = sys.stdout is not None and sys.stdout.isatty()
+        self.console = _console(width=None if on_screen else WIDTH)
+        self.errors = _console(stderr=True)
 
     def say(self, text: str = "") -> None:
         """A line for people."""
@@ -74,22 +103,18 @@ class Output:
             click.echo(json.dumps(_plain(self.result), indent=2, ensure_ascii=_only_ascii()))
 
     @contextmanager
-    def progress(self, text: str, total: int) -> Iterator[Callable[[], None]]:
-        """A bar with the time left, on a terminal; yields what to call after each step."""
+    def progress(self, text: str, total: int | None = None) -> Iterator[Callable[[], None]]:
+        """A bar on a terminal, with the time left if the number of steps is known; yields what to call after each."""
         if self.silent or not self.errors.is_terminal:
             yield lambda: None
             return
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
         from rich.progress import TimeRemainingColumn as Remaining
 
-        columns = (
-            TextColumn(text),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            Remaining(),
-        )
+        columns = [TextColumn(text), BarColumn(), TimeElapsedColumn()]
+        if total is not None:
+            columns[2:2] = [MofNCompleteColumn()]
+            columns += [TextColumn("left"), Remaining()]
         with Progress(*columns, console=self.errors, transient=True) as bar:
             task = bar.add_task(text, total=total)
             yield lambda: bar.advance(task)
@@ -127,17 +152,19 @@ def command(group: click.Group, name: str | None = None, examples: Any = ()) -> 
                 for message in dict.fromkeys(str(w.message).split("\n")[0] for w in caught or [] if _concerns(w)):
                     output.note(message)
                 output.finish()
+                _flush()
             except (click.ClickException, click.exceptions.Exit):
                 raise
             except KeyboardInterrupt:
                 _fail(output, "interrupted.", debug)
                 code = INTERRUPTED
             except BrokenPipeError:  # a reader such as `head` has enough
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 code = 0
             except Exception as error:
-                _fail(output, _sentence(error), debug)
+                _fail(output, sentence(error), debug)
                 code = 1
+            with suppress(OSError):
+                _flush()
             if code:
                 raise click.exceptions.Exit(code)
 
@@ -162,51 +189,94 @@ def _concerns(warning: Any) -> bool:
     )
 
 
+def _flush() -> None:
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drain(sys.stdout)
+        raise
+
+
 def _fail(output: Output, message: str, debug: bool) -> None:
     if debug:
         traceback.print_exc()
     if output.as_json:
-        click.echo(json.dumps({"error": message}, ensure_ascii=_only_ascii()))
+        with suppress(OSError):  # nobody reads it, or the disk is full
+            say_error(message)
     output.errors.print(f"mercer: {message}", markup=False, style="red")
 
 
-def _sentence(error: Exception) -> str:
+def say_error(message: str) -> None:
+    """An error for programs."""
+    click.echo(json.dumps({"error": message}, ensure_ascii=_only_ascii()))
+
+
+def sentence(error: Exception) -> str:
+    if isinstance(error, DataError):
+        return str(error)
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+        return f"{error.filename or 'writing failed'}: {error.strerror}."
     if isinstance(error, MemoryError):
         return "there is not enough memory; take fewer rows, for example by `mercer convert --subset`."
     text = str(error).strip().split("\n")[0]
     return text or f"{type(error).__name__} without a message; --debug shows where."
 
 
-def writable(path: Any, *sources: Any) -> Path | None:
-    """A path to write to, checked before the work and not after it; none of the files that are read."""
+def can_draw(output: Output, what: str, asked: bool) -> bool:
+    """Whether there is matplotlib; without it a note, or an error where the picture or report was asked for."""
+    try:
+        optional("matplotlib", "plot", what)
+    except ImportError as error:
+        if asked:
+            raise
+        output.note(str(error))
+        return False
+    return True
+
+
+def writable(path: Any, reads: Sequence[Any] = (), writes: Sequence[Any] = ()) -> Path | None:
+    """A path to write to, checked before the work and not after it: no other file of this command, and a plain one."""
     if path is None:
         return None
     path = Path(path)
-    if any(path.exists() and Path(source).exists() and path.samefile(source) for source in sources):
+    if any(_same(path, other) for other in reads if other is not None):
         raise DataError(f"{path} is read by this command, and would be replaced; name another place.")
+    if any(_same(path, other) for other in writes if other is not None):
+        raise DataError(f"{path} is to hold two things; name another place for one of them.")
     if path.is_dir():
         raise DataError(f"{path} is a folder; name a file in it.")
+    if str(path) == "-" or (path.exists() and not path.is_file()):
+        raise DataError(f"{path} is no file; name one.")
     if not path.parent.is_dir():
         raise DataError(f"{path}: its folder does not exist; make it first.")
-    if not os.access(path.parent, os.W_OK):
-        raise DataError(f"{path}: its folder is read-only; name another place.")
+    try:
+        TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        raise DataError(f"{path}: its folder is not writable ({error.strerror}); name another place.") from error
     return path
+
+
+def _same(path: Path, other: Any) -> bool:
+    """Whether two names are of one file, which need not exist yet."""
+    other = Path(other)
+    if path.exists() and other.exists():
+        return path.samefile(other)
+    return os.path.realpath(path) == os.path.realpath(other)
 
 
 @contextmanager
 def replacing(path: Path | None) -> Iterator[Any]:
     """A text stream to a file that appears when it is complete; without a path, standard output."""
     if path is None:
+        if sys.stdout is None:
+            raise DataError("standard output is closed; name a file.")
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(encoding="utf-8", errors="strict")  # as in a file, whatever the terminal's
         yield sys.stdout
         return
-    draft = path.with_name(f".{path.name}.{uuid4().hex}")
-    try:
-        with open(draft, "x", encoding="utf-8", newline="") as stream:
-            yield stream
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with _files.replacing(path) as raw:
+        text = TextIOWrapper(raw, encoding="utf-8", newline="")
+        yield text
+        text.detach()

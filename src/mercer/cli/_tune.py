@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -12,15 +14,27 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import accuracy_score, make_scorer, r2_score
+from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
 from mercer.selection import KernelSearchCV, compare
 
+from ._data import DataError
 from ._guess import Plan, Sample, linear_baseline, rest, trivial_baseline
 from ._output import Output
 
-__all__ = ["Counted", "Tuned", "folds", "judge", "reported", "some_rows", "tune"]
+__all__ = [
+    "Counted",
+    "Tuned",
+    "compare_models",
+    "fitted",
+    "folds",
+    "judge",
+    "reported",
+    "searching",
+    "some_rows",
+    "tune",
+]
 
 FOLDS = 5
 JUDGES = 10  # folds to judge by
@@ -30,9 +44,8 @@ AT_ONCE = 1e-9  # seconds: only what the checkpoint holds
 
 @dataclass(frozen=True)
 class Tuned:
-    """The fitted estimator for all rows, and how it was found."""
+    """The best of the settings that were tried, and how it was found."""
 
-    estimator: Any
     params: dict[str, Any]
     score: float
     spread: float
@@ -43,22 +56,33 @@ class Tuned:
 
 
 class Counted:
-    """A score that tells of every call; copies of it in a checkpoint's marks are all alike."""
+    """Accuracy, or R²; tells of every call, and copies of it in a checkpoint's marks are all alike.
 
-    def __init__(self, task: str, tell: Callable[[], None] = lambda: None):
-        self.task, self.tell = task, tell
+    R² is 1 − mean squared error / variance with one variance for all folds: that of a fold of few rows may be near 0.
+    """
+
+    def __init__(self, task: str, variance: float = 1.0, tell: Callable[[], None] = lambda: None):
+        self.task, self.variance, self.tell = task, variance, tell
         self.__name__ = "accuracy" if task == "classification" else "r2"
 
     def __reduce__(self) -> Any:
-        return Counted, (self.task,)
+        return type(self), (self.task, self.variance)
 
     def __call__(self, y: Any, prediction: Any) -> float:
         self.tell()
-        return float((accuracy_score if self.task == "classification" else r2_score)(y, prediction))
+        if self.task == "classification":
+            return float(accuracy_score(y, prediction))
+        return 1 - float(np.mean(np.square(np.asarray(y) - prediction))) / self.variance
+
+
+def scoring(sample: Sample, y: Any, tell: Callable[[], None] = lambda: None) -> Any:
+    """The scorer of the task for rows with these targets."""
+    variance = float(np.var(y)) if sample.task == "regression" else 1.0
+    return make_scorer(Counted(sample.task, variance, tell))
 
 
 def folds(sample: Sample, y: Any, seed: int, most: int = FOLDS) -> Any:
-    """At most so many, if the rarest class allows it; R² needs two rows in each."""
+    """At most so many, if the rarest class allows it; of numbers, two rows in each."""
     if sample.task != "classification":
         return KFold(min(most, len(y) // 2), shuffle=True, random_state=seed)
     rarest = int(np.unique(y, return_counts=True)[1].min())
@@ -76,41 +100,49 @@ def some_rows(sample: Sample, rows: int) -> tuple[Any, Any]:
 
 
 def tune(sample: Sample, plan: Plan, output: Output, seconds: float | None, search: bool = True) -> Tuned:
-    """Try the settings on folds, and fit the best to all rows."""
-    X, y = some_rows(sample, plan.rows)
-    scaler = None if plan.scaler is None else clone(plan.scaler).fit(X)
-    Z = X if scaler is None else scaler.transform(X)
-    probability = {"calibration": None} if "calibration" in plan.estimator.get_params(deep=False) else {}
-    plain = clone(plan.estimator).set_params(**probability)  # folds need no probabilities
+    """Try the settings on folds; Ctrl-C and the time limit end it, and what was tried counts."""
     settings = sum(int(np.prod([len(v) for v in part.values()])) for part in plan.grid)
     params: dict[str, Any] = {}
     score = spread = np.nan
     tried, interrupted, started = 0, False, perf_counter()
     if search and settings > 1:
-        found, interrupted = _search(sample, plan, plain, Z, y, output, seconds, settings)
+        found, interrupted = _search(sample, plan, output, seconds, settings)
         means = found["mean_test_score"]
         tried = int(np.isfinite(means).sum())
         if tried:
             best = int(np.nanargmax(means))
             params, score, spread = found["params"][best], float(means[best]), float(found["std_test_score"][best])
-    seconds_taken = perf_counter() - started
-    chosen = clone(plan.estimator).set_params(**clone(params, safe=False))
-    estimator = _final(sample, plan, chosen, scaler, Z, y)
-    return Tuned(estimator, params, score, spread, tried, settings, interrupted, seconds_taken)
+    return Tuned(params, score, spread, tried, settings, interrupted, perf_counter() - started)
+
+
+@contextmanager
+def searching() -> Iterator[None]:
+    """Without warnings of settings that there was no time for, as commands tell their number; why all fits failed."""
+    with warnings.catch_warnings():
+        for late in (".*time budget.*", ".*non-finite.*"):
+            warnings.filterwarnings("ignore", message=late)
+        try:
+            yield
+        except ValueError as error:
+            reasons = re.findall(r"^\w+Error: (.+)$", str(error), re.MULTILINE)  # in scikit-learn's list of tracebacks
+            if reasons:
+                raise DataError(reasons[-1]) from error
+            raise
 
 
 def _search(
-    sample: Sample, plan: Plan, plain: Any, Z: Any, y: Any, output: Output, seconds: float | None, settings: int
+    sample: Sample, plan: Plan, output: Output, seconds: float | None, settings: int
 ) -> tuple[dict[str, Any], bool]:
     """Results of the settings that there was time for, and whether Ctrl-C ended it."""
+    X, y = some_rows(sample, plan.rows)
+    Z = X if plan.scaler is None else clone(plan.scaler).fit_transform(X)
+    plain = _without_probability(clone(plan.estimator))
     cv = folds(sample, y, seed=0)
-    with TemporaryDirectory() as folder, warnings.catch_warnings():
-        for late in (".*time budget.*", ".*non-finite.*"):  # settings that there was no time for; said by the caller
-            warnings.filterwarnings("ignore", message=late)
+    with TemporaryDirectory() as folder, searching():
 
         def run(limit: float | None, tell: Callable[[], None]) -> dict[str, Any]:
-            scoring = make_scorer(Counted(sample.task, tell))
-            options: dict[str, Any] = {"scoring": scoring, "cv": cv, "refit": False, "time_budget": limit}
+            judge = scoring(sample, y, tell)
+            options: dict[str, Any] = {"scoring": judge, "cv": cv, "refit": False, "time_budget": limit}
             place = Path(folder) / "search"
             return KernelSearchCV(plain, plan.grid, checkpoint=place, **options).fit(Z, y).cv_results_
 
@@ -118,41 +150,55 @@ def _search(
             with output.progress("tuning", settings * cv.get_n_splits()) as tell:
                 return run(seconds, tell), False
         except KeyboardInterrupt:
-            output.note("interrupted: the best setting so far is kept (Ctrl-C again leaves at once)")
             return run(AT_ONCE, lambda: None), True
 
 
-def _final(sample: Sample, plan: Plan, chosen: Any, scaler: Any, Z: Any, y: Any) -> Any:
-    if sample.n == len(y):
-        model = chosen.fit(Z, y)
-        if scaler is None:
-            return model
-        whole = plan.whole(model)
-        whole.steps[0] = (whole.steps[0][0], scaler)
-        return whole
-    tuned_on = clone(chosen).fit(Z, y) if hasattr(chosen, "alphas") else None
-    return plan.whole(rest(sample, chosen, plan, tuned_on)).fit(sample.X, sample.y)
+def _without_probability(estimator: Any) -> Any:
+    """Scores on folds need none, and they cost several fits."""
+    return estimator.set_params(calibration=None) if "calibration" in estimator.get_params(deep=False) else estimator
 
 
-def judge(sample: Sample, plan: Plan, params: dict[str, Any]) -> Any:
+def fitted(sample: Sample, plan: Plan, params: dict[str, Any]) -> Any:
+    """The estimator of a setting, fitted to all rows."""
+    chosen = plan.chosen(params)
+    X, y = some_rows(sample, plan.rows)
+    if sample.n > len(y):
+        tuned_on = None
+        if hasattr(chosen, "alphas"):
+            Z = X if plan.scaler is None else clone(plan.scaler).fit_transform(X)
+            tuned_on = clone(chosen).fit(Z, y)
+        chosen = rest(sample, chosen, plan, tuned_on)
+    return plan.whole(chosen).fit(sample.X, sample.y)
+
+
+def judge(sample: Sample, plan: Plan, params: dict[str, Any], output: Output) -> Any:
     """Compare the chosen setting, a linear model and the trivial one on folds that were not tuned on."""
     X, y = some_rows(sample, plan.rows)
-    chosen = clone(plan.estimator).set_params(**clone(params, safe=False))
-    if "calibration" in chosen.get_params(deep=False):
-        chosen.set_params(calibration=None)
+    chosen = _without_probability(plan.chosen(params))
     trivial = "most frequent class" if sample.task == "classification" else "mean"
     models = {
         plan.method: plan.whole(chosen),
         "linear model": linear_baseline(sample),
         trivial: trivial_baseline(sample),
     }
-    return compare(models, X, y, cv=folds(sample, y, seed=1, most=JUDGES))
+    return compare_models(sample, models, X, y, folds(sample, y, seed=1, most=JUDGES), output)
 
 
-def reported(sample: Sample, plan: Plan, tuned: Tuned) -> tuple[Any, Any, Any]:
+def compare_models(sample: Sample, models: dict[str, Any], X: Any, y: Any, cv: Any, output: Output) -> Any:
+    """`mercer.selection.compare` by the score of the task, with progress."""
+    name = "accuracy" if sample.task == "classification" else "R²"
+    with output.progress("judging", len(models) * cv.get_n_splits()) as tell:
+        return replace(compare(models, X, y, cv=cv, scoring=scoring(sample, y, tell)), scoring=name)
+
+
+def reported(sample: Sample, plan: Plan, tuned: Tuned, estimator: Any) -> tuple[Any, Any, Any]:
     """What a report is about: the search as a whole where that is quick, else the chosen estimator; and its rows."""
     X, y = some_rows(sample, plan.rows)
+    if sample.columns is not None and sample.is_matrix:
+        import pandas
+
+        X = pandas.DataFrame(X, columns=list(sample.columns))  # a page of x0, x1, … tells nothing
     if tuned.tried < tuned.settings or tuned.settings == 1 or tuned.seconds > NESTED:
-        return tuned.estimator, X, y
-    search = KernelSearchCV(plan.estimator, plan.grid, cv=folds(sample, y, seed=0))
+        return estimator, X, y
+    search = KernelSearchCV(plan.estimator, plan.grid, scoring=scoring(sample, y), cv=folds(sample, y, seed=0))
     return plan.whole(search), X, y

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 import mercer
 
 from . import choose, convert, explore, fit, hypotheses, lectures, predict
+from ._output import say_error
 
 __all__ = ["app"]
 
+JSON = "mercer.json"  # whether it was asked for, before the call is understood
 
-class _InOrder(click.Group):
-    """Lists commands as they were added, not by the alphabet."""
+
+class _Commands(click.Group):
+    """Commands in the order in which they were added; a call that cannot be is also told in JSON, if that was asked."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[JSON] = "--json" in args
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except click.ClickException as error:
+            if ctx.meta[JSON]:
+                say_error(error.format_message())
+            raise
+
 
 @click.group(
-    cls=_InOrder,
+    cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="mercer COMMAND --help shows options and examples.",
 )

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from .._errors import optional
+from .. import _files
 from ._data import DataError, read, stem
-from ._output import INTERRUPTED, Output, command, writable
-from .fit import data_options, names
+from ._output import INTERRUPTED, Finite, Output, can_draw, command, writable
+from .fit import data_options, names, say_left_out, settings_text
 
-__all__ = ["axes", "picture_place", "register"]
+__all__ = ["axes", "picture_place", "register", "save_picture"]
 
+PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg", ".webp", ".eps", ".tif", ".tiff")
 LARGEST = 1000  # exponent of two, on either side
 
 
@@ -24,11 +26,11 @@ def register(app: click.Group) -> None:
     @command(app, examples=["mercer compare houses.csv --target price --methods ridge,svr,linear"])
     @click.argument("data", type=click.Path())
     @click.option("--target", "-t", help="The column to predict; of a matrix, its number (the last).")
-    @click.option("--methods", "-m", help="With commas between; as for `fit`, and linear.  [default: all]")
+    @click.option("--methods", "-m", help="With commas between; as for `fit`, and linear, trivial.  [default: all]")
     @click.option("--kernel", "-k", help="For all kernel methods.")
     @click.option("--task", type=click.Choice(["classification", "regression"]), help="Instead of the guess.")
     @click.option("--tune/--no-tune", default=True, show_default=True)
-    @click.option("--seconds", type=click.FloatRange(0, min_open=True), help="For tuning each method.")
+    @click.option("--seconds", type=Finite(0, min_open=True), help="For tuning each method.")
     @click.option("--repeats", type=click.IntRange(1), default=3, show_default=True, help="Of the five folds.")
     @data_options
     def compare(output: Output, data: str, **options: Any) -> int:
@@ -46,7 +48,7 @@ def register(app: click.Group) -> None:
     @click.option("--folds", type=click.IntRange(2), default=5, show_default=True)
     @click.option("--picture", type=click.Path(), help="[default: NAME.grid.png]")
     @click.option("--resume", type=click.Path(), help="Keep results in this file, and go on from it.")
-    @click.option("--seconds", type=click.FloatRange(0, min_open=True))
+    @click.option("--seconds", type=Finite(0, min_open=True))
     @data_options
     def grid(output: Output, data: str, **options: Any) -> int:
         """Search C and gamma, as LIBSVM's grid.py.
@@ -70,53 +72,53 @@ def _compare(
     drop: str | None,
     categories: str | None,
 ) -> int:
-    from sklearn.base import clone
     from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
-    from mercer import selection
-
     from ._guess import METHODS, linear_baseline, plan, prepare, trivial_baseline
-    from ._tune import folds, some_rows
-    from ._tune import tune as search
+    from ._tune import compare_models, folds, some_rows
 
     sample = prepare(read(data, encoding), data, target, task, names(drop), names(categories))
-    asked = names(methods) or (*METHODS[sample.task], "linear")
-    output.say(f"{data}: {sample.n} rows, {sample.task} of {sample.target!r}")
-    models: dict[str, Any] = {}
-    chosen: dict[str, Any] = {}
-    rows = 0
-    if len(set(asked)) < 2:
-        raise DataError(f"--methods {methods} is one method; name at least two, such as svc,linear.")
     baselines = {"linear": linear_baseline, "trivial": trivial_baseline}
+    asked = tuple(dict.fromkeys(names(methods) or (*METHODS[sample.task], *baselines)))
+    if len(asked) < 2:
+        raise DataError(f"--methods {methods} is one method; name at least two, such as svc,linear.")
     plans = {name: plan(sample, name, kernel) for name in asked if name not in baselines}
-    for name in dict.fromkeys(asked):
-        if name in baselines:
-            models[name] = baselines[name](sample)
-            continue
-        made = plans[name]
-        tuned = search(sample, made, output, seconds, tune)
-        if tuned.interrupted:
-            raise KeyboardInterrupt
-        chosen[name] = {p.removeprefix("kernel__"): v for p, v in tuned.params.items()}
-        models[name] = made.whole(clone(made.estimator).set_params(**clone(tuned.params, safe=False)))
-        rows = min(rows, made.rows) if rows else made.rows
-        output.say(f"  {name}: " + (", ".join(f"{p} = {v:.4g}" for p, v in chosen[name].items()) or "nothing to tune"))
-    X, y = some_rows(sample, rows or sample.n)
-    n_splits = folds(sample, y, 1).get_n_splits()
+    rows = min([sample.n, *(made.rows for made in plans.values())])
+    output.say(f"{data}: {sample.n} rows, {sample.task} of {sample.target!r}")
+    say_left_out(output, sample)
+    if rows < sample.n:
+        output.say(f"  compared on {rows} rows drawn at random")
+    params = {name: _tuned(output, sample, name, made, seconds, tune) for name, made in plans.items()}
+    models = {name: made.whole(made.chosen(params[name])) for name, made in plans.items()}
+    models |= {name: baselines[name](sample) for name in asked if name in baselines}
+    X, y = some_rows(sample, rows)
     labels = sample.task == "classification"
     splitter = (RepeatedStratifiedKFold if labels else RepeatedKFold)(
-        n_splits=n_splits, n_repeats=repeats, random_state=1
+        n_splits=folds(sample, y, 1).get_n_splits(), n_repeats=repeats, random_state=1
     )
-    found = selection.compare(models, X, y, cv=splitter)
+    found = compare_models(sample, models, X, y, splitter, output)
     output.say(str(found))
     output.result |= {
+        "rows": rows,
         "scoring": found.scoring,
         "scores": {name: {"mean": v.mean(), "std": v.std(ddof=1)} for name, v in found.scores.items()},
         "differences": [vars(d) for d in found.differences],
         "not_ranked": [[d.first, d.second] for d in found.not_ranked],
-        "params": chosen,
+        "params": {name: {p.removeprefix("kernel__"): v for p, v in own.items()} for name, own in params.items()},
     }
     return 0
+
+
+def _tuned(output: Output, sample: Any, name: str, made: Any, seconds: float | None, tune: bool) -> dict[str, Any]:
+    """The best parameters of a method."""
+    from ._tune import tune as search
+
+    tuned = search(sample, made, output, seconds, tune)
+    if tuned.interrupted:
+        raise KeyboardInterrupt
+    if tuned.params:
+        output.say(f"  {name}: {settings_text(tuned.params)}")
+    return tuned.params
 
 
 def _grid(
@@ -139,28 +141,30 @@ def _grid(
     from mercer.selection import KernelSearchCV
 
     from ._guess import prepare, vectors
-    from ._tune import Counted
+    from ._tune import Counted, searching
     from ._tune import folds as splits
 
-    place = picture_place(output, picture, f"{stem(data)}.grid.png")
+    settings = {"C": _powers("--log2c", log2c), "gamma": _powers("--log2g", log2g)}
+    kept = writable(resume, [data])
+    place = picture_place(output, picture, f"{stem(data)}.grid.png", [data], [kept])
     sample = prepare(read(data, encoding), data, target, "classification", names(drop), names(categories))
     Z = vectors(sample).fit_transform(sample.X)
     Z = Z if hasattr(Z, "nnz") else np.ascontiguousarray(Z)
-    settings = {"C": _powers("--log2c", log2c), "gamma": _powers("--log2g", log2g)}
     cv = splits(sample, sample.y, seed=0, most=folds)
     total = len(settings["C"]) * len(settings["gamma"]) * cv.get_n_splits()
     with output.progress("grid", total) as tell:
         search = KernelSearchCV(
             SVC(),
             settings,
-            scoring=make_scorer(Counted("classification", tell)),
+            scoring=make_scorer(Counted("classification", tell=tell)),
             cv=cv,
             refit=False,
             time_budget=seconds,
-            checkpoint=None if resume is None else Path(resume),
+            checkpoint=kept,
         )
         try:
-            search.fit(Z, sample.y)
+            with searching():
+                search.fit(Z, sample.y)
         except KeyboardInterrupt:
             where = f"run it again with --resume {resume} to go on" if resume else "nothing is kept without --resume"
             output.note(f"interrupted; {where}")
@@ -168,30 +172,66 @@ def _grid(
     means = search.cv_results_["mean_test_score"]
     if not np.isfinite(means).any():
         raise DataError(f"--seconds {seconds:g} sufficed for no setting; raise it.")
-    best = search.cv_results_["params"][int(np.nanargmax(means))]
-    score = float(np.nanmax(means))
-    output.result |= {"C": best["C"], "gamma": best["gamma"], "accuracy": score, "tried": int(np.isfinite(means).sum())}
-    output.say(f"best C = {best['C']:g}, gamma = {best['gamma']:g}: accuracy {100 * score:.4g} %")
-    if place and min(map(len, settings.values())) > 1:
+    _say_best(output, sample, search.cv_results_)
+    if place and _has_plane(search.cv_results_):
         from mercer.plot import GridDisplay
 
-        display = GridDisplay.from_cv_results(search.cv_results_, ax=axes((6.4, 4.8)))
-        display.figure_.savefig(place, dpi=150)
-        output.result["picture"] = str(place)
-        output.say(f"picture: {place}")
+        save_picture(output, GridDisplay.from_cv_results(search.cv_results_, ax=axes((6.4, 4.8))), place)
+    elif place:
+        output.note("a contour picture needs two values of C and of gamma; there is none")
     return 0
 
 
-def picture_place(output: Output, asked: str | None, default: str) -> Path | None:
+def _say_best(output: Output, sample: Any, results: Any) -> None:
+    """The best pair, the spread of its score over the folds, and what the most frequent class would give."""
+    means = results["mean_test_score"]
+    best = int(np.nanargmax(means))
+    params, mean, spread = results["params"][best], float(means[best]), float(results["std_test_score"][best])
+    share = float(np.unique(sample.y, return_counts=True)[1].max() / sample.n)
+    tried = int(np.isfinite(means).sum())
+    if tried < len(means):
+        output.note(f"{tried} of {len(means)} settings were tried; raise --seconds, or go on by --resume")
+    edges = [p for p in ("C", "gamma") if params[p] in _ends(results, p)]
+    if edges and _has_plane(results):
+        options = " and ".join({"C": "--log2c", "gamma": "--log2g"}[p] for p in edges)
+        output.note(f"the best {' and '.join(edges)} lies at the edge of the grid; widen {options}")
+    output.result |= {"C": params["C"], "gamma": params["gamma"], "accuracy": mean, "std": spread, "tried": tried}
+    output.result["most_frequent_class"] = share
+    output.say(
+        f"best C = {params['C']:g}, gamma = {params['gamma']:g}: accuracy {100 * mean:.2f} ± {100 * spread:.1f} % "
+        f"(most frequent class: {100 * share:.2f} %)"
+    )
+
+
+def _ends(results: Any, name: str) -> tuple[float, float]:
+    values = [params[name] for params in results["params"]]
+    return min(values), max(values)
+
+
+def _has_plane(results: Any) -> bool:
+    """Whether settings with a score have two values of both parameters."""
+    tried = [p for p, mean in zip(results["params"], results["mean_test_score"], strict=True) if np.isfinite(mean)]
+    return all(len({p[name] for p in tried}) > 1 for name in ("C", "gamma"))
+
+
+def picture_place(
+    output: Output, asked: str | None, default: str, reads: Sequence[Any], writes: Sequence[Any] = ()
+) -> Path | None:
     """Where the picture goes; None, with a note, where matplotlib is missing and no picture was asked for."""
-    try:
-        optional("matplotlib", "plot", "A picture")
-    except ImportError as error:
-        if asked is not None:
-            raise
-        output.note(str(error))
+    if not can_draw(output, "A picture", asked is not None):
         return None
-    return writable(asked or default)
+    place = writable(asked or default, reads, writes)
+    if place is not None and place.suffix.lower() not in PICTURES:
+        raise DataError(f"--picture {place} must end in {', '.join(PICTURES)}.")
+    return place
+
+
+def save_picture(output: Output, display: Any, place: Path) -> None:
+    """Write the display's figure, all or nothing."""
+    with _files.replacing(place) as stream:
+        display.figure_.savefig(stream, format=place.suffix[1:].lower(), dpi=150)
+    output.result["picture"] = str(place)
+    output.say(f"picture: {place}")
 
 
 def axes(size: tuple[float, float]) -> Any:

@@ -11,9 +11,10 @@ import numpy as np
 
 import mercer
 
-from ._data import DataError, read, split_target, unknown_column
+from .. import _files
+from ._data import FOREIGN, Data, DataError, conform, kind_of, read, split_target, unknown_column
 from ._output import Output, command, replacing, writable
-from .fit import encoding_option
+from .fit import encoding_option, listed
 
 __all__ = ["register"]
 
@@ -27,6 +28,7 @@ def register(app: click.Group) -> None:
             "mercer convert heart.libsvm heart.csv",
             "mercer convert train.csv train.libsvm --target y --scale -1,1 --save-range train.range",
             "mercer convert machine.mercer machine.model",
+            "mercer convert model.mercer model.onnx",
         ],
     )
     @click.argument("source", type=click.Path())
@@ -42,11 +44,11 @@ def register(app: click.Group) -> None:
     def convert(output: Output, source: str, destination: str, **options: Any) -> None:
         """Convert, scale and divide data; convert models.
 
-        Data: LIBSVM, CSV, TSV, Parquet, NumPy. Models: LIBSVM's and .mercer.
+        Data: LIBSVM, CSV, TSV, Parquet, NumPy. Models: LIBSVM's and .mercer; they are also written for ONNX.
 
-        The endings say what is written: .csv, .tsv, .npz, .libsvm (also .gz); for models .mercer and .model.
+        The endings say what is written: .csv, .tsv, .npz, .libsvm (also .gz); for models .mercer, .model and .onnx.
         """
-        place = writable(destination, source)
+        place = writable(destination, [source, options["ranges"]])
         kind = _kind_of_model(Path(source))
         if kind:
             given = [f"--{name}".replace("ranges", "range") for name, v in options.items() if v and name != "seed"]
@@ -58,32 +60,37 @@ def register(app: click.Group) -> None:
 
 
 def _kind_of_model(path: Path) -> str | None:
+    """By the first bytes; a zip archive may also be one of other programs."""
     try:
         with open(path, "rb") as stream:
             start = stream.read(64)
     except OSError:
         return None
-    if start.startswith(b"PK") and path.suffix not in (".npz", ".parquet"):
+    if start.startswith(b"PK") and path.suffix not in (".npz", *FOREIGN):
         return "mercer"
     return "libsvm" if start.startswith(b"svm_type") else None
 
 
 def _convert_model(output: Output, source: str, kind: str, place: Any) -> None:
-    from mercer.io import libsvm
+    from mercer.io import libsvm, save_onnx
 
     from ._model import FileModel
 
-    if kind == "libsvm":
-        machine = libsvm.load_model(source)
+    endings = [".mercer" if kind == "libsvm" else ".model", ".onnx"]
+    if place.suffix not in endings:
+        raise DataError(f"{place}: the ending must be {' or '.join(endings)} for the model in {source}.")
+    model = libsvm.load_model(source) if kind == "libsvm" else mercer.load(source)
+    machine = getattr(model, "machine", model)
+    if place.suffix == ".onnx":
+        save_onnx(getattr(model, "estimator", model), place)
+    elif kind == "libsvm":
         mercer.save(machine, place)
+    elif isinstance(model, FileModel) and hasattr(model.estimator, "steps"):
+        raise DataError(
+            f"{source} scales its columns first, which LIBSVM's format cannot hold; write .onnx, or scale the data by "
+            "`mercer convert --scale` and fit with Python's SVC."
+        )
     else:
-        model = mercer.load(source)
-        if isinstance(model, FileModel) and hasattr(model.estimator, "steps"):
-            raise DataError(
-                f"{source} scales its columns first, which LIBSVM's format cannot hold; scale the data by `mercer "
-                "convert --scale`, and fit with Python's SVC."
-            )
-        machine = getattr(model, "machine", model)
         libsvm.save_model(machine, place)
     output.result |= {"model": str(place), "estimator": type(machine).__name__}
     output.say(f"{type(machine).__name__}: {place}")
@@ -104,14 +111,22 @@ def _convert_data(
 ) -> None:
     from mercer.io import libsvm
 
-    kept, other = writable(save_range, source), writable(rest, source)
+    kept = writable(save_range, [source], [place])
+    other = writable(rest, [source], [place, kept])
     if scale and ranges:
         raise click.UsageError("--scale and --range are two ways to say one thing; give one.")
     if rest and subset is None:
         raise click.UsageError("--rest goes with --subset.")
     if save_range and not scale:
         raise click.UsageError("--save-range goes with --scale.")
-    X, y, columns, name = _numbers(source, target, encoding)
+    endings = {_ending(where) for where in (place, other) if where is not None}
+    content = read(source, encoding)
+    if content.is_table and not scale and not ranges and endings <= {".csv", ".tsv"}:
+        column = _target(content.X, target, source)
+        kind = float if kind_of(column) == "number" else str
+        X, y, columns, name = content.X, column.astype(kind).to_numpy(), None, ""
+    else:
+        X, y, columns, name = _numbers(output, content, source, target)
     if ranges:
         X = libsvm.Range.load(ranges).apply(X)
     elif scale:
@@ -123,9 +138,7 @@ def _convert_data(
     if subset is not None:
         if subset > X.shape[0]:
             raise DataError(f"--subset {subset} is more than the {X.shape[0]} rows of {source}.")
-        whole = np.all(y == np.round(y))
-        stratified = bool(whole and len(np.unique(y)) <= subset)
-        part, others = libsvm.subset(X, y, subset, random_state=seed, stratified=stratified)
+        part, others = libsvm.subset(X, y, subset, random_state=seed, stratified=_are_classes(y, subset))
         pieces = [(place, *part)] + ([(other, *others)] if other else [])
     for where, A, b in pieces:
         _write(where, A, b, columns, name)
@@ -133,28 +146,39 @@ def _convert_data(
     output.result |= {"rows": pieces[0][1].shape[0], "columns": X.shape[1], "data": str(place)}
 
 
-def _numbers(source: str, target: str | None, encoding: str | None) -> tuple[Any, np.ndarray, list[str], str]:
-    """X, y, and the names of the columns and of the target."""
-    content = read(source, encoding)
-    if content.is_table:
-        from ._data import conform, kind_of
+def _are_classes(y: np.ndarray, rows: int) -> bool:
+    """Whether each value can have a row; of numbers only whole ones."""
+    return len(np.unique(y)) <= rows and (y.dtype.kind not in "f" or bool(np.all(y == np.round(y))))
 
-        name = target or content.X.columns[-1]
-        if name not in content.X.columns:
-            raise unknown_column(source, name, content.X.columns)
+
+def _target(frame: Any, target: str | None, source: str) -> Any:
+    """The column of that name, or the last."""
+    name = target or frame.columns[-1]
+    if name not in frame.columns:
+        raise unknown_column(source, name, frame.columns)
+    return frame[name]
+
+
+def _numbers(output: Output, content: Data, source: str, target: str | None) -> tuple[Any, np.ndarray, list[str], str]:
+    """X, y, and the names of the columns and of the target."""
+    if content.is_table:
+        name = _target(content.X, target, source).name
         kinds = {c: kind_of(content.X[c]) for c in content.X.columns}
         text = [c for c, kind in kinds.items() if kind == "category"]
         if text:
-            raise DataError(f"{source}: the column {text[0]!r} is text; the formats for matrices hold numbers only.")
-        frame = conform(content.X, dict.fromkeys(kinds, "number") | kinds, source)
+            raise DataError(f"{source}: the column {text[0]!r} is text, but a matrix holds numbers only.")
+        frame = conform(content.X, kinds, source)
         gaps = [c for c in frame.columns if frame[c].isna().any()]
         if gaps:
             raise DataError(f"{source}: the column {gaps[0]!r} has empty cells, which a matrix cannot hold.")
+        dates = [c for c, kind in kinds.items() if kind == "date"]
+        if dates:
+            output.note(f"dates become days since 1970: {listed(dates)}")
         columns = [c for c in frame.columns if c != name]
         return frame[columns].to_numpy(), frame[name].to_numpy(), columns, str(name)
     X, y = split_target(content, target, source)
     if y.dtype.kind not in "iufb":
-        raise DataError(f"{source}: y is text, such as {y[0]!s}; the formats for matrices hold numbers only.")
+        raise DataError(f"{source}: y is text, such as {y[0]!s}, but a matrix holds numbers only.")
     return X, y, [f"x{j + 1}" for j in range(X.shape[1])], "y"
 
 
@@ -166,30 +190,43 @@ def _interval(text: str) -> tuple[float, float]:
     return low, high
 
 
-def _write(place: Path, X: Any, y: np.ndarray, columns: list[str], name: str) -> None:
+def _ending(place: Path) -> str:
+    """What says how the data are written; an error for an unknown one."""
+    compressed = place.suffix == ".gz"
+    ending = (Path(place.stem).suffix if compressed else place.suffix).lower()
+    if ending in (".libsvm", ".svm", ".scale", ".t", ".txt"):
+        return ".libsvm"
+    if ending not in (".csv", ".tsv", ".npz"):
+        raise DataError(
+            f"{place}: the ending must be .csv, .tsv, .npz or .libsvm for data, .model, .mercer or .onnx for models."
+        )
+    if compressed:
+        raise DataError(f"{place}: only LIBSVM's data are written compressed.")
+    return ending
+
+
+def _write(place: Path, X: Any, y: np.ndarray, columns: list[str] | None, name: str) -> None:
+    """A matrix and its targets, or without names of columns a table as it is."""
     from mercer.io import libsvm
 
-    ending = "".join(s for s in place.suffixes[-2:] if s != ".gz").lower()
-    ending = f".{ending.rsplit('.', 1)[-1]}"
-    if ending in (".libsvm", ".svm", ".scale", ".t", ".txt"):
+    ending = _ending(place)
+    if ending == ".libsvm":
         libsvm.save_data(X, y, place)
         return
-    if place.suffix == ".gz":
-        raise DataError(f"{place}: only LIBSVM's data are written compressed.")
-    A = X.toarray() if hasattr(X, "nnz") else np.asarray(X)
+    A = X.toarray() if hasattr(X, "nnz") else X
     if ending == ".npz":
-        with open(place, "wb") as stream:
+        with _files.replacing(place) as stream:
             np.savez(stream, X=A, y=y)
-    elif ending in (".csv", ".tsv"):
-        with replacing(place) as text:
-            writer = csv.writer(text, delimiter="," if ending == ".csv" else "\t", lineterminator="\n")
-            writer.writerow([*columns, name])
-            for row, value in zip(A.tolist(), y.tolist(), strict=True):
-                writer.writerow([_shortest(v) for v in (*row, value)])
-    else:
-        raise DataError(
-            f"{place}: the ending must be .csv, .tsv, .npz or .libsvm for data, .model or .mercer for models."
-        )
+        return
+    with replacing(place) as text:
+        writer = csv.writer(text, delimiter="," if ending == ".csv" else "\t", lineterminator="\n")
+        if columns is None:
+            writer.writerow(A.columns)
+            writer.writerows(A.astype(object).where(A.notna(), "").to_numpy().tolist())
+            return
+        writer.writerow([*columns, name])
+        for row, value in zip(A.tolist(), y.tolist(), strict=True):
+            writer.writerow([_shortest(v) for v in (*row, value)])
 
 
 def _shortest(value: Any) -> str:

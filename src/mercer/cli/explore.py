@@ -10,10 +10,10 @@ import numpy as np
 
 import mercer
 
-from ._data import DataError, read, stem
-from ._output import Output, command, replacing, writable
-from .choose import axes, picture_place
-from .fit import data_options, names, say_left_out
+from ._data import DataError, conform, kind_of, read, stem
+from ._output import Finite, Output, command, replacing, writable
+from .choose import axes, picture_place, save_picture
+from .fit import data_options, names, rounded, say_left_out
 
 __all__ = ["register"]
 
@@ -46,8 +46,8 @@ def register(app: click.Group) -> None:
 
         Scores of all rows, and a picture of the first two components.
         """
-        place = writable(out or f"{stem(data)}.kpca.csv", data)
-        image = picture_place(output, picture, f"{stem(data)}.kpca.png")
+        place = writable(out or f"{stem(data)}.kpca.csv", [data])
+        image = picture_place(output, picture, f"{stem(data)}.kpca.png", [data], [place])
         X, named, _, sample, groups = _rows(output, data, kernel, colour, **columns)
         if components > sample.n:
             raise DataError(f"--components {components} is more than the {sample.n} rows.")
@@ -61,13 +61,14 @@ def register(app: click.Group) -> None:
         }  # fmt: skip
         output.say("share of the variance: " + ", ".join(f"{100 * s:.3g} %" for s in shares))
         output.say(f"scores:  {place}")
-        if found > 1 and image:
+        if image:
             from mercer.plot import ComponentsDisplay
 
-            display = ComponentsDisplay.from_estimator(model, X, groups, components=(0, 1), ax=axes((6.4, 4.8)))
-            display.figure_.savefig(image, dpi=150)
-            output.result["picture"] = str(image)
-            output.say(f"picture: {image}")
+            shown, colours = _drawable(output, X, groups)
+            display = ComponentsDisplay.from_estimator(model, shown, colours, ax=axes((6.4, 4.8)))
+            if display.colorbar_ is not None and colour is not None:
+                display.colorbar_.set_label(colour)
+            save_picture(output, display, image)
 
     @command(app, examples=["mercer cluster customers.csv --method spectral"])
     @click.argument("data", type=click.Path())
@@ -91,7 +92,7 @@ def register(app: click.Group) -> None:
         """
         from mercer import selection
 
-        place = writable(out or f"{stem(data)}.clusters.csv", data)
+        place = writable(out or f"{stem(data)}.clusters.csv", [data])
         X, named, _, sample, _ = _rows(output, data, kernel, None, **columns)
         model: Any = mercer.KernelKMeans(kernel=named, random_state=0)
         if method == "spectral":
@@ -104,6 +105,8 @@ def register(app: click.Group) -> None:
             output.result["silhouettes"] = dict(zip(choice.candidates.tolist(), choice.scores, strict=True))
             rows = [[int(k), float(s)] for k, s in zip(choice.candidates, choice.scores, strict=True)]
             output.table(["clusters", "silhouette"], rows)
+            if clusters == max(choice.candidates):
+                output.note(f"{clusters} is the largest number that was tried, and more may be better; see --clusters")
         if clusters > sample.n:
             raise DataError(f"--clusters {clusters} is more than the {sample.n} rows.")
         model.set_params(n_clusters=clusters)
@@ -116,7 +119,7 @@ def register(app: click.Group) -> None:
 
     @command(app, examples=["mercer outliers sensors.csv --fraction 0.02"])
     @click.argument("data", type=click.Path())
-    @click.option("--fraction", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05,
+    @click.option("--fraction", type=Finite(0, 1, min_open=True, max_open=True), default=0.05,
                   show_default=True, help="Of the rows that may lie outside.")  # fmt: skip
     @click.option("--method", type=click.Choice(["machine", "density"]), default="machine", show_default=True,
                   help="A one-class machine, or a robust density.")  # fmt: skip
@@ -138,7 +141,8 @@ def register(app: click.Group) -> None:
 
         Every row gets a score, larger for the usual, and a label: -1 outside, 1 inside.
         """
-        place, file = writable(out or f"{stem(data)}.outliers.csv", data), writable(saved, data)
+        place = writable(out or f"{stem(data)}.outliers.csv", [data])
+        file = writable(saved, [data], [place])
         _outliers(output, data, fraction, method, kernel, place, file, columns)
 
 
@@ -168,12 +172,35 @@ def _rows(
     if colour is not None and not content.is_table:
         raise DataError(f"{data} is a matrix; --colour {colour} needs a table with named columns.")
     sample = prepare(content, data, colour, None, names(drop), names(categories), supervised=False)
-    groups = content.y if colour is None else content.X[colour].astype(object).fillna("unknown").to_numpy().astype(str)
+    groups = content.y if colour is None else _groups(content.X[[colour]], data)
     scaler, chosen, _ = choose_kernel(sample, kernel, width)
-    output.say(f"{data}: {sample.n} rows, kernel {chosen}")
+    output.say(f"{data}: {sample.n} rows, kernel {rounded(chosen)}")
     say_left_out(output, sample)
     X = sample.X if scaler is None else scaler.fit_transform(sample.X)
     return _Rows(X, chosen, scaler, sample, groups)
+
+
+def _groups(column: Any, path: str) -> np.ndarray:
+    """A column as what colours the picture: numbers, or text of few kinds."""
+    from ._guess import CLASSES
+
+    name, kind = column.columns[0], kind_of(column.iloc[:, 0])
+    if kind in ("number", "date"):
+        return conform(column, {name: kind}, path)[name].to_numpy()
+    if column[name].nunique() > CLASSES:
+        raise DataError(f"--colour {name} has {column[name].nunique()} different texts; {CLASSES} can be told apart.")
+    return column[name].astype(object).fillna("unknown").to_numpy().astype(str)
+
+
+def _drawable(output: Output, X: Any, groups: Any) -> tuple[Any, Any]:
+    """The rows that have a colour; whole numbers as integers, which stand for classes where they are few."""
+    if groups is None or groups.dtype.kind != "f":
+        return X, groups
+    known = np.isfinite(groups)
+    if not known.all():
+        output.note(f"{(~known).sum()} rows without a value of --colour are not in the picture")
+        X, groups = X[known], groups[known]
+    return X, groups.astype(np.int64) if np.all(groups == np.round(groups)) else groups
 
 
 def _write(place: Any, head: list[str], rows: list[list[Any]]) -> None:
@@ -191,6 +218,10 @@ def _outliers(
     from ._guess import vectors
     from ._model import FileModel
 
+    if method == "density":
+        for option, given in (("--model", file), ("--kernel", kernel)):
+            if given is not None:
+                raise DataError(f"{option} goes with --method machine; a density has no boundary and its own kernel.")
     X, named, scaler, sample, _ = _rows(output, data, kernel, None, width=WIDE, **columns)
     if method == "machine":
         machine = mercer.OneClassSVM(kernel=named, nu=fraction, tol=1e-6).fit(X)
@@ -198,8 +229,6 @@ def _outliers(
         model = FileModel(whole, "outliers", "", sample.columns, sample.n_features, not sample.is_matrix)
         scores, labels = model.mark(sample.X)
     else:
-        if file is not None:
-            raise DataError("--model goes with --method machine; a density has no boundary to save.")
         Z = vectors(sample).fit_transform(sample.X)
         scores = np.asarray(mercer.RobustKernelDensity().fit(Z).score_samples(Z))
         if np.ptp(scores) < SAME:

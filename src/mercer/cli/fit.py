@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import csv
+import os
+import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +14,25 @@ import numpy as np
 
 import mercer
 
-from .._errors import optional
-from ._data import read, stem
-from ._output import INTERRUPTED, Output, command, writable
+from ._data import existing, read, stem
+from ._model import FileModel
+from ._output import INTERRUPTED, Finite, Output, can_draw, command, writable
 
-__all__ = ["categories_option", "data_options", "encoding_option", "fit_file", "names", "register", "say_left_out"]
+__all__ = [
+    "categories_option",
+    "data_options",
+    "encoding_option",
+    "fit_file",
+    "listed",
+    "names",
+    "register",
+    "rounded",
+    "say_left_out",
+    "settings_text",
+]
 
+LISTED = 8  # names in a line, and lines of columns that are left out
+PLURALS = {"number": "numbers", "date": "dates", "category": "categories"}
 METHOD_NAMES = "svc, logistic, ridge, lssvc, means for classes; ridge, svr, median, robust for numbers"
 
 
@@ -52,10 +68,11 @@ def register(app: click.Group) -> None:
     @click.option("--kernel", "-k", help='Such as "gaussian + 0.1*linear". What it writes is kept, the rest tuned.')
     @click.option("--task", type=click.Choice(["classification", "regression"]), help="Instead of the guess.")
     @click.option("--tune/--no-tune", default=True, show_default=True, help="Try widths and strengths on folds.")
-    @click.option("--seconds", type=click.FloatRange(0, min_open=True), help="For tuning; the best so far is kept.")
+    @click.option("--seconds", type=Finite(0, min_open=True), help="For tuning; the best so far is kept.")
     @click.option("--probability", is_flag=True, help="So that `predict --probability` works with svc.")
     @click.option("--out", "-o", type=click.Path(), help="The model file.  [default: NAME.mercer]")
-    @click.option("--report", type=click.Path(), help="An HTML report of the model and its data.")
+    @click.option("--report", type=click.Path(), help="The HTML report.  [default: NAME.report.html beside the model]")
+    @click.option("--no-report", is_flag=True, help="Write none.")
     @data_options
     def fit(output: Output, data: str, target: str | None, out: str | None, **options: Any) -> int:
         """Tune, judge and save a model.
@@ -79,69 +96,97 @@ def fit_file(
     seconds: float | None = None,
     probability: bool = False,
     report: str | None = None,
+    no_report: bool = False,
     encoding: str | None = None,
     drop: str | None = None,
     categories: str | None = None,
 ) -> int:
     """Do it, and return the exit code."""
     from ._guess import plan, prepare
-    from ._model import FileModel
+    from ._tune import fitted
     from ._tune import tune as search
 
-    place, page = writable(out, data), writable(report, data)
-    maker = report_maker() if page else None
+    existing(data)
+    place = writable(out, [data])
+    if report and no_report:
+        raise click.UsageError("give --report or --no-report, not both.")
+    page = None
+    if place is not None and not no_report and can_draw(output, "A report", report is not None):
+        page = writable(report or place.with_suffix(".report.html"), [data], [place])
     content = read(data, encoding)
     sample = prepare(content, data, target, task, names(drop), names(categories))
     chosen = plan(sample, method, kernel, probability)
     _say_guesses(output, data, content, sample, chosen)
     tuned = search(sample, chosen, output, seconds, tune)
-    result: dict[str, Any] = {
-        "settings_tried": tuned.tried,
-        "settings": tuned.settings,
-        "params": {_short(name): value for name, value in tuned.params.items()},
-        "scores": {},
-    }
-    if 0 < tuned.tried < tuned.settings:
+    if tuned.interrupted:
+        output.note("interrupted: the best setting so far is kept (Ctrl-C again leaves at once)")
+    elif 0 < tuned.tried < tuned.settings:
         output.note(f"{tuned.tried} of {tuned.settings} settings were tried")
-    elif tune and not tuned.tried and tuned.settings > 1:
+    if tune and not tuned.tried and tuned.settings > 1:
         output.note("no setting was tried in all folds; the default one is used")
-    scoring = "accuracy" if sample.task == "classification" else "r2"
+    with output.progress("fitting"):
+        estimator = fitted(sample, chosen, tuned.params)
     found = None if tuned.interrupted else _judged(output, sample, chosen, tuned)
-    if found is not None:
-        result["scores"] = {name: {"mean": v.mean(), "std": v.std(ddof=1)} for name, v in found.scores.items()}
-        _say_scores(output, found, tuned)
-    elif tuned.tried:
-        result["scores"] = {chosen.method: {"mean": tuned.score, "std": tuned.spread}}
-        score = f"{_pair(tuned.score, tuned.spread)} {scoring}"
-        output.say(f"  tuned     {_settings(tuned.params)} (best so far): {score}")
-    result["interrupted"] = found is None
-    output.result |= {"scoring": scoring, **result}
+    result = _say_result(output, sample, chosen, tuned, found)
     model = FileModel(
-        tuned.estimator,
-        sample.task,
-        sample.target,
-        sample.columns,
-        sample.n_features,
-        not sample.is_matrix,
-        {"scoring": scoring, "scores": {k: {n: float(x) for n, x in v.items()} for k, v in result["scores"].items()}},
+        estimator, sample.task, sample.target, sample.columns, sample.n_features, not sample.is_matrix, result
     )
     mercer.save(model, place)
     output.result["model"] = str(place)
     output.say(f"model:  {place}")
-    if page and maker and found is not None:
-        from ._tune import reported
+    complete = found is not None
+    if page:
+        what = f"{sample.target} of {os.fsencode(Path(data).name).decode(errors='replace')}"  # a name of any bytes
+        complete = complete and _report(output, sample, chosen, tuned, estimator, what, page)
+        if not complete:
+            output.note("interrupted: there is no report")
+    output.result["interrupted"] = not complete
+    return 0 if complete else INTERRUPTED
 
-        made = maker(*reported(sample, chosen, tuned), title=f"{sample.target} of {Path(data).name}")
-        _save_report(output, made, page)
-    return INTERRUPTED if found is None else 0
+
+def _say_result(output: Output, sample: Any, chosen: Any, tuned: Any, found: Any) -> dict[str, Any]:
+    """Print the scores, and return what the model file holds of them."""
+    scoring = "accuracy" if sample.task == "classification" else "r2"
+    scores: dict[str, dict[str, float]] = {}
+    if found is not None:
+        scores = {k: {"mean": float(v.mean()), "std": float(v.std(ddof=1))} for k, v in found.scores.items()}
+        _say_scores(output, found, tuned)
+    elif tuned.tried:
+        scores = {chosen.method: {"mean": tuned.score, "std": tuned.spread}}
+        score = f"{_pair(tuned.score, tuned.spread)} {scoring}"
+        output.say(f"  tuned      {settings_text(tuned.params)} (best so far): {score}")
+    output.result |= {
+        "scoring": scoring,
+        "settings_tried": tuned.tried,
+        "settings": tuned.settings,
+        "params": {_short(name): value for name, value in tuned.params.items()},
+        "scores": scores,
+    }
+    return {"scoring": scoring, "scores": scores}
 
 
-def _save_report(output: Output, made: Any, page: Path) -> None:
+def _report(output: Output, sample: Any, chosen: Any, tuned: Any, estimator: Any, title: str, page: Path) -> bool:
+    """Write the report; False after Ctrl-C, which leaves the model as it is."""
+    from mercer import reports
+
+    from ._tune import reported
+
+    try:
+        with output.progress("report"), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*valid feature names.*")  # they are for the page
+            warnings.filterwarnings("ignore", message=".*has feature names.*")
+            subject, X, y = reported(sample, chosen, tuned, estimator)
+            if subject is estimator and tuned.tried > 1:
+                title += ", tuned on these rows beforehand"  # which its folds do not repeat
+            made = reports.report(subject, X, y, title=title)
+    except KeyboardInterrupt:
+        return False
     made.save(page)
     output.result |= {"warnings": [str(caution) for caution in made.warnings], "report": str(page)}
     for caution in made.warnings:
         output.note(f"{caution.title} ({caution.level}; see the report)")
     output.say(f"report: {page}")
+    return True
 
 
 def _judged(output: Output, sample: Any, chosen: Any, tuned: Any) -> Any:
@@ -149,18 +194,10 @@ def _judged(output: Output, sample: Any, chosen: Any, tuned: Any) -> Any:
     from ._tune import judge
 
     try:
-        return judge(sample, chosen, tuned.params)
+        return judge(sample, chosen, tuned.params, output)
     except KeyboardInterrupt:
         output.note("interrupted: the model is kept, but not judged")
         return None
-
-
-def report_maker() -> Any:
-    """`mercer.reports.report`; an error where it cannot be had, before the work and not after it."""
-    optional("matplotlib", "plot", "A report")
-    from mercer.reports import report
-
-    return report
 
 
 def _say_guesses(output: Output, path: str, content: Any, sample: Any, chosen: Any) -> None:
@@ -181,14 +218,13 @@ def _say_guesses(output: Output, path: str, content: Any, sample: Any, chosen: A
         "kernel": chosen.kernel,
     }
     output.say(f"{path}: {sample.n} rows, {width} ({content.note})")
-    output.say(f"  task      {what} of {sample.target!r}" + (f": {_listed(labels)}" if labels is not None else ""))
+    output.say(f"  task       {what} of {sample.target!r}" + (f": {listed(labels)}" if labels is not None else ""))
     for kind, members in kinds.items():
-        plural = {"number": "numbers", "date": "dates", "category": "categories"}[kind]
-        output.say(f"  {plural:<9} {_listed(members)}")
+        output.say(f"  {PLURALS[kind]:<10} {listed(members)}")
     say_left_out(output, sample)
     scaling = "mean 0, deviation 1" if not sample.is_sparse else "largest value 1"
-    output.say(f"  scaling   {'within the kernel' if chosen.scaler is None else scaling}")
-    output.say(f"  method    {chosen.method} ({type(chosen.estimator).__name__}), kernel {chosen.kernel}")
+    output.say(f"  scaling    {'within the kernel' if chosen.scaler is None else scaling}")
+    output.say(f"  method     {chosen.method} ({type(chosen.estimator).__name__}), kernel {rounded(chosen.kernel)}")
     if sample.n > chosen.rows:
         output.say(f"  tuning on {chosen.rows} rows drawn at random")
     if sample.n > chosen.exact:
@@ -198,22 +234,31 @@ def _say_guesses(output: Output, path: str, content: Any, sample: Any, chosen: A
 def say_left_out(output: Output, sample: Any) -> None:
     """Which columns are not used, and what else is to be known of the others."""
     output.result["left_out"] = output.result.get("left_out", {}) | sample.left_out
-    for name, reason in sample.left_out.items():
-        output.say(f"  left out  {name}: {reason}")
+    for name, reason in list(sample.left_out.items())[:LISTED]:
+        output.say(f"  left out   {name}: {reason}")
+    if len(sample.left_out) > LISTED:
+        output.say(f"  left out   {len(sample.left_out) - LISTED} more, which --json lists with the reasons")
     for note in sample.notes:
         output.note(note)
 
 
-def _listed(values: Any, most: int = 8) -> str:
+def listed(values: Any) -> str:
+    """The first of them, and how many there are."""
     texts = [str(v) for v in values]
-    return ", ".join(texts[:most]) + (f", … ({len(texts)} in all)" if len(texts) > most else "")
+    return ", ".join(texts[:LISTED]) + (f", … ({len(texts)} in all)" if len(texts) > LISTED else "")
+
+
+def rounded(text: Any) -> str:
+    """A kernel's text for people: four digits of each number."""
+    return re.sub(r"\d+\.\d{4,}(e[+-]?\d+)?", lambda number: f"{float(number[0]):.4g}", str(text))
 
 
 def _short(name: str) -> str:
     return name.removeprefix("kernel__")
 
 
-def _settings(params: dict[str, Any]) -> str:
+def settings_text(params: dict[str, Any]) -> str:
+    """``C = 10, lengthscale = 2``."""
     return ", ".join(f"{_short(name)} = {value:.4g}" for name, value in params.items())
 
 
@@ -223,11 +268,13 @@ def _pair(mean: float, spread: float) -> str:
 
 def _say_scores(output: Output, found: Any, tuned: Any) -> None:
     if tuned.params:
-        output.say(f"  tuned     {_settings(tuned.params)} (best of {tuned.tried})")
+        output.say(f"  tuned      {settings_text(tuned.params)} (best of {tuned.tried})")
     splits = len(next(iter(found.scores.values())))
     rows = [[name, _pair(float(v.mean()), float(v.std(ddof=1)))] for name, v in found.scores.items()]
     output.table(["", f"{found.scoring}, mean ± deviation over {splits} folds"], rows)
-    pair = {(d.first, d.second) for d in found.not_ranked}
-    first = next(iter(found.scores))
-    if (first, "linear model") in pair or ("linear model", first) in pair:
+    pair = {next(iter(found.scores)), "linear model"}
+    told = next(d for d in found.differences if {d.first, d.second} == pair)
+    if told in found.not_ranked:
         output.note("these folds do not tell the kernel method from a linear model")
+    elif told.first == "linear model":
+        output.note("a linear model is better on these data; --kernel linear comes near to it")

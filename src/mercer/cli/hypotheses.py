@@ -9,13 +9,13 @@ import click
 import numpy as np
 
 from ._data import Data, DataError, read, stem, unknown_column
-from ._output import Output, command
-from .choose import axes, picture_place
+from ._output import Finite, Output, command
+from .choose import axes, picture_place, save_picture
 from .fit import categories_option, data_options, encoding_option, names, say_left_out
 
 __all__ = ["register"]
 
-level = click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05,
+level = click.option("--level", type=Finite(0, 1, min_open=True, max_open=True), default=0.05,
                      show_default=True, help="At most this chance of a false alarm.")  # fmt: skip
 most = click.option("--rows", type=click.IntRange(4), default=5000, show_default=True, help="At most; drawn at random.")
 
@@ -49,10 +49,12 @@ def register(app: click.Group) -> None:
         """
         from mercer.inference import mmd_test
 
-        image = picture_place(output, picture, f"{stem(first)}.witness.png")
-        parts = [_some(output, read(path, encoding), path, rows) for path in (first, second)]
+        image = picture_place(output, picture, f"{stem(first)}.witness.png", [first, second])
+        whole = [read(path, encoding) for path in (first, second)]
+        counters = _counters(whole)
+        parts = [_some(output, part, path, rows) for part, path in zip(whole, (first, second), strict=True)]
         output.say(f"{first}: {parts[0].X.shape[0]} rows, {second}: {parts[1].X.shape[0]} rows")
-        X, chosen, sizes = _together(output, parts, (first, second), kernel, names(drop), names(categories))
+        X, chosen, sizes = _together(output, parts, (first, second), kernel, counters, names(drop), names(categories))
         result = mmd_test(X[: sizes[0]], X[sizes[0] :], kernel=chosen, random_state=0)
         verdict = "the samples differ" if result.p_value <= level else "no difference is shown"
         _say(output, result, level, verdict)
@@ -62,9 +64,7 @@ def register(app: click.Group) -> None:
 
         labels = (Path(first).name, Path(second).name)
         display = WitnessDisplay.from_test(result, labels=labels, ax=axes((6.4, 4.2)))
-        display.figure_.savefig(image, dpi=150)
-        output.result["picture"] = str(image)
-        output.say(f"picture: {image}")
+        save_picture(output, display, image)
 
     @command(app, examples=["mercer independence houses.csv --x price --y area,street"])
     @click.argument("data", type=click.Path())
@@ -127,10 +127,22 @@ def _some(output: Output, content: Data, path: str, rows: int) -> Data:
     output.note(f"{rows} of the {n} rows of {path} are taken, at random")
     part = np.sort(np.random.default_rng(0).choice(n, rows, replace=False))
     X = content.X.iloc[part].reset_index(drop=True) if content.is_table else content.X[part]
-    return Data(X, content.y, content.note)
+    return Data(X, None, content.note)
 
 
-def _together(output: Output, parts: list[Data], paths: Any, text: str | None, drop: Any, categories: Any) -> Any:
+def _counters(parts: list[Data]) -> list[str]:
+    """Columns that count the rows of each file, which would differ wherever the sizes do."""
+    from ._guess import counts_rows
+
+    if not all(part.is_table for part in parts):
+        return []
+    shared = [name for name in parts[0].X.columns if name in parts[1].X.columns]
+    return [name for name in shared if all(counts_rows(part.X[name]) for part in parts)]
+
+
+def _together(
+    output: Output, parts: list[Data], paths: Any, text: str | None, counters: Any, drop: Any, categories: Any
+) -> Any:
     """Both samples as one, the kernel, and their sizes."""
     from scipy import sparse
 
@@ -152,7 +164,8 @@ def _together(output: Output, parts: list[Data], paths: Any, text: str | None, d
             raise DataError(f"{paths[0]} has {shapes[0]} columns, but {paths[1]} {shapes[1]}.")
         dense = [part.X.toarray() if sparse.issparse(part.X) else part.X for part in parts]
         whole = Data(np.concatenate(dense), None, "")
-    sample = prepare(whole, paths[0], None, None, drop, categories, supervised=False)
+    sample = prepare(whole, paths[0], None, None, (*drop, *counters), categories, supervised=False)
+    sample.left_out.update({name: "counts the rows of each file" for name in counters if name not in drop})
     say_left_out(output, sample)
     scaler, kernel, _ = choose_kernel(sample, text)
     if scaler is None:
@@ -166,6 +179,8 @@ def _part(output: Output, content: Data, path: str, columns: tuple[str, ...], ca
     """Columns of one side, and their kernel."""
     from ._guess import choose_kernel, prepare
 
+    if not columns:
+        raise DataError("--x and --y name a column each, at least.")
     lacking = [name for name in columns if name not in content.X.columns]
     if lacking:
         raise unknown_column(path, lacking[0], content.X.columns)

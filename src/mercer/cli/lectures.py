@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +14,7 @@ import click
 
 from .._errors import optional
 from ._data import DataError
-from ._output import Output, command
+from ._output import Finite, Output, command, sentence
 from .fit import fit_file
 
 __all__ = ["register"]
@@ -20,61 +25,50 @@ HELD_OUT = 97
 def register(app: click.Group) -> None:
     """Add the commands."""
 
-    @command(app)
+    @command(app, examples=["mercer reproduce", "mercer reproduce wine", "mercer reproduce --all --quick -o figures"])
     @click.argument("name", required=False)
     @click.option("--all", "everything", is_flag=True, help="Every experiment.")
     @click.option("--quick", is_flag=True, help="On fewer data, in minutes.")
-    @click.option("--out", "-o", type=click.Path(file_okay=False), default="reproduced", show_default=True)
-    def reproduce(output: Output, name: str | None, everything: bool, quick: bool, out: str) -> None:
+    @click.option(
+        "--out", "-o", type=click.Path(file_okay=False), default="reproduced", show_default=True, help="For figures."
+    )
+    def reproduce(output: Output, name: str | None, everything: bool, quick: bool, out: str) -> int:
         """Run experiments of the literature again.
 
         Reported numbers beside ours, with figures.
 
         Without a name, list them.
         """
-        experiments = _experiments()
         if everything and name:
             raise click.UsageError("give a name or --all, not both.")
+        experiments = _experiments()
         if not everything and name is None:
-            output.result["experiments"] = list(experiments)
-            rows = [[key, experiment.title, f"{experiment.minutes:g} min"] for key, experiment in experiments.items()]
-            output.table(["name", "shows", "takes"], rows)
-            return
+            return _list(output, experiments)
         if name is not None and name not in experiments:
-            raise DataError(f"there is no experiment {name!r}; `mercer reproduce` lists them.")
+            near = get_close_matches(name, experiments, n=1)
+            meant = f" Did you mean {near[0]!r}?" if near else ""
+            raise DataError(f"there is no experiment {name!r}; `mercer reproduce` lists them.{meant}")
         optional("matplotlib", "plot", "An experiment")
-        chosen = list(experiments) if everything else [str(name)]
-        folder = Path(out)
-        folder.mkdir(parents=True, exist_ok=True)
-        failed = []
-        for key in chosen:
-            try:
-                _run(output, key, experiments[key], quick, folder)
-            except Exception as error:
-                if not everything:
-                    raise
-                failed.append(key)
-                output.note(f"{key}: {str(error).splitlines()[0] if str(error) else type(error).__name__}")
-        if failed:
-            raise DataError(f"{len(failed)} of {len(chosen)} experiments did not run: {', '.join(failed)}.")
+        folder = _writable_folder(out)
+        if name is not None:
+            _run(output, name, experiments[name], quick, folder)
+            return 0
+        return _run_all(output, experiments, quick, folder)
 
     @command(app)
     @click.option("--out", "-o", type=click.Path(file_okay=False), default="mercer-demo", show_default=True)
-    @click.option("--seconds", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True)
+    @click.option("--seconds", type=Finite(0, min_open=True), default=30.0, show_default=True)
     def demo(output: Output, out: str, seconds: float) -> int:
         """Learn to read digits, in a minute.
 
         `mercer fit` with a report on the digits of scikit-learn, and what to try next.
         """
-        folder = Path(out)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = _writable_folder(out)
         _write_digits(folder)
-        report = f"{folder}/digits.html"
-        output.say(f"$ mercer fit {folder}/digits.csv --target digit --report {report}\n")
-        code = fit_file(
-            output, f"{folder}/digits.csv", "digit", f"{folder}/digits.mercer", seconds=seconds, report=report
-        )
-        output.say("\nNext:")
+        output.say(f"$ mercer fit {folder}/digits.csv --target digit --out {folder}/digits.mercer\n")
+        code = fit_file(output, f"{folder}/digits.csv", "digit", f"{folder}/digits.mercer", seconds=seconds)
+        report = output.result.get("report")
+        output.say(f"\nOpen {report} in a browser. Next:" if report else "\nNext:")
         for line in (
             f"mercer predict {folder}/digits.mercer {folder}/new.csv   # {HELD_OUT} digits that it has not seen",
             f"mercer info {folder}/digits.mercer",
@@ -86,18 +80,57 @@ def register(app: click.Group) -> None:
         return code
 
 
-def _experiments() -> Any:
+def _experiments() -> dict[str, Any]:
+    """By name, in the order of the alphabet."""
     try:
         from mercer.experiments import EXPERIMENTS
     except ImportError as error:
-        raise ImportError("this version of mercer has no experiments to reproduce.") from error
-    return EXPERIMENTS
+        raise ImportError(f"there are no experiments to reproduce: {error}") from error
+    return dict(sorted(EXPERIMENTS.items()))
+
+
+def _list(output: Output, experiments: dict[str, Any]) -> int:
+    output.result["experiments"] = {key: {"title": e.title, "minutes": e.minutes} for key, e in experiments.items()}
+    rows = [[key, experiment.title, f"{experiment.minutes:g} min"] for key, experiment in experiments.items()]
+    output.table(["name", "shows", "takes"], rows)
+    total = sum(experiment.minutes for experiment in experiments.values())
+    output.say(f"`mercer reproduce NAME` runs one, `--all` runs all in about {total:.0f} min, `--quick` on less data.")
+    return 0
+
+
+def _writable_folder(out: str) -> Path:
+    """The folder, made where it is not there; an experiment should not run for minutes and then have no place."""
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise DataError(f"--out {out}: the folder is read-only; name another place.")
+    return folder
+
+
+def _run_all(output: Output, experiments: dict[str, Any], quick: bool, folder: Path) -> int:
+    """All experiments, one after the other; one that fails is told of, and does not end the others."""
+    failed = output.result["failed"] = dict[str, str]()
+    for key, experiment in experiments.items():
+        try:
+            _run(output, key, experiment, quick, folder)
+        except BrokenPipeError:  # nobody reads on
+            raise
+        except Exception as error:
+            failed[key] = sentence(error)
+            output.note(f"{key}: {failed[key]}")
+    if not failed:
+        return 0
+    output.note(f"{len(failed)} of {len(experiments)} experiments did not run: {', '.join(failed)}.")
+    return 1
 
 
 def _run(output: Output, name: str, experiment: Any, quick: bool, folder: Path) -> None:
-    result = experiment.run(quick=quick, out=folder)
+    takes = "" if quick else f" (about {experiment.minutes:g} min)"
+    output.say(f"\n{name}: {experiment.title}{takes}")
+    with _interruptible():
+        result = experiment.run(quick=quick, out=folder)
     rows = [[row.quantity, row.reported, row.ours, row.remark] for row in result.rows]
-    output.table(["quantity", "reported", "ours", ""], rows, title=f"{name}: {experiment.title}")
+    output.table(["quantity", "reported", "ours", "remark"], rows)
     for note in result.notes:
         output.say(f"  {note}")
     for figure in result.figures:
@@ -108,6 +141,26 @@ def _run(output: Output, name: str, experiment: Any, quick: bool, folder: Path) 
         "notes": result.notes,
         "seconds": result.seconds,
     }
+
+
+class _Left(BaseException):
+    """Ctrl-C. Estimators answer a KeyboardInterrupt with what they have so far, which no table should report."""
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C ends the experiment, also in the middle of a fit."""
+
+    def leave(*_: Any) -> None:
+        raise _Left
+
+    before = signal.signal(signal.SIGINT, leave)
+    try:
+        yield
+    except _Left:
+        raise KeyboardInterrupt from None
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _write_digits(folder: Path) -> None:

@@ -14,7 +14,7 @@ import mercer
 
 from ._data import DataError, read_blocks, sniff_names
 from ._output import Output, command, replacing, writable
-from .fit import encoding_option
+from .fit import encoding_option, listed, rounded
 
 __all__ = ["register"]
 
@@ -35,7 +35,7 @@ def register(app: click.Group) -> None:
 
         As a stream: the file may be larger than memory.
         """
-        place = writable(out, data, model)
+        place = writable(None if out == "-" else out, [data, model])
         if place is None and output.as_json:
             raise DataError("--json and predictions do not share standard output; name a file by --out.")
         fitted = open_model(model)
@@ -43,14 +43,11 @@ def register(app: click.Group) -> None:
             raise DataError(
                 f"the model {model} has no probabilities; fit it with --probability or with --method logistic."
             )
-        if fitted.columns is not None:
-            extra = [name for name in sniff_names(data, encoding) if name not in {*fitted.columns, fitted.target}]
-            if extra:
-                output.note(f"columns that the model does not use: {', '.join(extra)}")
         blocks = read_blocks(data, columns=fitted.columns, n_features=fitted.n_features, encoding=encoding)
         first = next(blocks, None)
         if first is None:
             raise DataError(f"{data} has no rows below its header.")
+        _note_others(output, fitted, data, encoding)
         head = ["score", "label"] if fitted.task == "outliers" else ["prediction"]
         head += [f"p({label})" for label in fitted.machine.classes_] if probability else []
         rows = 0
@@ -99,9 +96,11 @@ def register(app: click.Group) -> None:
         if result:
             facts[result["scoring"]] = result["scores"]
         output.result |= facts
+        if "columns" in facts:
+            facts["columns"] = _by_kind(facts["columns"])
         for name, value in facts.items():
             for k, line in enumerate(_lines(value)):
-                output.say(f"{name if not k else '':<16}{line}")
+                output.say(f"{name if not k else '':<16}{line if name == result.get('scoring') else rounded(line)}")
 
 
 def open_model(path: str) -> Any:
@@ -114,6 +113,15 @@ def open_model(path: str) -> Any:
     if not hasattr(model, "predict"):
         raise DataError(f"{path} holds a {type(model).__name__}, which predicts nothing.")
     return FileModel(model, "", "", n_features=getattr(model, "n_features_in_", None))
+
+
+def _note_others(output: Output, fitted: Any, data: str, encoding: str | None) -> None:
+    if fitted.columns is None:
+        return
+    known = {*fitted.columns, fitted.target}
+    others = [name for name in sniff_names(data, encoding, fitted.columns) if name not in known]
+    if others:
+        output.note(f"columns that the model does not use: {listed(others)}")
 
 
 def _answers(fitted: Any, block: Any, probability: bool) -> list[list[Any]]:
@@ -134,6 +142,11 @@ def _own_parameters(estimator: Any) -> dict[str, Any]:
     defaults = {name: p.default for name, p in signature(type(estimator)).parameters.items()}
     params = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
     return {name: str(v) for name, v in params.items() if repr(v) != repr(defaults.get(name))}
+
+
+def _by_kind(columns: dict[str, str]) -> dict[str, str]:
+    kinds = dict.fromkeys(columns.values())
+    return {kind: listed(name for name, own in columns.items() if own == kind) for kind in kinds}
 
 
 def _shortened(text: str, most: int = 300) -> str:

@@ -6,7 +6,7 @@ import csv
 import gzip
 import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,8 @@ from zipfile import BadZipFile
 import numpy as np
 from sklearn.datasets import fetch_file, get_data_home
 from sklearn.utils import Bunch
+
+from .._errors import optional
 
 FOLDER = "MERCER_DATA"
 UCI = "https://archive.ics.uci.edu"
@@ -51,7 +53,12 @@ def locate(owner: str, file: File, data_home: Any = None, download_if_missing: b
     folder = os.path.expanduser(os.environ.get(FOLDER, ""))
     if folder and Path(folder, file.path).is_file():
         return Path(folder, file.path)
-    cache = Path(get_data_home(data_home)) / "mercer"
+    try:
+        cache = Path(get_data_home(data_home)) / "mercer"
+    except OSError as error:
+        raise OSError(
+            f"{owner}: no folder for downloads ({error}); give data_home, or put {file.path} into that of {FOLDER}."
+        ) from error
     place = cache / file.path
     if place.is_file():
         return place
@@ -110,6 +117,12 @@ def read_table(owner: str, path: Path) -> dict[str, list[str]]:
         return dict(zip(head, map(list, zip(*rows, strict=True)), strict=True))
 
 
+def write_table(path: Path, rows: Iterable[Sequence[str]]) -> None:
+    """Write what `read_table` reads, the names of the columns first."""
+    with gzip.open(path, "wt", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(rows)
+
+
 def choose(subset: str, train: Any, test: Any) -> Any:
     """The training part, the test part, or both, of arrays or lists."""
     if subset == "all":
@@ -123,6 +136,22 @@ def encode(labels: Sequence[str], names: Sequence[str]) -> np.ndarray:
     return np.array([place[label] for label in labels])
 
 
-def answer(return_X_y: bool, data: Any, target: Any, **more: Any) -> Any:
-    """What every loader returns: ``(data, target)``, or a Bunch of these and more."""
+def answer(return_X_y: bool, data: Any, target: Any, *, as_frame: bool = False, **more: Any) -> Any:
+    """What every loader returns: ``(data, target)``, or a Bunch of these and more; as tables of pandas if asked."""
+    if as_frame:
+        data, target, more["frame"] = _framed(data, target, more)
     return (data, target) if return_X_y else Bunch(data=data, target=target, **more)
+
+
+def _framed(data: np.ndarray, target: np.ndarray | None, more: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Data and targets as tables, and both in one; words as categories."""
+    pandas: Any = optional("pandas", "cli", "as_frame=True")
+    X = pandas.DataFrame(data, columns=more["feature_names"])
+    for column, words in more.get("categories", {}).items():
+        if column in X:
+            X[column] = pandas.Categorical.from_codes(X[column].astype(int), words)
+    if target is None:
+        return X, None, X
+    several = target.ndim == 2
+    y = pandas.DataFrame(target, columns=more["target_names"]) if several else pandas.Series(target, name="target")
+    return X, y, pandas.concat([X, y], axis=1)

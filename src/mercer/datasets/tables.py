@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 import sklearn.datasets
 
 from .._errors import check_choice
-from ._source import UCI, File, Part, answer, arrays, encode, locate, read_table, reading
+from ._source import UCI, File, Part, answer, arrays, encode, locate, read_table, reading, write_table
 
 VOWEL = File("classic/vowel.csv.gz", "CRAN, in the R package mlbench as Vowel", "a CSV file")
 VOWEL_DESCR = """Vowels of British English: 990 of them, 15 speakers saying 11 words 6 times; 9 coefficients of each.
@@ -23,13 +22,15 @@ Licence: Creative Commons Attribution 4.0 (UCI).
 """
 
 
-def load_wine(*, return_X_y: bool = False) -> Any:
+def load_wine(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load the Wine data, 178 wines of three growers with 13 measurements: scikit-learn's own copy, unscaled.
 
     Parameters
     ----------
     return_X_y : bool, default=False
         Return ``(data, target)`` instead of a Bunch.
+    as_frame : bool, default=False
+        ``data`` and ``target`` as a DataFrame and a Series of pandas, and both in ``frame``.
 
     Returns
     -------
@@ -41,7 +42,7 @@ def load_wine(*, return_X_y: bool = False) -> Any:
     >>> load_wine().data.shape
     (178, 13)
     """
-    wine = sklearn.datasets.load_wine()
+    wine = sklearn.datasets.load_wine(as_frame=as_frame)
     wine.DESCR += "\nLicence: Creative Commons Attribution 4.0 (UCI).\n"
     return (wine.data, wine.target) if return_X_y else wine
 
@@ -50,6 +51,7 @@ def load_vowel(
     *,
     subset: str = "train",
     return_X_y: bool = False,
+    as_frame: bool = False,
     data_home: Any = None,
     download_if_missing: bool = True,
 ) -> Any:
@@ -59,8 +61,8 @@ def load_vowel(
     ----------
     subset : {"train", "test", "all"}, default="train"
         The first eight speakers, the other seven, or all.
-    return_X_y, data_home, download_if_missing
-        As in `load_mnist`.
+    return_X_y, as_frame, data_home, download_if_missing
+        As in `load_wine` and `load_mnist`.
 
     Returns
     -------
@@ -88,6 +90,7 @@ def load_vowel(
         return_X_y,
         data[rows],
         target[rows],
+        as_frame=as_frame,
         groups=speaker[rows],
         feature_names=list(columns),
         target_names=np.array(words),
@@ -160,8 +163,7 @@ def _r_file(name: str) -> File:
     def build(copies: Sequence[Path], path: Path) -> None:
         with open(copies[0], newline="", encoding="utf-8") as file:
             head, *rows = (row[1:] for row in csv.reader(file))  # the first column names the rows
-        with gzip.open(path, "wt", newline="", encoding="utf-8") as out:
-            csv.writer(out).writerows([_R_COLUMNS.get(name, head), *rows])
+        write_table(path, [_R_COLUMNS.get(name, head), *rows])
 
     parts = (Part(_RDATASETS.format(item), digest),) if digest else ()
     return File(f"{folder}/{name}.csv.gz", f"CRAN, as the R data {item}", "a CSV file", parts, build)
@@ -171,6 +173,7 @@ def load_r_data(
     name: str,
     *,
     return_X_y: bool = False,
+    as_frame: bool = False,
     data_home: Any = None,
     download_if_missing: bool = True,
 ) -> Any:
@@ -182,8 +185,8 @@ def load_r_data(
         "mcycle", "geyser", "faithful", "quakes", "cars", "galaxies", "airquality", "GAGurine", "boot_motor",
         "co2_monthly", "nottem", "nile", "rat_diet", "boston", "crabs", "swiss", "LifeCycleSavings",
         "USArrests", "cats", "fgl_glass", "trees" or "stackloss".
-    return_X_y, data_home, download_if_missing
-        As in `load_mnist`.
+    return_X_y, as_frame, data_home, download_if_missing
+        As in `load_wine` and `load_mnist`.
 
     Returns
     -------
@@ -212,6 +215,7 @@ def load_r_data(
         return_X_y,
         data,
         None if not targets else targets[0] if len(targets) == 1 else np.stack(targets, axis=1),
+        as_frame=as_frame,
         categories=categories,
         feature_names=list(numbers),
         target_names=np.array([label for column in explained.split() for label in categories.get(column, [column])]),
@@ -261,6 +265,7 @@ def load_uci_regression(
     name: str,
     *,
     return_X_y: bool = False,
+    as_frame: bool = False,
     data_home: Any = None,
     download_if_missing: bool = True,
 ) -> Any:
@@ -271,8 +276,8 @@ def load_uci_regression(
     name : str
         "abalone", "airfoil", "bike", "california_housing", "concrete", "energy_heating", "kin40k", "kin8nm",
         "power_plant", "protein_casp", "pumadyn32nm", "wine_red" or "yacht".
-    return_X_y, data_home, download_if_missing
-        As in `load_mnist`.
+    return_X_y, as_frame, data_home, download_if_missing
+        As in `load_wine` and `load_mnist`.
 
     Returns
     -------
@@ -301,6 +306,7 @@ def load_uci_regression(
         return_X_y,
         data,
         target,
+        as_frame=as_frame,
         test_mask=found.get("test_mask"),
         feature_names=[f"x{i}" for i in range(data.shape[1])] if names is None else names.tolist(),
         DESCR=f"{name}: {text}.\n\nSource: {page}.\nLicence: {_licence(page)}\n",
@@ -334,6 +340,7 @@ def load_anomaly(
     name: str,
     *,
     return_X_y: bool = False,
+    as_frame: bool = False,
     data_home: Any = None,
     download_if_missing: bool = True,
 ) -> Any:
@@ -344,8 +351,8 @@ def load_anomaly(
     name : str
         "annthyroid", "breastw", "cardio", "glass", "ionosphere", "letter", "mammography", "pendigits", "pima",
         "satellite", "vowels", "wbc" or "wine".
-    return_X_y, data_home, download_if_missing
-        As in `load_mnist`.
+    return_X_y, as_frame, data_home, download_if_missing
+        As in `load_wine` and `load_mnist`.
 
     Returns
     -------
@@ -374,6 +381,7 @@ def load_anomaly(
         return_X_y,
         data,
         target,
+        as_frame=as_frame,
         feature_names=[f"x{i}" for i in range(data.shape[1])],
         target_names=np.array(["inlier", "outlier"]),
         DESCR=f"{name}: {len(data)} samples, {target.sum()} of them outliers.\n\nSource: ODDS, {ODDS}, from the UCI "

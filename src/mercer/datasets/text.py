@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._errors import check_choice
-from ._source import UCI, File, answer, choose, encode, locate, read_table, reading
+from ._source import UCI, File, Part, answer, choose, encode, locate, read_table, reading, write_table
 
 CSV = "a CSV file with the columns label and sequence"
 
 R8_PAGE = "https://ana.cachopo.org/datasets-for-single-label-text-categorization (R8, all terms)"
+_R8_COPY = (
+    "https://raw.githubusercontent.com/Maryam-ask/NLP_PFAI_Assignment/610a80e1ad7f6d5d7a071ef7ae1f58a089b8088d/"
+    "r8-{}-all-terms.txt"
+)
+_R8 = {
+    "train": "64b54d11c97ecd9c4540090d96cc5be601eb843af7931c8b59aa34e51705a812",
+    "test": "7a827d7c2cd64c6b85a8268b8806c54563bd79813df9af13246b3ca56bc8431f",
+}
+
+
+def _compress(parts: Sequence[Path], path: Path) -> None:
+    with open(parts[0], "rb") as text, gzip.open(path, "wb") as out:
+        shutil.copyfileobj(text, out)
+
+
 R8 = {
-    part: File(f"text/r8_{part}.tsv.gz", R8_PAGE, "a file of a header, and lines of topic, tab and text")
-    for part in ("train", "test")
+    part: File(
+        f"text/r8_{part}.tsv.gz",
+        R8_PAGE,
+        "a file of a header, and lines of topic, tab and text",
+        (Part(_R8_COPY.format(part), digest),),
+        _compress,
+    )
+    for part, digest in _R8.items()
 }
 R8_TOPICS = ("acq", "crude", "earn", "grain", "interest", "money-fx", "ship", "trade")
 R8_DESCR = """R8: 7,674 reports of Reuters in eight topics, 5,485 for training and 2,189 for tests.
@@ -34,7 +58,26 @@ REUTERS40_DESCR = """Reuters, 40 reports: 20 on acquisitions and 20 on crude oil
 Source: Reuters-21578 by way of the R package kernlab, as reuters. Licence: GPL-2, as the package.
 """
 
-SPLICE = File("strings/splice.csv.gz", f"{UCI}/dataset/69/molecular+biology+splice+junction+gene+sequences", CSV)
+
+def _build_splice(parts: Sequence[Path], path: Path) -> None:
+    """Cells with blanks before them."""
+    with open(parts[0], newline="", encoding="utf-8") as file:
+        write_table(path, ([cell.strip() for cell in row] for row in csv.reader(file)))
+
+
+SPLICE = File(
+    "strings/splice.csv.gz",
+    f"{UCI}/dataset/69/molecular+biology+splice+junction+gene+sequences",
+    CSV,
+    (
+        Part(
+            "https://raw.githubusercontent.com/pauldhein/splice-junction-detector/"
+            "5b513261aff700a36445d185f4ceec0e7b287d42/data/splice.csv",
+            "f0d9602dc94a00189727ee345befaa35b946bcce5700d4d0b9929943d26c18f8",
+        ),
+    ),
+    _build_splice,
+)
 SPLICE_DESCR = """Splice junctions: 3,190 sequences of 60 nucleotides around a place in the DNA of primates.
 
 EI: the end of an exon (767); IE: the end of an intron (768); N: neither (1,655). A few letters stand for several
@@ -42,7 +85,26 @@ nucleotides (D, N, R, S). Source: Noordewier, Towell, Shavlik (1991), from the U
 Licence: Creative Commons Attribution 4.0 (UCI).
 """
 
-PROMOTERS = File("strings/promoters.csv.gz", f"{UCI}/dataset/67/molecular+biology+promoter+gene+sequences", CSV)
+
+def _build_promoters(parts: Sequence[Path], path: Path) -> None:
+    """Lines of a number, a letter in each cell, and the label."""
+    with open(parts[0], newline="", encoding="utf-8") as file:
+        write_table(path, [["label", "sequence"], *([row[-1], "".join(row[1:-1])] for row in csv.reader(file))])
+
+
+PROMOTERS = File(
+    "strings/promoters.csv.gz",
+    f"{UCI}/dataset/67/molecular+biology+promoter+gene+sequences",
+    CSV,
+    (
+        Part(
+            "https://raw.githubusercontent.com/KaloshinPE/MEM_detector/da9c3c40da0ca8dab996d226f266370da83bef1e/"
+            "data/promoters.data",
+            "840208d058f1f51e6900a1bd15fec01bcb7ec6b599ed7514a582489444dbb387",
+        ),
+    ),
+    _build_promoters,
+)
 PROMOTERS_DESCR = """Promoters: 106 sequences of 57 nucleotides of E. coli, 53 of them promoters.
 
 Source: Harley, Reynolds, Noordewier (1990), from the UCI repository.

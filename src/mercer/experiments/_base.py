@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from .._palette import GREY
+
 EXPERIMENTS: dict[str, Experiment] = {}
+
+STYLE: Any = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": GREY,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "font.size": 10,
+}
 
 
 @dataclass(frozen=True)
@@ -54,8 +68,8 @@ class Experiment:
     minutes : float
         About what the full run takes, on two cores.
     function : callable
-        ``function(result, quick, draw)`` fills in the result; ``draw(name)`` is a context that gives a new matplotlib
-        figure and saves it under that name.
+        ``function(result, quick, draw)`` fills in the result; ``with draw(name, ncols=2) as (figure, axes)`` makes a
+        figure and saves it under that name, the options being those of ``Figure.subplots``, and ``figsize``.
     """
 
     name: str
@@ -69,45 +83,29 @@ class Experiment:
         folder = Path(out)
         folder.mkdir(parents=True, exist_ok=True)
         result = Result()
+
+        def draw(name: str, **options: Any) -> AbstractContextManager[Any]:
+            return _figure(folder / f"{self.name}_{name}.png", result, **options)
+
         start = time.perf_counter()
-        self.function(result, quick, _Drawing(self.name, folder, result))
+        self.function(result, quick, draw)
         result.seconds = time.perf_counter() - start
         return result
 
 
-class _Drawing:
-    """Makes figures in the style of the library, and keeps them."""
+@contextmanager
+def _figure(
+    path: Path, result: Result, *, figsize: tuple[float, float] = (7.0, 4.2), **options: Any
+) -> Iterator[tuple[Any, Any]]:
+    """A figure in the style of the library and its axes; after the drawing it is saved and entered in the result."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
 
-    def __init__(self, experiment: str, folder: Path, result: Result):
-        self.experiment, self.folder, self.result = experiment, folder, result
-
-    def __call__(self, name: str, **options: Any) -> _Figure:
-        return _Figure(self, name, options)
-
-
-class _Figure:
-    """``with draw("boundary", ncols=2, figsize=(8, 4)) as (figure, axes): …``"""
-
-    def __init__(self, drawing: _Drawing, name: str, options: dict[str, Any]):
-        self.drawing, self.name, self.options = drawing, name, options
-
-    def __enter__(self) -> Any:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-
-        style: Any = {"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#9a9a9a"}
-        self._style = rc_context(style | {"font.size": 10, "axes.titlelocation": "left", "axes.titlesize": 11})
-        self._style.__enter__()
-        size = self.options.pop("figsize", (7.0, 4.2))
-        self.figure = Figure(figsize=size, layout="constrained")  # no pyplot: nothing is left open
-        return self.figure, self.figure.subplots(**self.options)
-
-    def __exit__(self, kind: Any, *error: Any) -> None:
-        self._style.__exit__(kind, *error)
-        if kind is None:
-            path = self.drawing.folder / f"{self.drawing.experiment}_{self.name}.png"
-            self.figure.savefig(path, dpi=150)
-            self.drawing.result.figures.append(path)
+    with rc_context(STYLE):
+        figure = Figure(figsize=figsize, layout="constrained")  # no pyplot: nothing is left open
+        yield figure, figure.subplots(**options)
+        figure.savefig(path, dpi=150)
+    result.figures.append(path)
 
 
 def experiment(name: str, title: str, source: str, minutes: float) -> Callable[[Any], Experiment]:
@@ -118,3 +116,9 @@ def experiment(name: str, title: str, source: str, minutes: float) -> Callable[[
         return EXPERIMENTS[name]
 
     return enter
+
+
+def standard_error(search: Any) -> float:
+    """That of the best setting's mean score over the folds, as if these were independent."""
+    spread = search.cv_results_["std_test_score"][search.best_index_]
+    return float(spread / np.sqrt(search.n_splits_ - 1))  # scikit-learn's spread divides by n, not by n − 1

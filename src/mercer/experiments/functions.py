@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer import RKHS, KernelInterpolator
-from mercer.kernels import Gaussian, Linear, Polynomial
+from mercer.kernels import Gaussian, Kernel, Linear, Polynomial
 
 from ._base import Result, experiment
 from ._lectures import BLUE, CLASSIFIER_NOTES, GREEN, GREY, INK, INTERPOLATION_NOTES, ORANGE, REPRESENTER_NOTES
@@ -20,19 +20,14 @@ from ._lectures import BLUE, CLASSIFIER_NOTES, GREEN, GREY, INK, INTERPOLATION_N
     minutes=0.1,
 )
 def functions(result: Result, quick: bool, draw: Any) -> None:
-    """Representations, the reproducing property, Cauchy–Schwarz, and three spaces that are known."""
-    rng = np.random.default_rng(0)
+    """Representations, the reproducing property, Cauchy–Schwarz, and the spaces that are known."""
     H = RKHS(Gaussian(0.7))
     z = np.array([[0.6], [1.5], [2.9], [3.7], [5.2]])
     f = H.function(z, [0.9, -1.5, 1.2, 0.8, -1.0])
     g = H.function([[1.0], [4.0]], [1.0, -0.5])
     again = H.function(np.concatenate([z, z[:2], z[:2]]), [*f.coefficients, 0.4, 2.0, -0.4, -2.0])
-    result.add(
-        "⟨f, g⟩ with f written in two ways",
-        "equal",
-        f"{abs(f.inner(g) - again.inner(g)):.1e}",
-        f"5 and {len(again)} points",
-    )
+    gap = abs(f.inner(g) - again.inner(g))
+    result.add("⟨f, g⟩ with f written in two ways", "equal", f"{gap:.1e}", f"5 and {len(again)} points")
     by_values = f.coefficients @ g(z)
     result.add("⟨f, g⟩ and Σ αᵢ g(zᵢ)", "equal", f"{abs(f.inner(g) - by_values):.1e}")
     grid = np.linspace(-1, 7, 400)[:, None]
@@ -40,24 +35,7 @@ def functions(result: Result, quick: bool, draw: Any) -> None:
     result.add("⟨f, k(·, x)⟩ and f(x), 400 points", "equal", f"{np.abs(reproduced - f(grid)).max():.1e}")
     ratio = np.abs(f(grid)) / (f.norm() * np.sqrt(H.kernel.diag(grid)))
     result.add("|f(x)| over ‖f‖ k(x, x)^½", "≤ 1", f"{ratio.max():.4f}", "at most, over 400 points")
-    sites = rng.normal(size=(6, 2))
-    u, v = rng.normal(size=(2, 6))
-    K = Gaussian(1.0)(sites)
-    p, q = (RKHS(Gaussian(1.0)).function(sites, np.linalg.solve(K, w)) for w in (u, v))
-    result.add("finite domain: ⟨f, g⟩ and fᵀK⁻¹g", "equal", f"{abs(p.inner(q) - u @ np.linalg.solve(K, v)):.1e}")
-    x, a = rng.normal(size=(8, 3)), rng.normal(size=8)
-    w = a @ x
-    line = RKHS(Linear()).function(x, a)
-    result.add("linear kernel: ‖f‖² and ‖w‖²", "equal", f"{abs(line.norm() ** 2 - w @ w):.1e}")
-    affine = RKHS(Linear() + 2.0).function(x, a)
-    result.add(
-        "xᵀy + c: ‖f‖² and ‖w‖² + w₀²/c", "equal", f"{abs(affine.norm() ** 2 - w @ w - (2 * a.sum()) ** 2 / 2):.1e}"
-    )
-    square = RKHS(Polynomial(2, offset=0.0)).function(x, a)
-    S = np.einsum("i,ij,ik->jk", a, x, x)
-    new = rng.normal(size=(5, 3))
-    result.add("(xᵀy)²: f(x) and xᵀSx", "check it", f"{np.abs(square(new) - np.sum(new @ S * new, axis=1)).max():.1e}")
-    result.add("  ‖f‖² and ‖S‖² (Frobenius)", "check it", f"{abs(square.norm() ** 2 - np.sum(S**2)):.1e}")
+    known_spaces(result)
     result.note(
         "Differences are those of rounding. S is symmetric: another matrix of the same function has a larger norm."
     )
@@ -71,12 +49,35 @@ def functions(result: Result, quick: bool, draw: Any) -> None:
         bound = H.bound(f, grid)
         right.fill_between(grid[:, 0], -bound, bound, color=GREY, alpha=0.16, linewidth=0)
         right.plot(grid, f(grid), color=INK, linewidth=2, label="f")
-        right.plot(grid, (2 * g)(grid), color=ORANGE, label="2g")
+        right.plot(grid, (2 * g)(grid), "--", color=ORANGE, label="2g")
         right.plot(grid, (f + 2 * g)(grid), color=BLUE, label="f + 2g")
         right.set(title=r"Sums stay in the space; $|f(x)| \leq \|f\|\sqrt{k(x, x)}$ is shaded", xlabel="x")
         right.legend(frameon=False, ncols=3, loc="lower left")
         for ax in (left, right):
             ax.axhline(0, color=GREY, linewidth=0.6, zorder=0)
+
+
+def known_spaces(result: Result) -> None:
+    """Inner products that the notes give in closed form: a finite domain, linear, affine and quadratic functions."""
+    rng = np.random.default_rng(0)
+    sites = rng.normal(size=(6, 2))
+    u, v = rng.normal(size=(2, 6))
+    K = Gaussian(1.0)(sites)
+    p, q = (RKHS(Gaussian(1.0)).function(sites, np.linalg.solve(K, w)) for w in (u, v))
+    result.add("finite domain: ⟨f, g⟩ and fᵀK⁻¹g", "equal", f"{abs(p.inner(q) - u @ np.linalg.solve(K, v)):.1e}")
+    x, a = rng.normal(size=(8, 3)), rng.normal(size=8)
+    w = a @ x
+    line = RKHS(Linear()).function(x, a)
+    result.add("linear kernel: ‖f‖² and ‖w‖²", "equal", f"{abs(line.norm() ** 2 - w @ w):.1e}")
+    c = 2.0
+    affine = RKHS(Linear() + c).function(x, a)
+    gap = abs(affine.norm() ** 2 - w @ w - (c * a.sum()) ** 2 / c)
+    result.add("xᵀy + c: ‖f‖² and ‖w‖² + w₀²/c", "equal", f"{gap:.1e}")
+    square = RKHS(Polynomial(2, offset=0.0)).function(x, a)
+    S = np.einsum("i,ij,ik->jk", a, x, x)
+    new = rng.normal(size=(5, 3))
+    result.add("(xᵀy)²: f(x) and xᵀSx", "check it", f"{np.abs(square(new) - np.sum(new @ S * new, axis=1)).max():.1e}")
+    result.add("  ‖f‖² and ‖S‖² (Frobenius)", "check it", f"{abs(square.norm() ** 2 - np.sum(S**2)):.1e}")
 
 
 @experiment("interpolation", "Least-norm interpolation under several σ", f"{INTERPOLATION_NOTES}, 15.1", minutes=0.1)
@@ -102,7 +103,7 @@ def interpolation(result: Result, quick: bool, draw: Any) -> None:
         )
         miss = np.abs(model.predict(x) - y).max()
         result.add("  f(xⱼ) − yⱼ", "0", f"{miss:.1e}", f"condition number of Θ {np.linalg.cond(theta):.0e}")
-    longer = models[0.1].function_ + bystander(x)
+    longer = models[0.1].function_ + bystander(x, models[0.1].kernel_)
     result.add(
         "σ = 0.1: another function through the points",
         "a larger norm",
@@ -110,13 +111,13 @@ def interpolation(result: Result, quick: bool, draw: Any) -> None:
         f"off by {np.abs(longer(x) - y).max():.0e} at the points",
     )
     result.note(
-        "A narrow kernel falls back to 0 between points, a wide one carries on, until its matrix is singular "
-        "to working precision. The notes' own points are not given."
+        "A narrow kernel falls back to 0 between points; a wide one carries on, and its matrix is nearly singular. The "
+        "notes' own points are not given."
     )
     with draw("bandwidths", figsize=(7.4, 4.2)) as (_, ax):
         ax.plot(grid, truth(grid[:, 0]), color=GREY, linewidth=5, alpha=0.35, label="the function")
-        for sigma, tint in zip((0.03, 0.1, 0.3), (ORANGE, GREEN, BLUE), strict=True):
-            ax.plot(grid, models[sigma].predict(grid), color=tint, linewidth=1.5, label=rf"$\sigma$ = {sigma:g}")
+        for sigma, tint, style in ((0.03, ORANGE, "--"), (0.1, GREEN, "-."), (0.3, BLUE, "-")):
+            ax.plot(grid, models[sigma].predict(grid), style, color=tint, lw=1.5, label=rf"$\sigma$ = {sigma:g}")
         ax.plot(x, y, "o", color=INK, markersize=6, markeredgecolor="white", zorder=5)
         ax.set(title="Interpolants of least norm", xlabel="x")
         ax.legend(frameon=False)
@@ -127,8 +128,8 @@ def truth(x: np.ndarray) -> np.ndarray:
     return np.sin(2 * np.pi * x) + 0.4 * np.cos(6 * np.pi * x)
 
 
-def bystander(x: np.ndarray) -> Any:
-    """A function of the space for σ = 0.1 that vanishes at x: a section without its projection onto those at x."""
-    H = RKHS(Gaussian.from_gamma(1 / 0.1**2))
-    section = H.evaluation([0.5])
+def bystander(x: np.ndarray, kernel: Kernel) -> Any:
+    """A function that vanishes at x: a section in the widest gap, without its projection onto those at x."""
+    H, widest = RKHS(kernel), int(np.argmax(np.diff(x[:, 0])))
+    section = H.evaluation((x[widest] + x[widest + 1]) / 2)
     return section - H.project(section, x)

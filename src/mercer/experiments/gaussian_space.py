@@ -10,14 +10,13 @@ from scipy.optimize import brentq, linprog
 from scipy.stats import cauchy, norm
 from sklearn.model_selection import StratifiedKFold
 
-from mercer import SVC, GaussianMeasure, KernelInterpolator, mercer_expansion
+from mercer import RKHS, SVC, GaussianMeasure, KernelInterpolator, mercer_expansion
 from mercer.datasets import make_complex
 from mercer.kernels import Gaussian, Kernel, Laplace, Polynomial
 from mercer.selection import KernelSearchCV
 
 from ._base import Result, experiment
-from ._lectures import BLUE, GREEN, GREY, INK, ORANGE
-from .circles import THESIS
+from ._lectures import BLUE, GREEN, GREY, INK, ORANGE, THESIS
 
 
 @experiment("gaussian-space", "Feature space of the Gaussian kernel, universality", f"{THESIS}, B.1–B.3", minutes=0.3)
@@ -25,7 +24,7 @@ def gaussian_space(result: Result, quick: bool, draw: Any) -> None:
     """Figure B.1, locality, separability, anisotropy."""
     _feature_space(result, draw)
     _bandwidth(result, 200 if quick else 600, draw)
-    _universality(result, (5, 9, 17) if quick else (5, 9, 17, 33), draw)
+    _universality(result, draw)
     _separability(result, draw)
 
 
@@ -33,6 +32,7 @@ def gaussian_space(result: Result, quick: bool, draw: Any) -> None:
 def fourier(result: Result, quick: bool, draw: Any) -> None:
     """Transforms, and the functions that go with them."""
     _transforms(result, draw)
+    _norm(result)
     _roughness(result, 2_000 if quick else 20_000, draw)
 
 
@@ -51,8 +51,8 @@ def _feature_space(result: Result, draw: Any) -> None:
     x = np.linspace(-2.5, 2.5, 300)[:, None]
     with draw("features", ncols=3, figsize=(11.0, 3.6)) as (_, axes):
         maps = found[1.0].feature_map(x)
-        for j, tint in enumerate((BLUE, ORANGE, GREEN, GREY)):
-            axes[0].plot(x, maps[:, j], color=tint, label=f"$j$ = {j + 1}")
+        for j, (tint, dashes) in enumerate(((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."), (GREY, ":"))):
+            axes[0].plot(x, maps[:, j], dashes, color=tint, label=f"$j$ = {j + 1}")
         axes[0].set(title=r"Features $\sqrt{\lambda_j}\,\psi_j(x)$, $\sigma$ = 1", xlabel="$x$")
         axes[0].legend(frameon=False, ncols=2, loc="lower right", fontsize=9)
         shade = axes[1].scatter(maps[:, 1], maps[:, 2], c=x[:, 0], s=9, cmap="viridis")
@@ -96,8 +96,9 @@ def closest(kernel: Kernel, centres: np.ndarray, x: np.ndarray, target: np.ndarr
     return basis @ found.x[:m]
 
 
-def _universality(result: Result, counts: tuple[int, ...], draw: Any) -> None:
+def _universality(result: Result, draw: Any) -> None:
     """Uniform approximation of |x|: as close as one likes by Gaussian and Laplace kernels, 1/8 by cubics."""
+    counts = (5, 9, 17, 33, 65)
     x = np.linspace(-1, 1, 201)[:, None]
     target = np.abs(x[:, 0])
     kernels = {"Gaussian": Gaussian(0.15), "Laplace": Laplace(0.15), "(xᵀy + 1)³": Polynomial(3, offset=1.0)}
@@ -106,15 +107,15 @@ def _universality(result: Result, counts: tuple[int, ...], draw: Any) -> None:
         for name, kernel in kernels.items()
     }
     errors = {name: [np.abs(g - target).max() for g in fits.values()] for name, fits in curves.items()}
-    remarks = {"(xᵀy + 1)³": "no cubic is closer than 1/8"}
     for name, found in errors.items():
-        word = "not universal" if name in remarks else "→ 0: universal"
-        values = ", ".join(f"{e:.4f}" for e in found)
-        quantity = f"sup |f − g|, f = |x|: {name}, {', '.join(map(str, counts))} centres"
-        result.add(quantity, word, values, remarks.get(name, "σ = 0.15"))
+        claim, remark = ("→ 0: universal", "σ = 0.15")
+        if name == "(xᵀy + 1)³":
+            claim, remark = ("not universal", "no cubic is closer than 1/8")
+        result.add(f"largest deviation from |x|: {name}", claim, ", ".join(f"{e:.4f}" for e in found), remark)
     result.note(
-        "Universal is a statement about all coefficients. In double precision the Gaussian kernel's sections are soon "
-        "dependent up to rounding, and more centres than about 30 bring |x| no closer than 0.006."
+        f"Deviations are those with {', '.join(map(str, counts))} centres. Universal is a statement about all "
+        "coefficients: in double precision sections of the Gaussian kernel are soon dependent up to rounding, so that "
+        "more centres help no more; a smaller σ would."
     )
     with draw("universality", ncols=2, figsize=(9.2, 3.9)) as (_, axes):
         axes[0].plot(x, target, color=INK, linewidth=1, linestyle=":", label="$|x|$")
@@ -128,7 +129,7 @@ def _universality(result: Result, counts: tuple[int, ...], draw: Any) -> None:
                 markersize=4,
                 label=name.replace("ᵀ", "$^T$").replace("³", "$^3$"),
             )
-        axes[0].set(title="Closest functions with nine centres", xlabel="$x$")
+        axes[0].set(title="Closest functions with nine centres", xlabel="$x$", xticks=[-1, -0.5, 0, 0.5, 1])
         axes[1].set(title="Largest deviation", xlabel="centres")
         axes[1].set_xticks(counts, [str(m) for m in counts])
         axes[1].minorticks_off()
@@ -208,6 +209,21 @@ def _transforms(result: Result, draw: Any) -> None:
         axes[0].set(title="Kernels $k(x, 0)$", xlabel="$x$")
         axes[0].legend(frameon=False, fontsize=8, loc="upper right", handlelength=1.6)
         axes[1].set(title="Their Fourier transforms", xlabel=r"$\omega$", ylim=(1e-5, 2))
+
+
+def _norm(result: Result) -> None:
+    """‖f‖² from the kernel matrix, and as the integral (2.37) over f̂(ω) = ∫ f(t) e^{−iωt} dt."""
+    sigma, places, weights = 0.5, np.array([0.0, 0.4, 1.5]), np.array([1.0, -0.7, 0.4])
+    exact = RKHS(Gaussian(sigma)).function(places[:, None], weights).norm() ** 2
+    factor = np.sqrt(2 * np.pi) * sigma  # k̂(ω) = factor · exp(−σ²ω²/2)
+
+    def integrand(w: float) -> float:
+        return float(factor**2 * np.exp(-((sigma * w) ** 2) / 2) * np.abs(weights @ np.exp(-1j * w * places)) ** 2)
+
+    printed = quad(integrand, -np.inf, np.inf)[0] / (2 * np.pi)
+    remark = f"{printed:.6f} as printed"
+    result.add("‖f‖² from K, and by (2.37)", "equal", f"{exact:.6f}, {printed / factor:.6f}", remark)
+    result.note("(2.37) lacks the factor 1/(√(2π)σ)ᵈ of the kernel's transform, and by 2πᵈ it means (2π)ᵈ.")
 
 
 def exponent(kernel: Kernel, count: int) -> float:

@@ -9,14 +9,14 @@ from sklearn.model_selection import StratifiedKFold
 
 from mercer import SVC
 from mercer.datasets import load_mnist
+from mercer.io.libsvm import subset
 from mercer.plot import DigitsDisplay, GridDisplay
 from mercer.selection import KernelSearchCV
 
-from ._base import Result, experiment
-from .circles import THESIS
+from ._base import Result, experiment, standard_error
+from ._lectures import THESIS
 
 C, GAMMA = 2.0, 0.0039  # what the thesis found
-QUICK = 1_000
 
 
 @experiment("mnist", "Digits: grid search on 1,000, linear and Gaussian machines", f"{THESIS}, 4.1", minutes=0.5)
@@ -27,20 +27,20 @@ def mnist(result: Result, quick: bool, draw: Any) -> None:
         DigitsDisplay.from_images(train.images, n=100, ax=ax)
     _grid(result, train, quick, draw)
 
-    n, m = (QUICK, QUICK) if quick else (len(train.data), len(test.data))
+    n, m = (1_000, 1_000) if quick else (len(train.data), len(test.data))
     machines = {
-        "linear": (SVC(kernel="linear", C=1.0, cache_size=4000), "93.16 %"),
+        "linear": (SVC(kernel="linear", C=C, cache_size=4000), "93.16 %"),
         "Gaussian": (SVC(C=C, gamma=GAMMA, cache_size=4000), "98.35 %"),
     }
     predicted = {}
     for name, (machine, reported) in machines.items():
         predicted[name] = machine.fit(train.data[:n], train.target[:n]).predict(test.data[:m])
         right = np.mean(predicted[name] == test.target[:m])
-        remark = f"{n:,} digits to learn from; to compare, run it in full" if quick else ""
-        result.add(f"{name} machine: accuracy", reported, f"{100 * right:.2f} %", remark)
+        result.add(f"{name} machine: accuracy", reported, f"{100 * right:.2f} %")
     result.note(
-        "The thesis gives the linear machine 93.16 % of accuracy and 5.84 % of error, which do not add up to 100, and "
-        "does not tell its C; here it is 1. γ = 0.0039 belongs to pixels on [−1, 1]."
+        "The thesis's program has C = 2 for both machines, and pixels on [−1, 1]; so it is here. For the linear one "
+        "the thesis gives 93.16 % of accuracy and 5.84 % of error, which do not add up to 100. LIBSVM itself finds "
+        "93.18 % with these settings: the accuracy is right, and the error a slip for 6.84 %."
     )
     if quick:
         result.note(f"A quick run learns from {n:,} of the 60,000 digits and tests on {m:,}: compare the full one.")
@@ -52,27 +52,23 @@ def mnist(result: Result, quick: bool, draw: Any) -> None:
 
 
 def _grid(result: Result, train: Any, quick: bool, draw: Any) -> None:
-    """grid.py's search on a stratified subset, as subset.py draws it."""
-    size, step, folds = (500, 3, 3) if quick else (1000, 1, 5)
-    rng = np.random.default_rng(0)
-    chosen = np.concatenate(
-        [rng.permutation(np.flatnonzero(train.target == digit))[: size // 10] for digit in range(10)]
-    )
-    grid = {"C": 2.0 ** np.arange(-2, 11, step), "gamma": 2.0 ** np.arange(-14, -3, step - (step == 3))}
+    """grid.py's search on a subset as subset.py draws it."""
+    size, folds, C_step, gamma_step = (500, 3, 3, 2) if quick else (1000, 5, 1, 1)
+    (X, y), _ = subset(train.data, train.target, size, random_state=0)
+    grid = {"C": 2.0 ** np.arange(-2, 11, C_step), "gamma": 2.0 ** np.arange(-14, -3, gamma_step)}
     splits = StratifiedKFold(folds, shuffle=True, random_state=0)
-    search = KernelSearchCV(SVC(), grid, cv=splits, refit=False).fit(train.data[chosen], train.target[chosen])
-    found = search.cv_results_
-    theirs = int(np.argmin(np.abs(found["param_C"] - C) + np.abs(found["param_gamma"] - GAMMA)))
-    best, score, spread = search.best_params_, search.best_score_, found["std_test_score"][search.best_index_]
+    search = KernelSearchCV(SVC(), grid, cv=splits, refit=False).fit(X, y)
+    best, found = search.best_params_, search.cv_results_
+    theirs = found["params"].index({"C": C, "gamma": 2.0**-8})
     result.add("grid search: C", f"{C:g}", f"{best['C']:g}")
     result.add(
         "grid search: γ", f"{GAMMA:g}", f"{best['gamma']:.4g}", f"2^{np.log2(best['gamma']):.0f}; 0.0039 is 2^-8"
     )
     result.add(
         "  cross-validated accuracy there",
-        "–",
-        f"{100 * score:.2f} %",
-        f"± {100 * spread / np.sqrt(folds):.2f}; {100 * found['mean_test_score'][theirs]:.2f} % at the thesis's pair",
+        "92.2 %",
+        f"{100 * search.best_score_:.2f} %",
+        f"± {100 * standard_error(search):.2f}; {100 * found['mean_test_score'][theirs]:.2f} % at the thesis's pair",
     )
     result.note(
         f"Which pair wins depends on the {size:,} digits, which are drawn at random: pairs within the standard error "

@@ -13,7 +13,8 @@ from mercer.selection import expected_loss
 from ._base import Result, experiment
 from ._lectures import BLUE, GREY, INK, ORANGE, SLIDES
 
-N, NOISE, ALPHA = 40, 0.3, 0.1
+N, NOISE = 40, 0.3
+FOLDS = (2, 5, 10, N)
 
 
 def sample(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -29,47 +30,46 @@ def expected(model: Any) -> float:
     return float(NOISE**2 + weights @ (model.predict(x[:, None]) - np.sin(2 * x)) ** 2 / 2)
 
 
+def losses(ridge: Any, seed: int) -> tuple[list[float], list[float], list[float]]:
+    """For one sample: its empirical and expected loss; estimates by folds; expected losses of as many other points."""
+    rng = np.random.default_rng(seed)
+    X, y = sample(N, rng)
+    ridge.fit(X, y)
+    whole = [float(np.mean((y - ridge.predict(X)) ** 2)), expected(ridge)]
+    estimates = []
+    for k in FOLDS:
+        method = {"method": "closed_form"} if k == N else {"method": "kfold", "cv": k, "random_state": seed}
+        estimates.append(expected_loss(ridge, X, y, loss="squared", **method).estimate)
+    return whole, estimates, [expected(ridge.fit(*sample(N - N // k, rng))) for k in FOLDS]
+
+
 @experiment("validation", "K-fold and leave-one-out estimate the expected loss", f"{SLIDES}, 6", minutes=0.5)
 def validation(result: Result, quick: bool, draw: Any) -> None:
     """Kernel ridge regression on many samples of a known distribution."""
     repeats = 25 if quick else 500
-    ridge = KernelRidge(alpha=ALPHA, kernel=Gaussian(0.5))
-    folds = (2, 5, 10, N)
-    estimates = np.empty((repeats, len(folds)))
-    truths = np.empty((repeats, len(folds)))
-    losses = np.empty((repeats, 2))
-    for r in range(repeats):
-        rng = np.random.default_rng(r)
-        X, y = sample(N, rng)
-        whole = ridge.fit(X, y)
-        losses[r] = np.mean((y - whole.predict(X)) ** 2), expected(whole)
-        for j, k in enumerate(folds):
-            method = {"method": "closed_form"} if k == N else {"method": "kfold", "cv": k, "random_state": r}
-            estimates[r, j] = expected_loss(ridge, X, y, loss="squared", **method).estimate
-            X_less, y_less = sample(N - N // k, rng)
-            truths[r, j] = expected(ridge.fit(X_less, y_less))
-    X, y = sample(N, np.random.default_rng(0))
-    left = np.array(
-        [(y[i] - ridge.fit(np.delete(X, i, 0), np.delete(y, i)).predict(X[i : i + 1])[0]) ** 2 for i in range(N)]
-    )
-    closed = expected_loss(ridge, X, y, method="closed_form", loss="squared").estimate
-    result.add("empirical loss of the whole sample", "known", f"{losses[:, 0].mean():.4f}", "too small")
-    result.add("expected loss of the whole sample", "?", f"{losses[:, 1].mean():.4f}", f"of which noise {NOISE**2:.4f}")
-    for j, k in enumerate(folds):
+    ridge = KernelRidge(alpha=0.1, kernel=Gaussian(0.5))
+    whole, estimates, truths = map(np.array, zip(*(losses(ridge, seed) for seed in range(repeats)), strict=True))
+    empirical, exact = whole.mean(axis=0)
+    result.add("empirical loss of the whole sample", "known", f"{empirical:.4f}", "too small")
+    result.add("expected loss of the whole sample", "?", f"{exact:.4f}", f"of which noise {NOISE**2:.4f}")
+    gaps = estimates.mean(axis=0) - truths.mean(axis=0)
+    errors = np.hypot(estimates.std(axis=0), truths.std(axis=0)) / np.sqrt(repeats)
+    for k, estimate, truth, off in zip(FOLDS, estimates.mean(axis=0), truths.mean(axis=0), gaps / errors, strict=True):
         name = f"leave-one-out, K = {N}" if k == N else f"K = {k}"
-        gap = estimates[:, j].mean() - truths[:, j].mean()
-        error = np.hypot(estimates[:, j].std(), truths[:, j].std()) / np.sqrt(repeats)
         result.add(
             f"{name}: mean of the estimates",
             f"expected loss of {N - N // k} samples",
-            f"{estimates[:, j].mean():.4f}",
-            f"{truths[:, j].mean():.4f} expected: off by {gap / error:+.1f} standard errors",
+            f"{estimate:.4f}",
+            f"{truth:.4f} expected: off by {off:+.1f} standard errors",
         )
+    X, y = sample(N, np.random.default_rng(0))
+    closed = expected_loss(ridge, X, y, method="closed_form", loss="squared").estimate
+    left = [y[i] - ridge.fit(np.delete(X, i, 0), np.delete(y, i)).predict(X[i : i + 1])[0] for i in range(N)]
     result.add(
-        "leave-one-out in closed form, and by 40 fits",
+        f"leave-one-out in closed form, and by {N} fits",
         "computationally expensive",
-        f"{closed:.10f}, {left.mean():.10f}",
-        "one fit instead of 40",
+        f"{closed:.10f}, {np.mean(np.square(left)):.10f}",
+        f"one fit instead of {N}",
     )
     result.note(
         f"{repeats} samples of {N} points, whose distribution is known, so that expected losses are exact. "
@@ -77,21 +77,13 @@ def validation(result: Result, quick: bool, draw: Any) -> None:
         "N/K points."
     )
     with draw("folds", figsize=(7.0, 4.0)) as (_, ax):
-        place = np.arange(len(folds))
-        for j in range(len(folds)):
-            ax.plot(np.full(2, j), np.quantile(estimates[:, j], [0.1, 0.9]), color=BLUE, linewidth=1.2)
+        place = np.arange(len(FOLDS))
+        ax.vlines(place, *np.quantile(estimates, [0.1, 0.9], axis=0), color=BLUE, linewidth=1.2)
         ax.plot(place, estimates.mean(axis=0), "o", color=BLUE, label="estimates: mean, and eight in ten")
-        ax.plot(
-            place,
-            truths.mean(axis=0),
-            "_",
-            color=ORANGE,
-            markersize=22,
-            markeredgewidth=2.2,
-            label="expected loss of a sample of that size",
-        )
-        ax.axhline(losses[:, 1].mean(), color=INK, linewidth=1, linestyle="--", label=f"expected loss of {N} points")
-        ax.axhline(losses[:, 0].mean(), color=GREY, linewidth=1, linestyle=":", label="empirical loss")
-        ax.set_xticks(place, [f"{k} folds" if k < N else "leave-one-out" for k in folds])
-        ax.set(title="Mean square error", ylim=(0, None), xlim=(-0.5, len(folds) - 0.5))
-        ax.legend(frameon=False, fontsize=9)
+        name = "expected loss of a sample of that size"
+        ax.plot(place, truths.mean(axis=0), "_", color=ORANGE, markersize=22, markeredgewidth=2.2, label=name)
+        ax.axhline(exact, color=INK, linewidth=1, linestyle="--", label=f"expected loss of {N} points")
+        ax.axhline(empirical, color=GREY, linewidth=1, linestyle=":", label="empirical loss")
+        ax.set_xticks(place, [f"{k} folds" if k < N else "leave-one-out" for k in FOLDS])
+        ax.set(title="Mean square error", ylim=(0, None), xlim=(-0.5, len(FOLDS) - 0.5))
+        ax.legend(frameon=False, fontsize=9, loc="lower left")

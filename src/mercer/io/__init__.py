@@ -1,6 +1,7 @@
-"""Reading and writing: model files, and the data, ranges and models of LIBSVM."""
+"""Reading and writing: model files, the data, ranges and models of LIBSVM, and ONNX."""
 
 from . import libsvm
 from .model import ModelError, describe, load, save
+from .onnx import save_onnx, to_onnx
 
-__all__ = ["ModelError", "describe", "libsvm", "load", "save"]
+__all__ = ["ModelError", "describe", "libsvm", "load", "save", "save_onnx", "to_onnx"]

@@ -16,18 +16,23 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.interpolate import PPoly
 
 from .._array import host, is_array, is_sparse
 from ..domains import Graph
 
 PACKAGES = ("mercer", "sklearn")  # whose classes may be named in a file
-PROGRAMS = {"__main__", "conftest", "tests"}  # modules in them that do something when they are imported
+# modules in them that do something when they are imported, and such as run programs or fetch files
+PROGRAMS = {"__main__", "conftest", "tests", "_testing", "datasets"}
 CONTAINERS: dict[str, type] = {"tuple": tuple, "set": set, "frozenset": frozenset}
 BUILTINS = {
     kind.__name__: kind for kind in (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, object)
 }
 GENERATORS = {"Generator", "RandomState"}
 BITS = {"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
+PLAIN = "biufU"  # kinds of scalars that JSON holds
+DEEPEST = 250  # levels that can be read again: each takes three calls, and Python allows a thousand
+HEAP = 1 << 9  # the flag of classes that a statement of Python has made
 
 
 class ModelError(ValueError):
@@ -56,10 +61,22 @@ def is_function(thing: Any) -> bool:
     return callable(thing) and hasattr(thing, "__name__") and not is_class(thing)
 
 
+def may_be_named(module: str) -> bool:
+    """Whether files may name things of this module."""
+    package, *inner = module.split(".")
+    return package in PACKAGES and not PROGRAMS & set(inner)
+
+
+def is_compiled(thing: Any) -> bool:
+    """Whether a class is compiled, such as the trees of scikit-learn: these trust the state that they are given."""
+    return is_class(thing) and any(c.__module__ != "builtins" and not c.__flags__ & HEAP for c in thing.__mro__)
+
+
 def is_ours(thing: Any) -> bool:
-    """Whether a class or function is found where it says it is, in the packages that every reader has."""
+    """Whether a class or function is found where it says it is, in the packages that every reader has, and is safe."""
     try:
-        return thing.__module__.split(".")[0] in PACKAGES and find(thing.__module__, thing.__qualname__) is thing
+        found = may_be_named(thing.__module__) and find(thing.__module__, thing.__qualname__) is thing
+        return found and not is_compiled(thing)
     except (AttributeError, ImportError):
         return False
 
@@ -80,9 +97,19 @@ class Encoder:
         self.yours: dict[str, Any] = {}  # what the reader must supply, by name
         self._places: dict[int, int] = {}
         self._alive: list[Any] = []  # an identity is only unique among objects that live
+        self._depth = 0
 
     def encode(self, x: Any) -> Any:
         """The JSON value of an object."""
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise RecursionError
+        try:
+            return self._encode(x)
+        finally:
+            self._depth -= 1
+
+    def _encode(self, x: Any) -> Any:
         if x is None or type(x) in (bool, str, int):
             return x
         if type(x) is float:
@@ -110,7 +137,7 @@ class Encoder:
         return {"shared": self._places[id(x)], **self._encode_shared(x)}
 
     def _encode_scalar(self, x: np.generic) -> Any:
-        plain = x.dtype.kind in "biuU" or x.dtype in (np.float64, np.float32, np.float16)
+        plain = x.dtype.kind in PLAIN and x.dtype != np.longdouble
         return {"scalar": [x.dtype.str, self.encode(x.item()) if plain else {"array": self._array(np.asarray(x))}]}
 
     def _encode_function(self, x: Any) -> Any:
@@ -130,7 +157,7 @@ class Encoder:
         return address(cls) if is_ours(cls) else self._by_name(cls)
 
     def _by_name(self, x: Any) -> dict[str, str]:
-        name = x.__name__
+        name = address(x) if is_compiled(x) and may_be_named(x.__module__) else x.__name__
         if name == "<lambda>":
             raise ModelError("a lambda has no name under which load could be given it; define it with def.")
         if self.yours.setdefault(name, x) is not x:
@@ -166,6 +193,8 @@ class Encoder:
             return {
                 "sparse": [type(x).__name__, list(x.shape), *(self._array(a) for a in (x.data, x.indices, x.indptr))]
             }
+        if type(x) is PPoly:
+            return {"piecewise": [self._array(np.asarray(x.c)), self._array(np.asarray(x.x)), x.extrapolate, x.axis]}
         if is_array(x) and not isinstance(x, np.ndarray):
             return {"tensor": self._array(host(x))}
         if type(x).__name__ in GENERATORS and type(x).__module__.startswith("numpy.random"):
@@ -186,7 +215,11 @@ class Encoder:
         cls, arguments = (arguments[0], arguments[1:]) if new else (maker, arguments)
         if not isinstance(cls, type) or items is not None:
             raise ModelError(f"a {type(x).__name__} in the model cannot be saved; it is made by {maker!r}.")
-        out = {"object": self._class(cls), "new": new, "arguments": [self.encode(v) for v in arguments]}
+        out: dict[str, Any] = {"object": self._class(cls)}
+        if not new:
+            out["new"] = False
+        if arguments:
+            out["arguments"] = [self.encode(v) for v in arguments]
         if pairs is not None:
             out["pairs"] = [[self.encode(k), self.encode(v)] for k, v in pairs]
         return out | {"state": self.encode(state)}
@@ -222,8 +255,7 @@ class Decoder:
     def _supplied(self, name: Any) -> Any:
         if name not in self._yours:
             raise ModelError(
-                f"it needs {name!r}, a function or class of the one who saved it; give it as "
-                f"load(path, functions={{{name!r}: …}})."
+                f"it needs {name!r}, which it does not hold; give it as load(path, functions={{{name!r}: …}})."
             )
         if not callable(self._yours[name]):
             raise ModelError(f"functions[{name!r}] = {self._yours[name]!r:.80} is neither a function nor a class.")
@@ -232,15 +264,18 @@ class Decoder:
     def _look_up(self, place: Any, kind: str, test: Any) -> Any:
         """A class or function of `PACKAGES`, by its address."""
         module, _, name = str(place).partition(":")
-        package, *inner = module.split(".")
-        if package not in PACKAGES or PROGRAMS & set(inner):
-            raise ModelError(f"it names {place!r}, which is not part of {' or '.join(PACKAGES)}.")
+        if not may_be_named(module):
+            raise ModelError(
+                f"it names {place!r}; a model is made of parts of {' and '.join(PACKAGES)} that run no programs."
+            )
         try:
             thing = find(module, name)
         except (ImportError, AttributeError) as error:
             raise ModelError(f"it names {place!r}, which this installation does not have.") from error
         if not test(thing) or getattr(thing, "__module__", None) != module:
             raise ModelError(f"it names {place!r}, which is no {kind}.")
+        if is_compiled(thing):
+            raise ModelError(f"it names {place!r}, compiled code, which is only taken from functions={{{place!r}: …}}.")
         return thing
 
     def _ufunc(self, name: Any) -> Any:
@@ -285,9 +320,12 @@ class Decoder:
         return MethodType(function, owner)
 
     def _scalar(self, parts: Any) -> Any:
-        dtype, value = parts
-        value = self._arrays(value["array"]) if isinstance(value, dict) and "array" in value else self.decode(value)
-        return np.asarray(value, dtype=np.dtype(dtype))[()]
+        dtype, value = np.dtype(parts[0]), parts[1]
+        if isinstance(value, dict) and "array" in value:
+            return self._arrays(value["array"])[()]
+        if dtype.kind not in PLAIN:
+            raise ModelError(f"it holds a number of the unknown type {parts[0]!r}.")
+        return dtype.type(self.decode(value))  # the length that a type of text claims is not taken up
 
     _kinds: dict[str, Any] = {
         "same": _same,
@@ -319,7 +357,7 @@ class Decoder:
             return self._object(x, number)
         kind = next((k for k in x if k != "shared"), None)
         makers = {"array": self._arrays, "objects": self._objects, "masked": self._masked, "sparse": self._sparse}
-        makers |= {"tensor": self._tensor, "random": self._random}
+        makers |= {"tensor": self._tensor, "random": self._random, "piecewise": self._piecewise}
         if kind not in makers:
             raise ModelError(f"it holds an unknown entry {kind!r}.")
         self._shared[number] = makers[kind](x[kind])
@@ -328,9 +366,10 @@ class Decoder:
     def _object(self, x: dict[str, Any], number: int) -> Any:
         cls = self._class(x["object"])
         arguments = [self.decode(v) for v in x.get("arguments", [])]
-        if not x.get("new") and cls.__reduce__ is object.__reduce__ and cls.__reduce_ex__ is object.__reduce_ex__:
+        new = x.get("new", True)
+        if not new and cls.__reduce__ is object.__reduce__ and cls.__reduce_ex__ is object.__reduce_ex__:
             raise ModelError(f"it calls {x['object']!r}, which is not made so.")  # no constructor runs that need not
-        made = cls.__new__(cls, *arguments) if x.get("new") else cls(*arguments)
+        made = cls.__new__(cls, *arguments) if new else cls(*arguments)
         self._shared[number] = made
         for k, v in x.get("pairs", []):
             made[self.decode(k)] = self.decode(v)
@@ -361,6 +400,10 @@ class Decoder:
         if name not in {"csr_array", "csr_matrix", "csc_array", "csc_matrix"}:
             raise ModelError(f"it holds a sparse matrix of the unknown kind {name!r}.")
         return getattr(sparse, name)(tuple(self._arrays(k) for k in arrays), shape=tuple(shape))
+
+    def _piecewise(self, parts: Any) -> PPoly:
+        coefficients, breaks, extrapolate, axis = parts
+        return PPoly(self._arrays(coefficients), self._arrays(breaks), extrapolate, axis)
 
     def _tensor(self, number: int) -> Any:
         return _torch().asarray(self._arrays(number))

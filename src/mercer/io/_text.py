@@ -5,13 +5,13 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
 from typing import Any, TextIO
-from uuid import uuid4
+
+from .._files import replacing
 
 
 class Lines:
@@ -55,25 +55,18 @@ def writing(path: Any) -> Iterator[TextIO]:
 
     ``.gz`` and ``.bz2`` are compressed, without a time stamp: the same text gives the same file.
     """
-    path = Path(os.path.realpath(path))
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
-    try:
-        with open(temporary, "xb") as raw:
-            packed: Any = raw
-            if path.suffix == ".gz":
-                packed = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
-            elif path.suffix == ".bz2":
-                packed = bz2.BZ2File(raw, "wb")
-            with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
-                yield text
-                text.flush()
-                if packed is not raw:
-                    packed.close()
-                raw.flush()
-                os.fsync(raw.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    suffix = Path(path).suffix
+    with replacing(path) as raw:
+        packed: Any = raw
+        if suffix == ".gz":
+            packed = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
+        elif suffix == ".bz2":
+            packed = bz2.BZ2File(raw, "wb")
+        text = io.TextIOWrapper(packed, encoding="utf-8", newline="\n")
+        yield text
+        text.detach()
+        if packed is not raw:
+            packed.close()
 
 
 def number(value: Any) -> str:

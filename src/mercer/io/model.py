@@ -15,7 +15,6 @@ No member is compressed: what reading takes is then bounded by the size of the f
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import zipfile
@@ -23,9 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import sklearn
@@ -33,6 +30,7 @@ from numpy.lib import format as npy
 
 import mercer
 
+from .._files import replacing
 from ._objects import Decoder, Encoder, ModelError
 
 __all__ = ["ModelError", "describe", "load", "save"]
@@ -75,9 +73,6 @@ def save(model: Any, path: Any) -> None:
     >>> mercer.load(path).predict([[0.5]]) == model.predict([[0.5]])
     array([ True])
     """
-    path = Path(os.fsdecode(os.path.realpath(path)))
-    if not path.parent.is_dir():
-        raise _file_error(path, "its folder does not exist; make it first.")
     encoder = Encoder()
     try:
         structure = json.dumps(encoder.encode(model), allow_nan=False).encode()
@@ -85,20 +80,12 @@ def save(model: Any, path: Any) -> None:
         raise ModelError("save: the model is nested too deeply, or holds itself.") from None
     except ValueError as error:  # ours, or an integer of thousands of digits
         raise ModelError(f"save: {error}") from None
-    temporary = path.with_name(f".{uuid4().hex}")
-    try:
-        with open(temporary, "xb") as raw:
-            with zipfile.ZipFile(raw, "w") as archive:
-                _write(archive, structure, encoder, type(model).__name__)
-            raw.flush()
-            os.fsync(raw.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as raw, zipfile.ZipFile(raw, "w") as archive:
+        _write(archive, structure, encoder, type(model).__name__)
 
 
 class _Digested:
-    """A stream whose digest grows with it, so that no array is held twice."""
+    """A stream whose digest grows with what passes, so that no array is held twice."""
 
     def __init__(self, stream: Any):
         self.stream, self.digest = stream, sha256()
@@ -106,6 +93,23 @@ class _Digested:
     def write(self, content: Any) -> None:
         self.stream.write(content)
         self.digest.update(content)
+
+    def read(self, size: int = -1) -> bytes:
+        content: bytes = self.stream.read(size)
+        self.digest.update(content)
+        return content
+
+
+def _write_array(A: np.ndarray, stream: Any) -> None:
+    """NumPy's format; in the gaps between the fields of records are zeros, and not what was in memory before."""
+    if A.dtype.names is None:
+        npy.write_array(stream, A, allow_pickle=False)
+        return
+    clean = np.zeros(A.shape, A.dtype)
+    for name in A.dtype.names:
+        clean[name] = A[name]
+    npy.write_array_header_2_0(stream, npy.header_data_from_array_1_0(clean))
+    stream.write(clean.tobytes())
 
 
 def _write(archive: zipfile.ZipFile, structure: bytes, encoder: Encoder, kind: str) -> None:
@@ -118,7 +122,7 @@ def _write(archive: zipfile.ZipFile, structure: bytes, encoder: Encoder, kind: s
 
     member(STRUCTURE, lambda stream: stream.write(structure))
     for k, A in enumerate(encoder.arrays):
-        member(f"arrays/{k}.npy", partial(npy.write_array, array=A, allow_pickle=False))
+        member(f"arrays/{k}.npy", partial(_write_array, A))
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -181,7 +185,8 @@ def load(path: Any, functions: dict[str, Any] | None = None) -> Any:
     path : str or Path
         A file that `save` wrote.
     functions : dict, optional
-        The user's functions and classes by the names under which they were saved; `describe` lists them.
+        The user's functions and classes by the names under which they were saved; `describe` lists them. Compiled
+        classes of scikit-learn are among them, because they trust their state and a forged one would crash the program.
 
     Raises
     ------
@@ -207,18 +212,21 @@ def load(path: Any, functions: dict[str, Any] | None = None) -> Any:
         if not isinstance(digests, dict) or sorted(digests) != sorted(names) or STRUCTURE not in digests:
             raise _file_error(path, "a damaged model file: its members are not those that its header lists.")
 
-        def member(name: str) -> bytes:
+        def member(name: str, read: Callable[[Any], Any]) -> Any:
             digest = digests.pop(name)  # an array has one place in the structure; a second reader would double it
-            content = archive.read(name)
-            if sha256(content).hexdigest() != digest:
+            with archive.open(name) as stream:
+                made = read(tee := _Digested(stream))
+                tee.read()  # what an array leaves counts as well
+            if tee.digest.hexdigest() != digest:
                 raise ModelError(f"{name} was changed after it was written.")
-            return content
+            return made
 
         def array(k: Any) -> np.ndarray:
-            return npy.read_array(io.BytesIO(member(f"arrays/{k}.npy")), allow_pickle=False)
+            return member(f"arrays/{k}.npy", partial(npy.read_array, allow_pickle=False))
 
         try:
-            return Decoder(array, functions or {}).decode(json.loads(member(STRUCTURE)))
+            structure = json.loads(member(STRUCTURE, _Digested.read))
+            return Decoder(array, functions or {}).decode(structure)
         except ModelError as error:
             raise _file_error(path, str(error)) from error.__cause__
         except Exception as error:  # a structure of the right digest that is still no structure

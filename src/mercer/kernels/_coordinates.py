@@ -31,7 +31,7 @@ def columns(X: Any, Y: Any = None) -> list[tuple[Any, Any]]:
 def matrix(compute: Callable[[list[tuple[Any, Any]], Any], Any], X: Any, Y: Any = None) -> Any:
     """``compute(columns(X, Y), xp)``, on the host in blocks of rows."""
     xp, Y = namespace(X), X if Y is None else Y
-    if X.shape[0] * Y.shape[0] <= BLOCK or not on_host(X):
+    if not on_host(X) or X.shape[0] * Y.shape[0] <= BLOCK:
         return compute(columns(X, Y), xp)
     rows = slices(X.shape[0], max(1, BLOCK // Y.shape[0]))
     return xp.concat([compute(columns(X[r, :], Y), xp) for r in rows], axis=0)

@@ -22,6 +22,7 @@ from functools import partial
 from inspect import Parameter, signature
 from math import inf
 from numbers import Integral, Real
+from textwrap import fill
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -77,6 +78,7 @@ MAKERS: dict[str, Function[..., Any]] = {"array": np.asarray, "CPD": CPD}
 METHODS = ("exp", "normalized", "on", "series")
 LARGEST = float(np.finfo(np.float64).max)
 PRINTED = 1000  # entries of an array that are written out
+INDENT: dict[str, Any] = {"initial_indent": "    ", "subsequent_indent": "    ", "break_long_words": False}
 ESCAPES = {"\\": "\\", '"': '"', "'": "'", "n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -281,12 +283,12 @@ class _Parser:
     def found(self) -> str:
         return "the end" if self.token.kind == "end" else repr(self.token.text)
 
-    def fail(self, message: str, token: _Token | None = None) -> NoReturn:
-        """Raise with the line of the text and a caret under the token."""
+    def fail(self, message: str, token: _Token | None = None, below: str = "") -> NoReturn:
+        """Raise with the line of the text, a caret under the token, and what is to be said below."""
         start = (token or self.token).start
         first = self.text.rfind("\n", 0, start) + 1
         line = self.text[first:].split("\n", 1)[0].replace("\t", " ")
-        raise ValueError(f"kernel expression: {message}\n    {line}\n    {' ' * (start - first)}^")
+        raise ValueError(f"kernel expression: {message}\n    {line}\n    {' ' * (start - first)}^{below}")
 
     def take(self, *texts: str) -> _Token | None:
         """The next token, consumed, if it is one of these operators."""
@@ -419,8 +421,9 @@ class _Parser:
             return CONSTANTS[token.text]
         maker = registry.get(token.text) or OPERATIONS.get(token.text) or MAKERS.get(token.text)
         if maker is None:
-            known = [*registry, *OPERATIONS, *MAKERS, *CONSTANTS]
-            self.fail(f"unknown name {token.text!r}{_hint(token.text, known)}", token)
+            near = _near(token.text, [*registry, *OPERATIONS, *MAKERS, *CONSTANTS])
+            listed = "" if near else f"\nThe kernels are\n{fill(', '.join(sorted(registry)), 100, **INDENT)}"
+            self.fail(f"unknown name {token.text!r}{near or '; it is none of the kernels below'}", token, listed)
         return self.call(maker, token)
 
     def call(self, function: Function[..., Any], owner: _Token) -> Any:
@@ -430,6 +433,8 @@ class _Parser:
         named: dict[str, Any] = {}
         if self.take("(") is not None:
             while self.take(")") is None:
+                if self.token.kind == "end":
+                    self.fail("expected an argument or ')', found the end")
                 if positional or named:
                     self.need(",", "or ')'")
                     if self.take(")") is not None:
@@ -477,11 +482,13 @@ class _Parser:
         return slice(*ends)
 
 
-def _hint(word: str, known: Any) -> str:
+def _near(word: str, known: Any) -> str:
     close = get_close_matches(word.lower(), list(known), n=1)
-    if close:
-        return f"; did you mean {close[0]!r}?"
-    return f"; known: {', '.join(known)}" if known else ""
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _hint(word: str, known: Any) -> str:
+    return _near(word, known) or (f"; known: {', '.join(known)}" if known else "")
 
 
 # ---- what estimators accept

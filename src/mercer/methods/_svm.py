@@ -232,7 +232,10 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
             index, coefficients = np.zeros(1, dtype=np.int64), np.zeros((1, *coefficients.shape[1:]))
         a = coefficients.astype(np.float32 if self.dtype_ == np.float32 else np.float64)
         if self._gram is None:
-            parts = self.kernel_, domain.take(domain.centres(X), index), a
+            centres = domain.centres(X)
+            held = self.__dict__.get("support_vectors_") if index is self.__dict__.get("support_") else None
+            points = held if centres is X and isinstance(held, np.ndarray) else domain.take(centres, index)
+            parts = self.kernel_, points, a
         else:  # under an approximation the machine lies in the space of the approximate kernel
             everywhere = np.zeros((domain.size(X), *a.shape[1:]), dtype=a.dtype)
             everywhere[index] = a

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._array import is_array
+from .._array import eigh_part, is_array
 from .._errors import check_choice, check_number, where
 from .._progress import Deadline
 from .._random import generator
@@ -325,7 +325,7 @@ def _variance(R: np.ndarray) -> tuple[float, np.ndarray]:
 
 def _correlation(R: np.ndarray) -> tuple[float, np.ndarray]:
     """−½ log λ and vvᵀ/λ for the smallest eigenvalue λ of R."""
-    values, vectors = linalg.eigh(R, subset_by_index=[0, 0], check_finite=False)
+    values, vectors = eigh_part(R, 0, 0)
     return -0.5 * float(np.log(values[0])), vectors @ vectors.T / values[0]
 
 

@@ -298,7 +298,11 @@ class KernelPLS(MultiOutputMixin, RegressorMixin, PartialLeastSquares):
 class KernelPLSClassifier(ClassifierMixin, PartialLeastSquares):
     r"""Kernel partial least squares on labels: discriminant analysis by a few functions that go along with the classes.
 
-    `KernelPLS` with targets ±1 for two classes, else the indicators of the classes, of which the largest wins.
+    .. math:: \max_{\|f_j\| = 1,\, \|v_j\| = 1}\; \sum_i w_i\, \big\langle f_j, \varphi_j(x_i) \big\rangle\,
+              v_j^\top \big(t_i - \hat t_i^{(j-1)}\big), \qquad t_i = \pm 1 \;\text{or}\; e_{y_i}
+
+    This is `KernelPLS` with targets t that stand for the labels: ±1 for two classes, for more the indicators e of the
+    classes. The sign of the fitted function decides, or the largest of the fitted functions.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ class SmoothingSpline(Smoother, RegressorMixin, BaseEstimator):
 
     An alpha close to zero interpolates; residuals, leave-one-out and the criteria keep their digits there.
 
-    The fit is a filter from either end, by orthogonal transformations (`mercer.solvers.banded`), and needs about 0.3 µs
+    The fit is a filter from either end, by orthogonal transformations (`mercer.solvers.banded`), and needs about 0.5 µs
     a sample; a criterion is searched with some sixty such sweeps. Neither many samples, clustered ones, weights of very
     different size nor a small alpha cost digits. SciPy's ``make_smoothing_spline`` solves normal equations, whose
     condition grows like n⁴.

@@ -1,19 +1,20 @@
-"""What the displays share: axes on demand, colours, markers, styles, grids over the plane."""
+"""What the displays share: axes on demand, colours, legends, styles, grids over the plane."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from .._array import host, is_sparse
+from .._array import host, is_array, is_sparse, like
 from .._errors import check_number, optional
+from .._palette import BLUE, COLOURS, ORANGE
+from .._steps import Unwrapped, last, unwrapped
 
-INK, GREY, BLUE, ORANGE, GREEN = "#222222", "#9a9a9a", "#1f6fb2", "#d1601f", "#2f8f5b"
-# Told apart by brightness as well as by hue; a marker for each, so that colour is not needed.
-COLOURS = ("#1f6fb2", "#d1601f", "#2f8f5b", "#8a4fa3", "#b8860b", "#17899b", "#c0447a", "#6b6b6b")
-MARKERS = "osD^vP*X"
+MANY = 12  # names of a legend, beyond which they are small
 
 
 class Display:
@@ -53,7 +54,9 @@ class Display:
                     f"give {count} axes."
                 )
             ax.set_axis_off()
-            grid = place.subgridspec(rows, columns)
+            # a figure that lays itself out leaves room for titles and numbers; any other needs to be told
+            room = {} if ax.figure.get_layout_engine() is not None else {"hspace": 0.65, "wspace": 0.4}
+            grid = place.subgridspec(rows, columns, **room)
             axes = [ax.figure.add_subplot(grid[k // columns, k % columns]) for k in range(count)]
         else:
             axes = list(np.ravel(ax))
@@ -95,6 +98,15 @@ def plain(label: Any) -> str:
     return f" {words}" if words.startswith("_") else words
 
 
+def legend(ax: Any, **place: Any) -> None:
+    """Names of what is drawn: beside the axes where the figure makes room for them, else over the data."""
+    count = len(ax.get_legend_handles_labels()[1])
+    beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0, "frameon": False, **place}
+    within = {"loc": "best", "framealpha": 0.8}
+    roomy = ax.figure.get_layout_engine() is not None
+    ax.legend(fontsize=None if roomy and count <= MANY else "small", **(beside if roomy else within))
+
+
 def dress(ax: Any, title: str = "", **labels: Any) -> None:
     """Title at the left, names of the axes, and no frame beyond them."""
     ax.spines[["top", "right"]].set_visible(False)
@@ -116,16 +128,24 @@ def about_zero(values: Any, pale: float = 1.0) -> dict[str, Any]:
     return {"cmap": diverging(), "vmin": -top, "vmax": top}
 
 
-def last(estimator: Any) -> Any:
-    """The estimator at the end of searches and pipelines."""
-    if hasattr(estimator, "best_estimator_"):
-        return last(estimator.best_estimator_)
-    return last(estimator.steps[-1][1]) if hasattr(estimator, "steps") else estimator
-
-
 def dense(X: Any) -> np.ndarray:
     """X as a NumPy array."""
     return X.toarray() if is_sparse(X) else host(X)
+
+
+@contextmanager
+def unnamed() -> Iterator[None]:
+    """Within, a grid without names of columns may go to an estimator that was fitted to a data frame."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield
+
+
+def as_given(values: np.ndarray, X: Any) -> Any:
+    """The values in the form of X: a data frame with its columns, a tensor, or an array."""
+    if hasattr(X, "columns"):
+        return type(X)(values, **{"columns" if hasattr(X, "iloc") else "schema": X.columns})  # pandas, polars
+    return like(values, X) if is_array(X) and not isinstance(X, np.ndarray) else values
 
 
 def plane(A: np.ndarray, pair: list[int], resolution: int, padding: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -163,3 +183,9 @@ def fitted(owner: str, estimator: Any, *names: str, remedy: str) -> Any:
     if lacking:
         raise TypeError(f"{owner}: {type(model).__name__} has no {' and no '.join(lacking)}; {remedy}.")
     return model
+
+
+def reached(owner: str, estimator: Any, X: Any, *names: str, remedy: str) -> Unwrapped:
+    """The last estimator, if it has all these attributes, and X as it reaches it."""
+    fitted(owner, estimator, *names, remedy=remedy)
+    return unwrapped(estimator, X)

@@ -13,8 +13,9 @@ from mercer.domains import take
 
 from .._array import host
 from .._errors import check_number
+from .._palette import BLUE, GREEN, INK, ORANGE
 from .._random import generator
-from ._base import BLUE, GREEN, INK, ORANGE, Display, dress, style
+from ._base import Display, dress, plain, style
 
 PARTS = {"bias": ("Bias²", BLUE), "variance": ("Variance", ORANGE), "error": ("Expected error", GREEN)}
 
@@ -314,7 +315,7 @@ def _scale(ax: Any, side: str, values: np.ndarray, log: bool) -> None:
     if _positive(values, log):
         ax.set(**{f"{side}scale": "log"})
     elif values.dtype.kind not in "fiu":
-        getattr(ax, f"set_{side}ticks")(np.arange(len(values)), [str(v) for v in values])
+        getattr(ax, f"set_{side}ticks")(np.arange(len(values)), [plain(v) for v in values])
 
 
 def _edges(x: np.ndarray, values: np.ndarray, log: bool) -> np.ndarray:

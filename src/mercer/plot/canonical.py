@@ -13,8 +13,10 @@ from mercer.domains import take
 
 from .._array import host
 from .._errors import check_number
+from .._palette import BLUE, GREY, INK, ORANGE
 from .._random import generator
-from ._base import BLUE, GREY, INK, ORANGE, Display, dress, last, style
+from .._steps import last
+from ._base import Display, dress, style
 
 
 class CanonicalDisplay(Display):
@@ -132,12 +134,18 @@ class CanonicalDisplay(Display):
         elif hasattr(model, "random_spectra_"):
             chosen = int(host(model.criterion_).argmax())
             permuted = host(model.random_spectra_)[:, chosen, : len(model.correlations_)]
+        shades = None if colour is None else host(colour)
+        if shades is not None and (shades.shape != (len(pair[0]),) or shades.dtype.kind not in "fiub"):
+            raise ValueError(
+                f"{who}: colour has shape {shades.shape} and type {shades.dtype}; give a number for each of "
+                f"{len(pair[0])} samples, such as the codes of labels."
+            )
         display = cls(
             scores=(host(pair[0]), host(pair[1])),
             correlations=host(model.correlations_),
             permuted=permuted,
             components=components,
-            y=None if colour is None else host(colour),
+            y=shades,
         )
         return display.plot(ax=ax, **options)
 

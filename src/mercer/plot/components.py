@@ -9,27 +9,28 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from .._array import host, is_array, like
+from .._array import host
 from .._errors import check_number
+from .._palette import BLUE, INK, MARKERS
+from .._steps import last
 from ._base import (
-    BLUE,
-    INK,
-    MARKERS,
     Display,
     about_zero,
+    as_given,
     check_grid,
     colours,
     contours,
     dense,
     dress,
     fitted,
-    last,
     plain,
     plane,
     style,
 )
+from ._base import legend as draw_legend
 
 PANEL = (4.4, 3.9)
+ABOVE = 44  # letters that fit side by side above a panel
 
 
 class ComponentsDisplay(Display):
@@ -156,11 +157,7 @@ class ComponentsDisplay(Display):
             if A.ndim != 2 or A.shape[1] != 2 or A.dtype.kind not in "fiu":
                 raise ValueError(f"{who}: contours=True needs data of two columns; X has shape {A.shape}.")
             xx0, xx1, mesh = plane(A, [0, 1], resolution, padding)
-            if hasattr(X, "columns"):
-                mesh = type(X)(mesh, columns=X.columns)
-            elif is_array(X) and not isinstance(X, np.ndarray):
-                mesh = like(mesh, X)
-            values = dense(estimator.transform(mesh, **given)).reshape(*xx0.shape, p)
+            values = dense(estimator.transform(as_given(mesh, X), **given)).reshape(*xx0.shape, p)
             surfaces = {"surfaces": values, "xx0": xx0, "xx1": xx1, "X": A}
         share = getattr(last(estimator), "explained_variance_ratio_", None)
         names = [f"component {j + 1}" for j in range(p)]
@@ -216,8 +213,12 @@ class ComponentsDisplay(Display):
         if self.y is not None and self.labels is None:
             self.colorbar_ = self.figure_.colorbar(self.points_[0][0], ax=axes, label="y")
         elif self.labels is not None and legend:
-            few = {"ncols": min(len(self.labels), 5), "handletextpad": 0.2, "columnspacing": 1.2}
-            axes[0].legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2, **few)
+            columns = ABOVE // max(7 + len(str(label)) for label in self.labels)
+            above = {"bbox_to_anchor": (0, 1), "loc": "lower left", "borderaxespad": 0.2, "handletextpad": 0.2}
+            if len(self.labels) <= 2 * columns:
+                draw_legend(axes[0], ncols=min(columns, len(self.labels)), columnspacing=1.2, **above)
+            else:
+                draw_legend(axes[-1])
         return self
 
     def _scatter(self, ax: Any, points: Any, given: dict[str, Any] | None, cmap: Any) -> list[Any]:
@@ -277,7 +278,7 @@ def _coded(y: Any, n: int) -> tuple[np.ndarray | None, list[Any] | None]:
     values = host(y)
     if values.shape != (n,):
         raise ValueError(f"ComponentsDisplay: y has shape {values.shape}; expected ({n},).")
-    if type_of_target(values).startswith("continuous") or (values.dtype.kind in "iu" and len(np.unique(values)) > 20):
+    if type_of_target(values).startswith("continuous") or (values.dtype.kind in "fiu" and len(np.unique(values)) > 20):
         return values.astype(np.float64), None
     labels, index = np.unique(values, return_inverse=True)
     return index, labels.tolist()

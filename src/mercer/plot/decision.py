@@ -10,7 +10,10 @@ from scipy.ndimage import gaussian_filter
 
 from .._array import host
 from .._errors import check_choice, check_number
-from ._base import COLOURS, GREY, INK, MARKERS, Display, check_grid, colours, contours, dense, last, plain, plane
+from .._palette import COLOURS, GREY, INK, MARKERS
+from .._steps import last, unwrapped
+from ._base import Display, as_given, check_grid, colours, contours, dense, plain, plane
+from ._base import legend as draw_legend
 
 VISIBLE = 0.01  # less slack is the solver's tolerance, and too short to be seen
 
@@ -138,9 +141,7 @@ class DecisionDisplay(Display):
         check_grid(cls.__name__, resolution, padding)
         check_choice(cls.__name__, "margins", margins, (True, False, None))
         names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
-        A = dense(X)
-        if A.ndim != 2 or A.shape[1] < 2 or not len(A):
-            raise ValueError(f"{cls.__name__}: X has shape {A.shape}; points with two features are needed for a plane.")
+        A = _points(cls.__name__, X)
         if y is not None and np.shape(host(y)) != A.shape[:1]:
             raise ValueError(f"{cls.__name__}: y has shape {np.shape(host(y))}; expected {A.shape[:1]}.")
         pair = [_position(f, names, A.shape[1]) for f in features]
@@ -148,7 +149,7 @@ class DecisionDisplay(Display):
             raise ValueError(f"{cls.__name__}: features = {features!r} must be two different columns.")
 
         xx0, xx1, mesh = plane(A, pair, resolution, padding)
-        grid = _like(X, mesh)
+        grid = as_given(mesh, X)
         classes = _classes(estimator, kind, grid, y)
         response = _response(estimator, grid, classes, xx0.shape)
         binary = len(classes) == 2 and hasattr(estimator, "decision_function")
@@ -213,7 +214,7 @@ class DecisionDisplay(Display):
             self._draw_slack(ax, tints)
         self._draw_points(ax, tints)
         if legend and self.y is not None:
-            ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0, frameon=False)
+            draw_legend(ax)
         ax.set(xlabel=plain(self.xlabel), ylabel=plain(self.ylabel))
         ax.set(xlim=(self.xx0.min(), self.xx0.max()), ylim=(self.xx1.min(), self.xx1.max()))
         return self
@@ -267,11 +268,14 @@ class DecisionDisplay(Display):
             )
 
 
-def _like(X: Any, values: np.ndarray) -> Any:
-    """The values in the form of X: a data frame with its columns, or an array."""
-    if not hasattr(X, "columns"):
-        return values
-    return type(X)(values, **{"columns" if hasattr(X, "iloc") else "schema": X.columns})  # pandas, polars
+def _points(who: str, X: Any) -> np.ndarray:
+    """X as a matrix of finite numbers with two columns or more."""
+    A = dense(X)
+    if A.ndim != 2 or A.shape[1] < 2 or not len(A):
+        raise ValueError(f"{who}: X has shape {A.shape}; points with two features are needed for a plane.")
+    if A.dtype.kind not in "fiub" or not np.isfinite(A).all():
+        raise ValueError(f"{who}: X has columns that are no finite numbers; a plane needs coordinates.")
+    return A
 
 
 def _position(feature: Any, names: list[str] | None, d: int) -> int:
@@ -315,14 +319,11 @@ def _response(estimator: Any, grid: Any, classes: np.ndarray, shape: tuple[int, 
 
 def _support(estimator: Any, X: Any) -> np.ndarray | None:
     """Positions of the support vectors in X, if X is what the estimator was fitted to."""
-    while hasattr(estimator, "best_estimator_"):
-        estimator = estimator.best_estimator_
-    final = last(estimator)
-    index, vectors = getattr(final, "support_", None), getattr(final, "support_vectors_", None)
+    model, reached, *_ = unwrapped(estimator, X)
+    index, vectors = getattr(model, "support_", None), getattr(model, "support_vectors_", None)
     if index is None or vectors is None or len(index) == 0 or index.max() >= len(dense(X)):
         return None
-    Z = dense(estimator[:-1].transform(X)) if hasattr(estimator, "steps") and len(estimator.steps) > 1 else dense(X)
-    vectors = dense(vectors)
+    Z, vectors = dense(reached), dense(vectors)
     same = Z.shape[1:] == vectors.shape[1:] and np.allclose(Z[index], vectors, rtol=1e-6, atol=1e-12)
     return np.asarray(index) if same else None
 

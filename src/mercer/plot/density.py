@@ -7,11 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from .._array import host
+from .._palette import BLUE, GREY, INK, ORANGE
 from ._base import (
-    BLUE,
-    GREY,
-    INK,
-    ORANGE,
     Display,
     about_zero,
     check_grid,
@@ -23,6 +20,7 @@ from ._base import (
     interval,
     plane,
     style,
+    unnamed,
 )
 
 EVEN = 1e-6  # relative differences of weights that are none
@@ -114,7 +112,7 @@ class DensityDisplay(Display):
         Parameters
         ----------
         estimator : fitted KernelDensity or RobustKernelDensity
-            Of data with one or two columns.
+            Of data with one or two columns; in a pipeline, of the columns that reach it.
         influence : array of shape (p, d), optional
             Points x′ whose influence curves are drawn.
         resolution, padding
@@ -148,14 +146,14 @@ class DensityDisplay(Display):
             xx0, xx1, mesh = plane(around, [0, 1], resolution, padding)
             grid = (xx0, xx1)
         shape = grid[0].shape
-        density = np.exp(host(model.score_samples(mesh))).reshape(shape)
         curves = None
-        if at is not None:
-            if hasattr(model, "influence"):
-                values = host(model.influence(at)(mesh))
-            else:
+        with unnamed():
+            density = np.exp(host(model.score_samples(mesh))).reshape(shape)
+            if at is not None and hasattr(model, "influence"):
+                curves = host(model.influence(at)(mesh)).reshape(*shape, len(at))
+            elif at is not None:
                 values = host(model.kernel_(mesh, at)) * np.exp(-model.log_normalizer_) - density.reshape(-1, 1)
-            curves = values.reshape(*shape, len(at))
+                curves = values.reshape(*shape, len(at))
         display = cls(X=X, weights=host(model.weights_), grid=grid, density=density, at=at, influence=curves)
         return display.plot(ax=ax, **options)
 
@@ -227,10 +225,19 @@ class DensityDisplay(Display):
         none = self.weights < 1e-3 / len(self.X)
         if none.any():
             (self.dropped_,) = panels[0].plot(*self.X[none].T, "x", color=ORANGE, markersize=4, markeredgewidth=0.9)
-        dress(panels[0], "Density" if even else "Density; areas of points are weights")
+        nothing = ", crosses none" if none.any() else ""
+        dress(panels[0], "Density" if even else f"Density; areas are weights{nothing}")
+        if not count:
+            return
+        from matplotlib.ticker import MaxNLocator
+
+        # one scale for all of them, so that they can be compared
+        scale = about_zero(self.influence)
+        levels = MaxNLocator(20, symmetric=True).tick_values(scale["vmin"], scale["vmax"])
         for j in range(count):
             surface = self.influence[..., j]  # type: ignore[index]
-            self.influence_.append(panels[1 + j].contourf(xx0, xx1, surface, levels=21, **about_zero(surface)))
+            self.influence_.append(panels[1 + j].contourf(xx0, xx1, surface, levels=levels, **scale))
             point = self.at[j]  # type: ignore[index]
             panels[1 + j].plot(*point, "x", color=INK, markersize=8, markeredgewidth=1.6)
             dress(panels[1 + j], f"Influence of ({point[0]:.3g}, {point[1]:.3g})")
+        self.figure_.colorbar(self.influence_[-1], ax=panels[1:], shrink=0.85)

@@ -9,7 +9,8 @@ import numpy as np
 
 from .._array import host
 from .._errors import check_number
-from ._base import INK, Display, plain, style
+from .._palette import INK
+from ._base import Display, plain, style
 
 GAP = 0.14  # of an image, between images
 CAPTION = 0.42  # of an image, above those that have a caption
@@ -217,10 +218,13 @@ class DigitsDisplay(Display):
         DigitsDisplay
         """
         height, width = self.mosaic.shape
-        size = 0.62 * self.columns
+        longest = max((len(caption) for caption in self.captions or []), default=0)
+        size = max(0.62, 0.085 * longest) * self.columns
         ax = self._axes(ax, (max(3.0, size + (0.9 if self.rows else 0.2)), size * height / width + 0.4))
         self.image_ = ax.imshow(self.mosaic, **{"cmap": "gray_r", "interpolation": "nearest", **(image_kw or {})})
-        words = style(text_kw, color=INK, fontsize=8, horizontalalignment="center", verticalalignment="bottom")
+        room = 72 * ax.bbox.width / ax.figure.dpi / self.columns  # points above an image; a letter is 0.6 of its size
+        small = min(8.0, room / (0.6 * longest)) if longest else 8.0
+        words = style(text_kw, color=INK, fontsize=small, horizontalalignment="center", verticalalignment="bottom")
         self.captions_ = []
         for j, caption in enumerate(self.captions or []):
             rows, columns = self.cell(j)

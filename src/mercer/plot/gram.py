@@ -12,7 +12,10 @@ from mercer.kernels.expression import as_kernel
 
 from .._array import host, like
 from .._errors import check_number
-from ._base import INK, Display, about_zero, dress, fitted, plain, represented
+from .._palette import INK
+from ._base import Display, about_zero, dress, plain, reached, represented
+
+LETTER = 6.0  # points that one takes
 
 
 class GramDisplay(Display):
@@ -144,7 +147,8 @@ class GramDisplay(Display):
         Parameters
         ----------
         estimator : fitted estimator of this library
-            With `kernel_`; where y is None and it has found clusters (`labels_`) of X, these order the samples.
+            With `kernel_`; where y is None and it has found clusters (`labels_`) of X, these order the samples. In a
+            pipeline the matrix is that of X after the steps before it.
         X, y
             As in `from_kernel`.
         **options
@@ -154,14 +158,12 @@ class GramDisplay(Display):
         -------
         GramDisplay
         """
-        model = fitted(
-            cls.__name__, estimator, "kernel_", remedy="give a fitted estimator of mercer, or use from_kernel"
-        )
+        remedy = "give a fitted estimator of mercer, or use from_kernel"
+        model, Z, *_ = reached(cls.__name__, estimator, X, "kernel_", remedy=remedy)
         found = getattr(model, "labels_", None)
-        if y is None and found is not None and len(found) == model.kernel_.domain.size(X):
+        if y is None and found is not None and len(found) == model.kernel_.domain.size(Z):
             y = found
-        options = {**represented(model), **options}
-        return cls.from_kernel(model.kernel_, X, y, **options)
+        return cls.from_kernel(model.kernel_, Z, y, **{**represented(model), **options})
 
     def plot(
         self,
@@ -192,7 +194,7 @@ class GramDisplay(Display):
         signed = self.matrix.min() < -1e-9 * np.abs(self.matrix).max()
         # k(x, x) is far above all other entries where there are many features, and would leave them pale
         others = self.matrix[~np.eye(len(self.matrix), dtype=bool)]
-        scale = about_zero(others) if signed else {"cmap": "Blues"}
+        scale = about_zero(others) if signed else {"cmap": "Blues", "vmax": np.max(others, initial=self.matrix.min())}
         look = {**scale, "rasterized": True, **(image_kw or {})}
         self.mesh_ = ax.pcolormesh(self.edges, self.edges, self.matrix, **look)
         n, inner = self.edges[-1], self.bounds[1:-1]
@@ -205,9 +207,11 @@ class GramDisplay(Display):
         if self.labels is not None:
             middle = (self.bounds[1:] + self.bounds[:-1]) / 2
             names = [plain(label) for label in self.labels]
-            ax.set_xticks(middle, names)
+            room = 72 * ax.bbox.width / ax.figure.dpi / len(names)
+            long = max(map(len, names)) * LETTER > room
+            ax.set_xticks(middle, names, **({"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if long else {}))
             ax.set_yticks(middle, names)
-            ax.tick_params(length=0)
+            ax.tick_params(length=0, labelsize="small" if len(names) > 12 else None)
         ax.set(xlim=(0, n), ylim=(n, 0), aspect="equal")
         self.colorbar_ = None
         if colorbar:

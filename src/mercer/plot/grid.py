@@ -7,7 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from ._base import INK, Display, contours
+from .._palette import INK
+from ._base import Display, contours
 
 GREEK = {"gamma": r"\gamma", "alpha": r"\alpha", "nu": r"\nu", "epsilon": r"\epsilon", "sigma": r"\sigma"}
 
@@ -82,7 +83,8 @@ class GridDisplay(Display):
         ----------
         cv_results : dict
             `cv_results_` of a fitted search: a grid, or points in any place. Where other parameters were searched too,
-            each point has its best score over them; candidates whose score is NaN are left out.
+            each point has its best score over them; candidates without one of the two, or with NaN as score, are left
+            out.
         x, y : str
             Names of two parameters with positive values; in a pipeline, their ends: ``"C"`` finds ``svc__C``.
         score : str
@@ -104,7 +106,7 @@ class GridDisplay(Display):
         values = np.asarray(cv_results[score], dtype=np.float64)
         logs = np.stack([_logarithms(cv_results, name) for name in (x, y)], axis=1)
         order = np.argsort(-values, kind="stable")  # the first of the best, as scikit-learn chooses
-        order = order[np.isfinite(values[order])]
+        order = order[np.isfinite(values[order]) & np.isfinite(logs[order]).all(axis=1)]
         if len(order) == 0:
             raise ValueError(f"{cls.__name__}: no candidate has a finite {score}.")
         _, first = np.unique(logs[order], axis=0, return_index=True)
@@ -185,17 +187,18 @@ class GridDisplay(Display):
 
 
 def _logarithms(cv_results: Any, name: str) -> np.ndarray:
-    """log₂ of a parameter for all candidates."""
+    """log₂ of a parameter for all candidates; NaN for those without it."""
     columns = [c for c in cv_results if c == f"param_{name}" or (c.startswith("param_") and c.endswith(f"__{name}"))]
     if len(columns) != 1:
         known = ", ".join(c.removeprefix("param_") for c in cv_results if c.startswith("param_"))
         raise ValueError(f"GridDisplay: {name!r} fits {len(columns)} parameters of the search, which has {known}.")
-    column = cv_results[columns[0]]
+    column = np.ma.asarray(cv_results[columns[0]]).astype(object)
+    missing = np.ma.getmaskarray(column)
     try:
-        values = np.asarray(np.ma.filled(np.ma.asarray(column).astype(object), np.nan), dtype=np.float64)
+        values = np.asarray(np.ma.filled(column, np.nan), dtype=np.float64)
     except (TypeError, ValueError):
-        values = np.array([np.nan])
-    if not np.all(values > 0) or not np.isfinite(values).all():
+        values = np.zeros(len(column))
+    if not np.all(values[~missing] > 0) or not np.isfinite(values[~missing]).all():
         raise ValueError(f"GridDisplay: {name} must have positive numbers as values, to have logarithms.")
     return np.log2(values)
 

@@ -9,7 +9,9 @@ import numpy as np
 
 from .._array import host
 from .._errors import check_choice
-from ._base import BLUE, Display, colours, dress, last, style
+from .._palette import BLUE
+from .._steps import last
+from ._base import Display, colours, dress, plain, style
 
 # What solvers record, in the order in which it is drawn: its title, and whether it falls to zero.
 QUANTITIES = {
@@ -18,8 +20,8 @@ QUANTITIES = {
     "gap": ("Gap", True),
     "decrement": ("Newton decrement", True),
     "gradient": ("Norm of the gradient", True),
-    "violators": ("Samples that violate their conditions", False),
-    "working": ("Samples in the working set", False),
+    "violators": ("Violators", False),
+    "working": ("Working set", False),
     "rho": ("Step size ρ", True),
 }
 MOST = 8  # runs that have a colour and a name each
@@ -31,7 +33,8 @@ class HistoryDisplay(Display):
     For a support vector machine the objective is that of the dual, :math:`\tfrac12 \beta^\top K \beta - p^\top \beta`,
     and the gap the largest violation of the optimality conditions,
     :math:`\max\{f_i : \beta_i < u_i\} - \min\{f_i : \beta_i > l_i\}` with :math:`f = p - K\beta`, which `tol` bounds.
-    Use `from_estimator`.
+    Violators are the samples that break these conditions, and the working set those that a round moves. Use
+    `from_estimator`.
 
     Parameters
     ----------
@@ -122,7 +125,7 @@ class HistoryDisplay(Display):
         check_choice(who, "x", x, ("round", "seconds"))
         if x == "seconds" and not all("seconds" in run for run in self.histories.values()):
             raise ValueError(f"{who}: x = 'seconds', but the solver took no times; use x = 'round'.")
-        panels = self._panels(ax, len(chosen), (4.2, 3.3))
+        panels = self._panels(ax, len(chosen), (4.2, 3.0), 2 if len(chosen) == 4 else 3)
         from matplotlib.ticker import MaxNLocator
 
         several = len(self.histories) > 1
@@ -137,7 +140,7 @@ class HistoryDisplay(Display):
                 at = history["seconds"] if x == "seconds" else np.arange(len(values))
                 few = {"marker": "o", "markersize": 3} if len(values) <= 40 else {}
                 look = style(line_kw, color=tint, linewidth=1.4, **few)
-                self.lines_[name] += panel.plot(at, values, **{"label": run, **look})
+                self.lines_[name] += panel.plot(at, values, **{"label": plain(run), **look})
             drawn = np.concatenate([line.get_ydata() for line in self.lines_[name]])
             if falls and (drawn > 0).any():
                 panel.set_yscale("log", nonpositive="mask")

@@ -10,7 +10,9 @@ import numpy as np
 from mercer.selection import OneClassPath, SVMPath
 
 from .._array import host
-from ._base import BLUE, INK, ORANGE, Display, colours, dress, last, style
+from .._palette import BLUE, INK, ORANGE
+from .._steps import last
+from ._base import Display, colours, dress, plain, style
 
 NO_PATH = (
     "give one with a path: KernelRidgeCV, KernelRidgeClassifierCV, KernelFisher(alpha='loo'), a density with "
@@ -213,7 +215,7 @@ class PathDisplay(Display):
         self.curves_ = {}
         for (label, values), tint in zip(self.curves.items(), colours(len(self.curves)), strict=True):
             look = style(line_kw, color=tint, linewidth=1.6, **few)
-            (self.curves_[label],) = panels[0].plot(self.parameter, values, **{"label": label, **look})
+            (self.curves_[label],) = panels[0].plot(self.parameter, values, **{"label": plain(label), **look})
         if len(self.curves) == 1:
             dress(panels[0], next(iter(self.curves)).capitalize(), xlabel=self.name, ylabel=self.ylabel)
         else:

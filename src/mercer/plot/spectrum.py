@@ -12,9 +12,11 @@ from mercer.kernels.expression import as_kernel
 
 from .._array import host
 from .._errors import check_choice
-from ._base import BLUE, GREY, INK, ORANGE, Display, dress, fitted, represented, style
+from .._palette import BLUE, GREY, INK, ORANGE
+from ._base import Display, dress, reached, represented, style
 
 PANELS = ("eigenvalues", "cumulative", "dimension")
+OFFSET: Any = {"textcoords": "offset points"}
 
 
 class SpectrumDisplay(Display):
@@ -31,9 +33,10 @@ class SpectrumDisplay(Display):
         Of the matrix, in any order. Negative ones, of an indefinite kernel, are drawn by their size in another colour,
         and are left out of d(α), which is a dimension for non-negative ones only.
     alphas : array of numbers > 0, optional
-        Where d is computed; by default 200 from below the smallest positive eigenvalue to above the largest.
+        Where d is computed; by default 200 from below the smallest positive eigenvalue to above the largest, and to
+        `alpha`.
     alpha : float > 0, optional
-        A strength to be marked.
+        A strength to be marked: ridge regression damps the directions whose eigenvalues lie below it.
 
     Attributes
     ----------
@@ -47,6 +50,8 @@ class SpectrumDisplay(Display):
         (λ₁ + … + λ_j) / Σ |λ|, over the positive eigenvalues.
     positive_, negative_ : Line2D or None
     share_, dimension_ : Line2D or None
+    line_ : Line2D or None
+        alpha among the eigenvalues.
     mark_ : PathCollection or None
         The point (alpha, d(alpha)).
 
@@ -78,7 +83,10 @@ class SpectrumDisplay(Display):
         positive = self.eigenvalues[self.eigenvalues > 0]
         if alphas is None:
             low, high = (positive[-1], positive[0]) if len(positive) else (1e-3, 1.0)
-            alphas = np.geomspace(max(low / 10, high * 1e-12), high * 10, 200)
+            low, high = max(low / 10, high * 1e-12), high * 10
+            if alpha is not None and alpha > 0:
+                low, high = min(low, alpha), max(high, alpha)
+            alphas = np.geomspace(low, high, 200)
         self.alphas, self.alpha = np.asarray(alphas, dtype=np.float64), alpha
         if self.alphas.ndim != 1 or not (self.alphas > 0).all() or (alpha is not None and not alpha > 0):
             raise ValueError("SpectrumDisplay: alphas and alpha must be numbers > 0.")
@@ -148,6 +156,7 @@ class SpectrumDisplay(Display):
         ----------
         estimator : fitted estimator of this library
         X : samples
+            In a pipeline the matrix is that of X after the steps before the estimator.
         **options
             Of `from_kernel` and `plot`. Estimators with a strength alpha have the uncentred matrix by default.
 
@@ -155,14 +164,12 @@ class SpectrumDisplay(Display):
         -------
         SpectrumDisplay
         """
-        model = fitted(
-            cls.__name__, estimator, "kernel_", remedy="give a fitted estimator of mercer, or use from_kernel"
-        )
+        remedy = "give a fitted estimator of mercer, or use from_kernel"
+        model, Z, *_ = reached(cls.__name__, estimator, X, "kernel_", remedy=remedy)
         alpha = getattr(model, "alpha_", getattr(model, "alpha", None))
         if isinstance(alpha, (int, float)) and alpha > 0 and "eigenvalues_" not in vars(model):
             options = {"alpha": float(alpha), "centred": False, **options}
-        options = {**represented(model), **options}
-        return cls.from_kernel(model.kernel_, X, **options)
+        return cls.from_kernel(model.kernel_, Z, **{**represented(model), **options})
 
     def plot(self, ax: Any = None, *, panels: Sequence[str] = PANELS, line_kw: dict[str, Any] | None = None) -> Self:
         """Draw.
@@ -185,6 +192,7 @@ class SpectrumDisplay(Display):
         self.negative_: Any = None
         self.share_: Any = None
         self.dimension_: Any = None
+        self.line_: Any = None
         self.mark_: Any = None
         for panel, name in zip(axes, panels, strict=True):
             getattr(self, f"_draw_{name}")(panel, line_kw)
@@ -200,6 +208,11 @@ class SpectrumDisplay(Display):
             (self.negative_,) = ax.plot(np.arange(1, len(negative) + 1), negative, **{"label": "|λ|, λ < 0", **look})
             ax.legend(frameon=False)
         ax.set_yscale("log")
+        if self.alpha is not None:
+            self.line_ = ax.axhline(self.alpha, color=INK, linewidth=1.0, linestyle=":")
+            mark = ax.annotate("α", (1, self.alpha), (-3, 2), xycoords=("axes fraction", "data"), ha="right", **OFFSET)
+            mark.set_in_layout(False)
+        ax.xaxis.get_major_locator().set_params(integer=True)
         dress(ax, "Eigenvalues", xlabel="number")
 
     def _draw_cumulative(self, ax: Any, given: Any) -> None:
@@ -213,5 +226,5 @@ class SpectrumDisplay(Display):
         if self.alpha is not None:
             d = float(self._dimension(np.array([self.alpha]))[0])
             self.mark_ = ax.scatter([self.alpha], [d], s=30, color=INK, zorder=3)
-            ax.annotate(f"α = {self.alpha:.3g}\nd = {d:.3g}", (self.alpha, d), (7, 4), textcoords="offset points")
+            ax.annotate(f"α = {self.alpha:.3g}\nd = {d:.3g}", (self.alpha, d), (7, 4), **OFFSET)
         dress(ax, "Effective dimension d(α)", xlabel="α", ylim=(0, None))

@@ -11,7 +11,9 @@ from scipy.stats import norm
 
 from .._array import host
 from .._errors import check_number
-from ._base import BLUE, GREY, INK, Display, about_zero, check_grid, contours, dense, dress, interval, last, style
+from .._palette import BLUE, GREY, INK
+from .._steps import last, unwrapped
+from ._base import Display, about_zero, as_given, check_grid, contours, dense, dress, interval, plain, style, unnamed
 
 
 class Part(NamedTuple):
@@ -117,7 +119,7 @@ class SplineDisplay(Display):
         resolution, padding
             Of the grid, as in `DecisionDisplay`.
         names : sequence of str, optional
-            Of the columns.
+            Of the columns; None takes those of the data frame that X is, or that the estimator was fitted to.
         ax : matplotlib axes or array of them, optional
             One is divided into the panels; None makes a figure.
         **options
@@ -132,8 +134,12 @@ class SplineDisplay(Display):
         check_number(who, "level", level, above=0, at_most=1 - 1e-12)
         if (y is not None) and X is None:
             raise ValueError(f"{who}: y was given without X.")
+        names = _names(X, estimator) if names is None else [plain(name) for name in names]
         if hasattr(model, "components") and hasattr(model, "terms_"):
-            return cls(parts=_terms(model, X, y, resolution, names), level=level).plot(ax=ax, **options)
+            Z = None if X is None else dense(unwrapped(estimator, X).X)
+            with unnamed():
+                parts = _terms(model, Z, y, resolution, names)
+            return cls(parts=parts, level=level).plot(ax=ax, **options)
         levels = getattr(model, "quantiles", getattr(model, "expectiles", None))
         if not hasattr(model, "predict") or (
             levels is None and "return_std" not in signature(model.predict).parameters
@@ -145,13 +151,16 @@ class SplineDisplay(Display):
         x, points = _line(who, estimator, X, y)
         grid = interval(x, resolution, padding)
         label = names[0] if names else "x"
+        with unnamed():
+            reached = unwrapped(estimator, as_given(grid[:, None], X)).X
+            values = model.predict(reached, **({"return_std": True} if levels is None else {}))
         if levels is None:
-            values, deviation = estimator.predict(grid[:, None], return_std=True)
+            values, deviation = values
             if np.ndim(values) != 1:
                 raise ValueError(f"{who}: the model has {np.shape(values)[1]} targets; one can be drawn.")
             parts = [Part("", grid, host(values), host(deviation), points, label, "y")]
             return cls(parts=parts, level=level).plot(ax=ax, **options)
-        values = host(estimator.predict(grid[:, None])).reshape(len(grid), -1)
+        values = host(values).reshape(len(grid), -1)
         order = np.argsort(np.atleast_1d(levels))
         parts = [Part("", grid, values[:, order], None, points, label, "y")]
         return cls(parts=parts, level=level, levels=np.atleast_1d(levels)[order].tolist()).plot(ax=ax, **options)
@@ -217,7 +226,8 @@ class SplineDisplay(Display):
         for j in range(k // 2):
             look = style(band_kw, color=BLUE, alpha=0.14, linewidth=0)
             self.bands_[-1].append(ax.fill_between(part.x, part.values[:, j], part.values[:, k - 1 - j], **look))
-        places = _apart(part.values[-1], 0.045 * float(np.ptp(part.values)))
+        height = 72 * ax.bbox.height / ax.figure.dpi  # in points, of which a label takes eleven
+        places = _apart(part.values[-1], 11 / height * float(np.ptp(part.values)))
         for j, level in enumerate(levels):
             middle = k % 2 == 1 and j == k // 2
             look = style(line_kw, color=BLUE, linewidth=1.8 if middle else 1.0)
@@ -230,6 +240,12 @@ class SplineDisplay(Display):
                 va="center",
                 color=INK,
             )
+
+
+def _names(X: Any, estimator: Any) -> list[str]:
+    """Of the columns, where X or the estimator knows them."""
+    known = getattr(X, "columns", getattr(estimator, "feature_names_in_", ()))
+    return [plain(name) for name in known]
 
 
 def _line(who: str, estimator: Any, X: Any, y: Any) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray] | None]:
@@ -258,11 +274,10 @@ def _apart(values: np.ndarray, least: float) -> np.ndarray:
     return places
 
 
-def _terms(model: Any, X: Any, y: Any, resolution: int, names: Any) -> list[Part]:
+def _terms(model: Any, A: np.ndarray | None, y: Any, resolution: int, names: list[str]) -> list[Part]:
     """The components of an ANOVA spline over the interval of their columns."""
     low, high = host(model.lower_), host(model.upper_)
-    label = [str(name) for name in (names if names is not None else [f"x{j}" for j in range(len(low))])]
-    A = None if X is None else dense(X)
+    label = names if len(names) == len(low) else [f"x{j}" for j in range(len(low))]
     own, rest = None, None
     if A is not None:
         own = {t: host(v) for t, v in model.components(A).items()}

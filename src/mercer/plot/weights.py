@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from .._array import host
-from ._base import BLUE, GREY, INK, Display, dress, fitted, style
+from .._palette import BLUE, GREY, INK
+from ._base import Display, dress, fitted, legend, plain, style
 
 
 class WeightsDisplay(Display):
@@ -109,9 +110,9 @@ class WeightsDisplay(Display):
                 scatter_kw, color="white", marker="D", markersize=5, markeredgecolor=INK, linestyle="none", zorder=3
             )
             (self.alignments_,) = ax.plot(self.alignments, place, **{"label": "alignment", **look})
-            ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+            legend(ax)
         ax.axvline(0, color=GREY, linewidth=0.8)
-        ax.set_yticks(place, self.names)
+        ax.set_yticks(place, [plain(name) for name in self.names])
         ax.tick_params(axis="y", length=0)
         ax.invert_yaxis()
         dress(ax, "Weights of the kernels")

@@ -10,21 +10,8 @@ from mercer.domains import Vectors
 from mercer.inference import KernelTestResult
 
 from .._array import host
-from ._base import (
-    BLUE,
-    GREY,
-    INK,
-    ORANGE,
-    Display,
-    about_zero,
-    check_grid,
-    contours,
-    dense,
-    dress,
-    interval,
-    plane,
-    style,
-)
+from .._palette import BLUE, GREY, INK, ORANGE
+from ._base import Display, about_zero, check_grid, contours, dense, dress, interval, plain, plane, style
 
 
 class WitnessDisplay(Display):
@@ -211,10 +198,10 @@ class WitnessDisplay(Display):
         edges = np.histogram_bin_edges(np.concatenate([self.values_X, self.values_Y]), "auto")
         for values, label, tint in zip((self.values_X, self.values_Y), self.labels, (BLUE, ORANGE), strict=True):
             share = np.histogram(values, edges)[0] / len(values)
-            self.points_.append(ax.stairs(share, edges, fill=True, color=tint, alpha=0.5, label=label))
+            self.points_.append(ax.stairs(share, edges, fill=True, color=tint, alpha=0.5, label=plain(label)))
         ax.axvline(0, color=GREY, linewidth=0.8)
         ax.margins(y=0.15)
         dress(ax, self.title, xlabel="f at the samples", ylabel="share of the sample")
 
     def _samples(self) -> list[tuple[Any, str, str]]:
-        return [(self.X, self.labels[0], BLUE), (self.Y, self.labels[1], ORANGE)]
+        return [(self.X, plain(self.labels[0]), BLUE), (self.Y, plain(self.labels[1]), ORANGE)]

@@ -14,11 +14,24 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from .. import KernelInterpolator
+from .. import (
+    KernelFisher,
+    KernelInterpolator,
+    KernelRidge,
+    KernelRidgeClassifierCV,
+    KernelRidgeCV,
+    KreinRidge,
+    LeastSquaresSVC,
+)
 from .._array import host, is_array, is_sparse
+from .._steps import unwrapped
 from ..domains import Rows, Tables, Vectors, take
+from ..losses import Squared
 from ._pictures import Pictures
 
+SQUARES = (
+    KernelRidge, KernelRidgeCV, KernelRidgeClassifierCV, LeastSquaresSVC, KernelFisher, KreinRidge,
+)  # fmt: skip
 MOST = 500  # samples of which a kernel matrix is drawn and decomposed
 TINY = 1e-10  # of the largest eigenvalue: what rounding leaves of zero
 
@@ -33,15 +46,19 @@ class Case:
     model, Z : the last step of pipelines and searches, and the data as they reach it
     search : the outermost search, or None
     kind : "classifier", "regressor", "clusterer", "outliers", "density" or "transformer"
+    groups : the group of each sample that is held out with all of its members, or None
     heard : the warnings that the fit gave, and their categories
     """
 
-    def __init__(self, estimator: Any, X: Any, y: Any, random_state: int):
+    def __init__(self, estimator: Any, X: Any, y: Any, random_state: int, groups: Any = None):
         self.estimator, self.X, self.target, self.random_state = estimator, X, y, random_state
         self.kind = kind_of(estimator)
         self.labelled = self.kind in ("classifier", "regressor")
         self.y = np.asarray(host(y)) if y is not None and (self.labelled or np.ndim(y) == 1) else y
         self.n = size(X)
+        if self.labelled and np.shape(self.y) == (self.n, 1):
+            self.y = self.y[:, 0]
+        self.groups = None if groups is None else check_groups(groups, self.n)
         self.pictures = Pictures()
         self.was_fitted = is_fitted(estimator)
         self.heard: dict[str, type[Warning]] = {}
@@ -52,7 +69,7 @@ class Case:
     def _fit(self) -> Any:
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
-            fitted = fit(clone(self.estimator), self.X, self.target)
+            fitted = fit(clone(self.estimator), self.X, self.target, self.groups)
         self.heard = {
             str(w.message): w.category for w in heard if issubclass(w.category, (UserWarning, RuntimeWarning))
         }
@@ -120,15 +137,18 @@ class Case:
     # ---- the kernel matrix
 
     @cached_property
+    def labels(self) -> np.ndarray | None:
+        """The class or the cluster of each sample; None where there are neither."""
+        found: Any = self.y if self.kind == "classifier" else getattr(self.model, "labels_", None)
+        return np.asarray(host(found)) if np.ndim(found) == 1 and len(found) == self.n else None
+
+    @cached_property
     def drawn(self) -> np.ndarray:
         """The samples whose kernel matrix is looked at: all, or some by chance; in the order of labels, if any."""
         chosen = np.arange(self.n)
         if self.n > MOST:
             chosen = np.sort(np.random.default_rng(self.random_state).choice(self.n, MOST, replace=False))
-        groups = self.y if self.kind == "classifier" else getattr(self.model, "labels_", None)
-        if groups is not None and np.ndim(groups) == 1 and len(groups) == self.n:
-            chosen = chosen[np.argsort(np.asarray(groups)[chosen], kind="stable")]
-        return chosen
+        return chosen if self.labels is None else chosen[np.argsort(self.labels[chosen], kind="stable")]
 
     @cached_property
     def K(self) -> np.ndarray | None:
@@ -154,10 +174,12 @@ class Case:
 
     @property
     def alpha(self) -> float | None:
-        """The strength of the penalty where linear systems are solved with it; 0 for interpolation."""
+        """The strength of the penalty where K + αI is solved; 0 for interpolation."""
         if isinstance(self.model, KernelInterpolator):
             return 0.0
-        value: Any = getattr(self.model, "alpha_", getattr(self.model, "alpha", None)) if self.labelled else None
+        if not isinstance(self.model, SQUARES) and not isinstance(getattr(self.model, "loss_", None), Squared):
+            return None
+        value: Any = getattr(self.model, "alpha_", getattr(self.model, "alpha", None))
         return float(value) if np.ndim(value) == 0 and isinstance(value, (int, float, np.number)) else None
 
 
@@ -172,6 +194,7 @@ class Spectrum:
     dimension : Σ λ / (λ + α), λ scaled from m to all n samples; None without α
     condition : of the matrix that is solved, K + αI; of K itself where there is no α
     negative : the share of negative eigenvalues in Σ|λ|
+    even : whether all k(x, x) are equal, as those of kernels of a distance are
     """
 
     eigenvalues: np.ndarray
@@ -181,6 +204,7 @@ class Spectrum:
     dimension: float | None
     condition: float
     negative: float
+    even: bool
 
     @classmethod
     def of(cls, K: np.ndarray, n: int, alpha: float | None) -> Spectrum:
@@ -206,7 +230,17 @@ class Spectrum:
             dimension,
             condition,
             float(-whole[whole < 0].sum() / total),
+            bool(np.ptp(np.diag(K)) <= TINY * np.abs(np.diag(K)).max(initial=0)),
         )
+
+
+def check_groups(groups: Any, n: int) -> np.ndarray:
+    """The groups, if there is one for each sample, and a second one to hold out."""
+    if len(groups) != n:
+        raise ValueError(f"report: groups has {len(groups)} entries for {n} samples; give one for each.")
+    if len(np.unique(groups)) < 2:
+        raise ValueError("report: groups has one group, so that none can be held out; leave it out, or give cv=None.")
+    return np.asarray(groups)
 
 
 def kind_of(estimator: Any) -> str:
@@ -228,28 +262,12 @@ def is_fitted(estimator: Any) -> bool:
     return True
 
 
-def fit(estimator: Any, X: Any, y: Any) -> Any:
-    """Fitted to X, and y where there is one."""
-    return estimator.fit(X) if y is None else estimator.fit(X, y)
-
-
-def unwrapped(estimator: Any, X: Any) -> tuple[Any, Any, list[tuple[str, Any]], Any]:
-    """The estimator inside searches and pipelines, X as it reaches it, the steps before it, and the first search."""
-    steps: list[tuple[str, Any]] = []
-    search = None
-    while True:
-        if hasattr(estimator, "best_params_"):
-            search = search or estimator
-            if not hasattr(estimator, "best_estimator_"):
-                raise ValueError(f"report: {type(estimator).__name__} has no best_estimator_; search with refit=True.")
-            estimator = estimator.best_estimator_
-        elif hasattr(estimator, "steps"):
-            if len(estimator.steps) > 1:
-                X = estimator[:-1].transform(X)
-            steps += estimator.steps[:-1]
-            estimator = estimator.steps[-1][1]
-        else:
-            return estimator, X, steps, search
+def fit(estimator: Any, X: Any, y: Any, groups: Any = None) -> Any:
+    """Fitted to X, and y where there is one; groups go to a search whose folds ask for them."""
+    splitter: Any = getattr(estimator, "cv", None)
+    asked = groups is not None and hasattr(splitter, "get_metadata_routing")
+    more = {"groups": groups} if asked and splitter.get_metadata_routing().split.requests.get("groups") else {}
+    return estimator.fit(X, **more) if y is None else estimator.fit(X, y, **more)
 
 
 def size(X: Any) -> int:

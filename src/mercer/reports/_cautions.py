@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
@@ -18,7 +19,7 @@ from .. import IndefiniteKernelWarning, JitterWarning, KreinRidge, KreinSVC
 from .._array import is_sparse
 from ..domains.tables import is_missing
 from ..kernels import Table
-from ._case import TINY, Case
+from ._case import TINY, Case, Spectrum
 from ._estimate import LINEAR, OURS, Estimate
 
 LEVELS = ("serious", "caution", "note")
@@ -28,13 +29,13 @@ TWINS = 0.05  # share of held-out samples that stand in the training part as wel
 RATIO = 10.0  # of the largest class to the smallest
 FEW = 10  # samples of a class
 FEW_ALL = 30  # samples at all
-WIDE = {"accuracy": 0.1, "R²": 0.2}  # two standard errors of a score
+WIDE = {"accuracy": 0.1, "R²": 0.2, "D²": 0.2}  # two standard errors of a score
 CONSTANT, IDENTITY = 0.99, 0.7  # mean similarity, and participation ratio over m, from which a kernel tells nothing
 ILL = 1e12  # condition number that leaves four digits of sixteen
-SCALES = 1e3  # ratio of standard deviations
+SCALES = 1e3  # ratio of ranges
 FAR = 6.0  # robust standard deviations
 GAP = 0.2  # training score above the held-out one
-LOOKED_AT = 300  # columns, beyond which single ones are not tried against y
+LOOKED_AT = 300  # columns at most, that are tried one by one against y
 SAMPLED = 2000  # samples with which they are
 
 
@@ -73,7 +74,7 @@ def cautions(case: Case, estimate: Estimate) -> list[Caution]:
 
 
 def _leaks(case: Case, estimate: Estimate) -> Iterator[Caution]:
-    if case.labelled and np.ndim(case.y) == 1 and case.n >= FEW_ALL and 1 < len(case.columns) <= LOOKED_AT:
+    if case.labelled and np.ndim(case.y) == 1 and case.n >= FEW_ALL and len(case.columns) > 1:
         measure = "balanced accuracy" if case.kind == "classifier" else "rank correlation"
         scores = _alone(case)
         ordinary = sorted(scores.values())[-2] if len(scores) > 1 else 0.0  # one that stands out is the more suspect
@@ -112,12 +113,11 @@ def _leaks(case: Case, estimate: Estimate) -> Iterator[Caution]:
 
 
 def _alone(case: Case) -> dict[str, float]:
-    """How well y follows from each column alone."""
-    rng = np.random.default_rng(case.random_state)
-    chosen = np.arange(case.n) if case.n <= SAMPLED else np.sort(rng.choice(case.n, SAMPLED, replace=False))
+    """How well y follows from each column alone; of very many, from those that go along with it best."""
+    chosen = _some(case)
     y, found = case.y[chosen], {}
-    for name, column in case.columns.items():
-        values = column[chosen]
+    for name in _promising(case, chosen):
+        values = case.columns[name][chosen]
         words = values.dtype.kind != "f"
         codes = np.unique([str(v) for v in values], return_inverse=True)[1] if words else values
         known = np.isfinite(codes)
@@ -130,8 +130,33 @@ def _alone(case: Case) -> dict[str, float]:
     return found
 
 
+def _some(case: Case) -> np.ndarray:
+    """At most `SAMPLED` samples, of each class as many as of any other, as far as it has them."""
+    order = np.random.default_rng(case.random_state).permutation(case.n)
+    if case.kind != "classifier":
+        return order[:SAMPLED]
+    members = (order[case.y[order] == label] for label in case.classes[0])
+    return np.concatenate([own[: SAMPLED // len(case.classes[0])] for own in members])
+
+
+def _promising(case: Case, chosen: np.ndarray) -> list[str]:
+    """The names of at most `LOOKED_AT` columns: those of which most variance lies between values of y."""
+    if len(case.columns) <= LOOKED_AT:
+        return list(case.columns)
+    numbers = {name: np.nan_to_num(v[chosen]) for name, v in case.columns.items() if v.dtype.kind == "f"}
+    A = np.column_stack([v - v.mean() for v in numbers.values()])
+    y = case.y[chosen]
+    Q = (y[:, None] == np.unique(y)).astype(np.float64) if case.kind == "classifier" else rankdata(y)[:, None]
+    Q = Q - Q.mean(axis=0) if case.kind != "classifier" else Q
+    share = ((Q / np.linalg.norm(Q, axis=0)).T @ A) ** 2
+    share = share.sum(axis=0) / np.maximum((A**2).sum(axis=0), 1e-300)
+    words = [name for name in case.columns if name not in numbers]
+    order = np.argsort(-share, kind="stable")
+    return [*words, *(list(numbers)[j] for j in order)][:LOOKED_AT]
+
+
 def _separation(x: np.ndarray, y: np.ndarray, words: bool) -> float:
-    """The balanced accuracy of a small tree on one column, held out."""
+    """The balanced accuracy of a small tree on one column: held out, where it is suspicious, else in the sample."""
     labels, place, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(labels) < 2 or counts.min() < 5:
         return 0.0
@@ -139,7 +164,11 @@ def _separation(x: np.ndarray, y: np.ndarray, words: bool) -> float:
     tree = DecisionTreeClassifier(max_leaf_nodes=leaves, class_weight="balanced", random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return float(np.mean(cross_val_score(tree, x.reshape(-1, 1), place, cv=5, scoring="balanced_accuracy")))
+        column = x.reshape(-1, 1)
+        inside = float(balanced_accuracy_score(place, tree.fit(column, place).predict(column)))
+        if inside < ALONE:
+            return inside
+        return float(np.mean(cross_val_score(tree, column, place, cv=5, scoring="balanced_accuracy")))
 
 
 def _rank_correlation(x: np.ndarray, y: np.ndarray) -> float:
@@ -203,7 +232,7 @@ def _columns(case: Case, estimate: Estimate) -> Iterator[Caution]:
             f"More than half of the values of {_listed(sparse)} are missing.",
             "Ask why: values that are missing for a reason are information, or leakage.",
         )  # fmt: skip
-    if keys:
+    if keys and len(case.columns) > 1:
         yield Caution(
             "identifier", "caution", "Columns that number or name the samples",
             f"{_listed(keys)}: every sample has a value of its own.",
@@ -213,8 +242,8 @@ def _columns(case: Case, estimate: Estimate) -> Iterator[Caution]:
     if ratio > SCALES:
         yield Caution(
             "scales", "caution", "Columns of very different scales",
-            f"The kernel treats all columns alike, and their standard deviations differ by a factor of {ratio:.3g}: "
-            "it sees the largest only.",
+            f"The kernel treats all columns alike, and their ranges differ by a factor of {ratio:.3g}: it does not see "
+            "the smallest.",
             "Put StandardScaler before the method in a pipeline, or use a kernel with one lengthscale for each column.",
         )  # fmt: skip
 
@@ -228,18 +257,25 @@ def _is_key(column: np.ndarray, distinct: int, n: int) -> bool:
 
 
 def spread_ratio(case: Case) -> float:
-    """Of the largest to the smallest standard deviation of columns, as the kernel sees them; 1 where it has scales."""
+    """Of the largest to the smallest range of columns, as the kernel sees them; 1 where it has scales or parts.
+
+    Ranges and not standard deviations, which are small also for what is seldom but of the same unit, as a pixel at the
+    rim.
+    """
     kernel = getattr(case.model, "kernel_", None)
     Z = case.Z
     if kernel is None or isinstance(kernel, Table) or case.pairwise or is_sparse(Z) or not case.columns:
         return 1.0
-    if any(np.ndim(v) for name, v in kernel.get_params().items() if name.endswith("lengthscale")):
+    if any(
+        name.endswith("columns") or (name.endswith("lengthscale") and np.ndim(v))
+        for name, v in kernel.get_params().items()
+    ):
         return 1.0
     try:
-        deviations = np.asarray(Z, dtype=np.float64).std(axis=0)
+        ranges = np.ptp(np.asarray(Z, dtype=np.float64), axis=0)
     except (TypeError, ValueError):
         return 1.0
-    used = deviations[deviations > 1e-12 * deviations.max(initial=0)]
+    used = ranges[ranges > 1e-12 * ranges.max(initial=0)]
     return float(used.max() / used.min()) if used.size else 1.0
 
 
@@ -274,7 +310,7 @@ def _target(case: Case, estimate: Estimate) -> Iterator[Caution]:
         )  # fmt: skip
         return
     far = target_outliers(case.y)
-    if far.size:
+    if far.size and case.n >= FEW:
         worst = case.y[far[np.argmax(np.abs(case.y[far] - np.median(case.y)))]]
         yield Caution(
             "outliers", "caution", "Targets far from all others",
@@ -288,8 +324,8 @@ def _target(case: Case, estimate: Estimate) -> Iterator[Caution]:
 def target_outliers(y: np.ndarray) -> np.ndarray:
     """Which targets are more than `FAR` robust standard deviations from the median."""
     away = np.abs(y - np.median(y))
-    scale = 1.4826 * np.median(away)
-    return np.flatnonzero(away > FAR * scale) if scale > 0 else np.empty(0, dtype=int)
+    scale = 1.4826 * np.median(away) or 1.2533 * np.mean(away)  # the second where more than half are equal
+    return np.flatnonzero(away > FAR * scale)
 
 
 def _sizes(case: Case, estimate: Estimate) -> Iterator[Caution]:
@@ -333,11 +369,12 @@ def _scores(case: Case, estimate: Estimate) -> Iterator[Caution]:
                 f"accuracy is {balanced:.3f}, by chance {chance:.3f}.",
                 "Scale the columns, tune the kernel, or accept that these columns do not tell the classes apart.",
             )  # fmt: skip
-    elif metric == "R²" and ours <= 0:
+    elif metric in ("R²", "D²") and ours <= 0:
+        constant = "the mean of y" if metric == "R²" else "a constant"
         yield Caution(
-            "useless", "serious", "No better than the mean of y",
-            f"On held-out samples R² is {ours:.3f}; the mean of y has 0.",
-            "Scale the columns, tune the kernel and the penalty, or accept that these columns do not tell of y.",
+            "useless", "serious", f"No better than {constant}",
+            f"On held-out samples {metric} is {ours:.3f}; {constant} has 0.",
+            "Scale the columns and y, tune the kernel and the penalty, or accept that these columns do not tell of y.",
         )  # fmt: skip
     if metric in WIDE and 2 * estimate.error > WIDE[metric]:
         folds = estimate.scores[metric][OURS]
@@ -373,21 +410,7 @@ def _kernel(case: Case, estimate: Estimate) -> Iterator[Caution]:
     found = case.spectrum
     if found is None or len(found.eigenvalues) < 3:
         return
-    m = len(found.eigenvalues)
-    wider = "lengthscale (gamma smaller)", "lengthscale (gamma larger)"
-    if found.similarity > CONSTANT:
-        yield Caution(
-            "bandwidth", "caution", "The kernel is nearly constant on these samples",
-            f"Two different samples have similarity {found.similarity:.4f} on average, where 1 is that of equal ones.",
-            f"Take a shorter {wider[1]}, or centre and scale the columns; lengthscale=\"median\" fits it to the data.",
-        )  # fmt: skip
-    elif found.participation > IDENTITY * m and found.least > -TINY:
-        yield Caution(
-            "bandwidth", "caution", "The kernel sees every sample as similar to itself alone",
-            f"Its matrix is nearly diagonal: {found.participation:.0f} of {m} directions count alike, and the mean "
-            f"similarity of two samples is {found.similarity:.2g}.",
-            f"Take a longer {wider[0]}; lengthscale=\"median\" fits it to the data.",
-        )  # fmt: skip
+    yield from _bandwidth(case, found)
     if case.alpha is not None and found.condition > ILL:
         yield Caution(
             "conditioning", "caution", "The linear system is ill-conditioned",
@@ -402,6 +425,31 @@ def _kernel(case: Case, estimate: Estimate) -> Iterator[Caution]:
             f"beside the largest {found.eigenvalues[0]:.3g}.",
             "The method's problem need not have a minimum: correct the spectrum (mercer.kernels.Clipped and others), "
             "or use KreinRidge or KreinSVC.",
+        )  # fmt: skip
+
+
+def _bandwidth(case: Case, found: Spectrum) -> Iterator[Caution]:
+    m = len(found.eigenvalues)
+    if m < FEW:
+        return
+    name = "bandwidth" if hasattr(case.model, "bandwidth") else "lengthscale (gamma {})"
+    known = "bandwidth" in name or any(p.endswith("lengthscale") for p in case.model.kernel_.get_params())
+    fitted = "" if "bandwidth" in name else '; lengthscale="median" fits it to the data'
+    # where k(x, x) differs, as for a linear kernel, a mean far from zero looks the same and does no harm
+    if found.similarity > CONSTANT and found.even:
+        yield Caution(
+            "bandwidth", "caution", "The kernel is nearly constant on these samples",
+            f"Two different samples have similarity {found.similarity:.4f} on average, where 1 is that of equal ones.",
+            f"Take a shorter {name.format('larger')}{fitted}." if known else
+            "Take a kernel that sees finer differences.",
+        )  # fmt: skip
+    elif found.participation > IDENTITY * m and found.least > -TINY:
+        yield Caution(
+            "bandwidth", "caution", "The kernel sees every sample as similar to itself alone",
+            f"Its matrix is nearly diagonal: {found.participation:.0f} of {m} directions count alike, and the mean "
+            f"similarity of two samples is {found.similarity:.2g}.",
+            f"Take a longer {name.format('smaller')}{fitted}." if known else
+            "Take a kernel that sees coarser likeness, such as shorter substrings or fewer rounds of refinement.",
         )  # fmt: skip
 
 
@@ -425,10 +473,22 @@ def _tuning(case: Case, estimate: Estimate) -> Iterator[Caution]:
 
 
 def edges(case: Case) -> list[tuple[str, float, tuple[float, float]]]:
-    """Parameters whose chosen value is the least or the largest that was tried, of three at least."""
+    """Parameters whose chosen value, the only best, is the least or the largest of three or more that were tried."""
     return [
-        (name, v, (min(tried), max(tried))) for name, v, tried in tried_values(case) if v in (min(tried), max(tried))
+        (name, v, (min(tried), max(tried)))
+        for name, v, tried in tried_values(case)
+        if v in (min(tried), max(tried)) and not _is_tie(case.search, name, v)
     ]
+
+
+def _is_tie(search: Any, name: str, value: float) -> bool:
+    """Whether another value of the parameter has the best score as well: then nothing points beyond the grid."""
+    results: Any = getattr(search, "cv_results_", {})
+    if f"param_{name}" not in results or "mean_test_score" not in results:
+        return False
+    others = np.array([v != value for v in np.ma.asarray(results[f"param_{name}"]).tolist()])
+    scores = np.asarray(results["mean_test_score"], dtype=np.float64)
+    return bool(np.nanmax(scores[others], initial=-np.inf) >= np.nanmax(scores) - 1e-12)
 
 
 def tried_values(case: Case) -> list[tuple[str, float, list[float]]]:
@@ -438,18 +498,19 @@ def tried_values(case: Case) -> list[tuple[str, float, list[float]]]:
     results: Any = getattr(search, "cv_results_", {})
     value: Any
     for name, value in getattr(search, "best_params_", {}).items():
-        column = [v for v in np.ma.asarray(results.get(f"param_{name}", [])).tolist() if _is_number(v)]
-        if _is_number(value):
+        column = [v for v in np.ma.asarray(results.get(f"param_{name}", [])).tolist() if is_number(v)]
+        if is_number(value):
             found.append((name, float(value), sorted({float(v) for v in column})))
     for name, chosen, grid in (("alpha", "alpha_", "alphas"), ("bandwidth", "bandwidth_", "cv_bandwidths_")):
         tried: Any = getattr(model, grid + "_", getattr(model, grid, None))
         value = getattr(model, chosen, None)
-        if _is_number(value) and np.ndim(tried) == 1:
+        if is_number(value) and np.ndim(tried) == 1:
             found.append((name, float(value), sorted({float(v) for v in np.asarray(tried)})))
     return [(name, value, tried) for name, value, tried in found if len(tried) > 2]
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a parameter is a number, and no switch."""
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 

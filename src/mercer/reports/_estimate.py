@@ -28,6 +28,7 @@ from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
 from .._array import host, is_sparse
 from .._errors import check_number
+from .._steps import last
 from ..selection import ExpectedLoss, expected_loss
 from ._case import Case, fit, rows
 
@@ -75,7 +76,7 @@ class Estimate:
         return float(np.std(folds, ddof=1) / np.sqrt(len(folds))) if len(folds) > 1 else np.nan
 
 
-def estimated(case: Case, cv: Any, groups: Any) -> Estimate:
+def estimated(case: Case, cv: Any) -> Estimate:
     """The error by folds, and by leaving out each sample where there is a formula."""
     found = Estimate()
     if cv is None:
@@ -88,26 +89,24 @@ def estimated(case: Case, cv: Any, groups: Any) -> Estimate:
         found.failure = "One sample cannot be held out of itself."
     if found.failure:
         return found
-    found.splits = folds(case, cv, groups)
+    found.splits = folds(case, cv)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit to all samples has given them
         try:
             _by_folds(case, found)
         except Exception as error:  # whatever a fit to fewer samples raises is a finding
             return Estimate(failure=f"{type(error).__name__} in a fit without one fold: {error}")
-        if case.labelled and groups is None:
+        if case.labelled and case.groups is None:
             found.left_out = _left_out(case)
     return found
 
 
-def folds(case: Case, cv: Any, groups: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+def folds(case: Case, cv: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     """Shuffled, stratified and by groups where that applies, never more than the rarest class has samples."""
-    stratified = case.kind == "classifier" and np.ndim(case.y) == 1
-    if groups is not None:
-        check_groups(case, groups)
+    stratified, groups = case.kind == "classifier" and np.ndim(case.y) == 1, case.groups
     if isinstance(cv, Integral):
         check_number("report", "cv", cv, at_least=2, integer=True)
-        parts = min(int(cv), case.n)
+        parts = min(int(cv), case.n if case.kind != "regressor" else max(2, case.n // 2))  # R² needs two samples
         if stratified and groups is None:
             parts = max(2, min(parts, int(case.classes[1].min())))
         elif groups is not None:
@@ -120,19 +119,11 @@ def folds(case: Case, cv: Any, groups: Any) -> list[tuple[np.ndarray, np.ndarray
         return list(check_cv(cv, y, classifier=stratified).split(np.zeros(case.n), y, groups))
 
 
-def check_groups(case: Case, groups: Any) -> None:
-    """Raise unless there is a group for each sample, and a second group to hold out."""
-    if len(groups) != case.n:
-        raise ValueError(f"report: groups has {len(groups)} entries for {case.n} samples; give one for each.")
-    if len(np.unique(groups)) < 2:
-        raise ValueError("report: groups has one group, so that none can be held out; leave it out, or give cv=None.")
-
-
 def _by_folds(case: Case, found: Estimate) -> None:
     rivals = _rivals(case)
     tested = np.zeros(case.n, dtype=bool)
     for train, test in found.splits:
-        model = fit(clone(case.estimator), _train(case, train), _of(case.target, train))
+        model = fit(clone(case.estimator), _train(case, train), _of(case.target, train), _of(case.groups, train))
         fold = _test(case, train, test)
         answer = _Answer.of(case, model, fold, test)
         _keep(found, case, answer, test)
@@ -202,6 +193,9 @@ class _Answer:
             values = np.asarray(host(model.score_samples(X))) if hasattr(model, "score_samples") else None
             return cls({"share called outliers": float(np.mean(predicted == -1))}, predicted, values=values)
         y = case.y[index]
+        predicted = predicted[:, 0] if predicted.shape == (*y.shape, 1) else predicted
+        if case.kind == "regressor" and _levels(model) is not None:
+            return cls(_level_scores(model, X, y, predicted), predicted)
         if predicted.shape != y.shape:
             return cls({"score": float(model.score(X, y))}, predicted)
         if case.kind == "regressor":
@@ -224,6 +218,19 @@ class _Answer:
         return cls(scores, predicted, probability)
 
 
+def _levels(model: Any) -> Any:
+    """The levels of quantile and expectile regression, whose curves need not be near the mean of y."""
+    return getattr(last(model), "quantiles", getattr(last(model), "expectiles", None))
+
+
+def _level_scores(model: Any, X: Any, y: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+    scores = {"D²": float(model.score(X, y))}
+    if hasattr(last(model), "quantiles"):
+        for level, curve in zip(np.atleast_1d(_levels(model)), predicted.reshape(len(y), -1).T, strict=True):
+            scores[f"share of y below τ = {level:g}"] = float(np.mean(y <= curve))
+    return scores
+
+
 # ---- baselines
 
 
@@ -231,7 +238,8 @@ def _rivals(case: Case) -> dict[str, tuple[Any, Any]]:
     """Models that anyone would try first, with the data in the form that they take."""
     data = _plain(case)
     if case.kind == "density":
-        return {} if data is None or is_sparse(data) else {NORMAL: (None, np.asarray(data, dtype=np.float64))}
+        known = data is not None and not is_sparse(data) and case.n > 2 * data.shape[1]  # or it has no covariance
+        return {NORMAL: (None, np.asarray(data, dtype=np.float64))} if known else {}
     if not case.labelled:
         return {}
     nothing = np.zeros((case.n, 1))

@@ -8,15 +8,18 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score, confusion_matrix
 
 from .._array import host
+from .._palette import BLUE, GREY, ORANGE
 from ..selection import silhouette
 from ._case import MOST, Case, rows
+from ._displays import function, gram, spectrum
 from ._estimate import OURS, Estimate
 from ._html import figures, number, paragraph, table, text, tiles
-from ._pictures import BLUE, GREY, ORANGE, plain_ticks
+from ._pictures import tick
 
 SHOWN = 10  # samples in a list of the worst
 CLASSES = 20  # of a confusion matrix
-LOWER = {"root mean squared error", "mean absolute error", "log loss", "share called outliers"}
+LOWER = {"root mean squared error", "mean absolute error", "log loss"}
+HIGHER = {"accuracy", "balanced accuracy", "R²", "D²", "mean log density", "score"}
 
 
 # ---- the error
@@ -52,13 +55,20 @@ def _scores(estimate: Estimate) -> str:
         [who, *(_spread(estimate.scores[m].get(who)) for m in metrics), _wins(estimate, who)] for who in names
     ]
     rows.append(["this model, on the samples of the fit", *(number(estimate.training.get(m)) for m in metrics), ""])
-    head = ["model", *(f"{m} ({'lower' if m in LOWER else 'higher'} is better)" for m in metrics)]
-    head.append(f"folds in which this model is better by {estimate.metric}")
-    return table(head, rows, "Mean ± standard deviation over the folds, and range", ours=0)
+    head = ["model", *map(_judged, metrics), f"folds in which this model is better by {estimate.metric}"]
+    if len(names) == 1:  # there is nobody to be better than
+        head, rows = head[:-1], [row[:-1] for row in rows]
+    meant = "; D² is 1 − loss / loss of the best constant" if estimate.metric == "D²" else ""
+    return table(head, rows, f"Mean ± standard deviation over the folds, and range{meant}", ours=0)
+
+
+def _judged(metric: str) -> str:
+    side = "lower" if metric in LOWER else "higher" if metric in HIGHER else ""
+    return f"{metric} ({side} is better)" if side else metric
 
 
 def _spread(values: np.ndarray | None) -> str:
-    if values is None:
+    if values is None or not np.isfinite(values).all():
         return "–"
     spread = np.std(values, ddof=1) if np.ptp(values) > 1e-12 * np.abs(values).max() else 0.0
     deviation = f" ± {number(float(f'{spread:.2g}'))}" if len(values) > 1 else ""
@@ -82,31 +92,46 @@ def _left_out(found: Any) -> str:
     return paragraph(
         f"<strong>Leave-one-out</strong>, {kinds[found.method]}: the mean {text(found.loss.replace('_', '–'))} loss is "
         f"<strong>{number(found.estimate)}</strong>{spread}. What the fit takes from all samples at once, such as a "
-        "median lengthscale or the scaling of columns, stays as it is."
+        "chosen penalty, a median lengthscale or the scaling of columns, stays as it is; the folds above choose anew."
     )
 
 
 def _confusion(case: Case, estimate: Estimate) -> str:
-    if case.kind != "classifier" or np.ndim(case.y) != 1 or len(case.classes[0]) > CLASSES:
+    if case.kind != "classifier" or np.ndim(case.y) != 1:
         return ""
     labels, seen = case.classes[0], estimate.tested
     M = confusion_matrix(case.y[seen], estimate.predicted[seen], labels=labels)
     wrong = int(M.sum() - np.trace(M))
-    alt = f"Confusion matrix of {len(labels)} classes on held-out samples: {wrong} of {M.sum()} are wrong."
-    return case.pictures.matrix(
-        M.astype(float),
-        "Confusion matrix",
-        alt,
-        f"Held-out samples; {wrong} of {M.sum()} are wrong.",
-        [str(c) for c in labels],
-    )
+    said = f"Held-out samples; {wrong} of {M.sum()} are wrong."
+    if len(labels) > CLASSES:
+        off = M - np.diag(np.diag(M))
+        worst = [np.unravel_index(k, off.shape) for k in np.argsort(-off, axis=None, kind="stable")[:SHOWN]]
+        rows = [[text(labels[i], 40), text(labels[j], 40), int(off[i, j])] for i, j in worst if off[i, j]]
+        return table(["true class", "predicted", "samples"], rows, f"Classes most often confused. {said}", plain=(1,))
+    alt = f"Confusion matrix of {len(labels)} classes: {said}"
+    size = min(5.2, 2.0 + 0.32 * len(labels))
+    return case.pictures.drawn(lambda ax: _cells(ax, M, labels), "Confusion matrix", alt, said, (size + 0.6, size))
+
+
+def _cells(ax: Any, M: np.ndarray, labels: np.ndarray) -> None:
+    ax.imshow(M, interpolation="none", cmap="Blues", vmin=0)
+    ax.spines[:].set_visible(False)
+    places, names = range(len(labels)), [tick(c) for c in labels]
+    slanted = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if len("".join(names)) > 24 else {}
+    ax.set_xticks(places, names, **slanted)
+    ax.set_yticks(places, names)
+    ax.tick_params(length=0)
+    ax.set(xlabel="predicted", ylabel="true")
+    for i, j in np.argwhere(M).tolist():
+        colour = "white" if M[i, j] > 0.55 * M.max() else "black"
+        ax.text(j, i, M[i, j], ha="center", va="center", color=colour, fontsize=8 if M.max() < 1000 else 6.5)
 
 
 def _residuals(case: Case, estimate: Estimate) -> list[str]:
     if case.kind != "regressor" or np.ndim(case.y) != 1 or np.shape(estimate.predicted) != case.y.shape:
         return []
     seen = np.flatnonzero(estimate.tested)
-    shown = seen if len(seen) <= 4 * MOST else np.random.default_rng(0).choice(seen, 4 * MOST, replace=False)
+    shown = seen if len(seen) <= 2 * MOST else np.random.default_rng(0).choice(seen, 2 * MOST, replace=False)
     y, f = np.asarray(case.y, dtype=np.float64), np.asarray(estimate.predicted, dtype=np.float64)
     style = {"markersize": 3.5, "markeredgewidth": 0, "alpha": 0.55}
     with case.pictures.axes() as (figure, ax):
@@ -165,7 +190,8 @@ def diagnostics(case: Case, estimate: Estimate) -> str:
     """The section."""
     first = _tiles(case)
     parts = [tiles(first)] if first else []
-    parts.append(figures(*_matrix(case), *_margins(case), *_components(case), *_clusters(case)))
+    drawn = (*function(case), *_margins(case), *_shares(case), *_clusters(case), *gram(case), *spectrum(case))
+    parts.append(figures(*drawn))
     parts.append(_worst(case, estimate))
     return "".join(parts) or paragraph("There is nothing to show of this method beyond its results.")
 
@@ -175,7 +201,8 @@ def _tiles(case: Case) -> list[tuple[str, Any]]:
     spectrum, model = case.spectrum, case.model
     if spectrum is not None:
         matrix = "K + αI" if case.alpha else "K"
-        found.append((f"condition number of {matrix}", spectrum.condition))
+        beyond = spectrum.condition > 1 / np.finfo(float).eps  # all that is known in double precision
+        found.append((f"condition number of {matrix}", "above 10<sup>15</sup>" if beyond else spectrum.condition))
         if spectrum.dimension is not None:
             found.append(("effective dimension, tr K(K + αI)⁻¹", spectrum.dimension))
         found.append((f"participation ratio, of {len(spectrum.eigenvalues)}", spectrum.participation))
@@ -198,40 +225,6 @@ def _tiles(case: Case) -> list[tuple[str, Any]]:
         if isinstance(value, (int, float, np.number)):
             found.append((what, float(value)))
     return found
-
-
-def _matrix(case: Case) -> list[str]:
-    if case.K is None or case.spectrum is None:
-        return []
-    m = len(case.K)
-    some = f"{m} of {case.n} samples, by chance" if m < case.n else f"All {m} samples"
-    ordered = (
-        ", ordered by class"
-        if case.kind == "classifier"
-        else ", ordered by cluster"
-        if case.kind == "clusterer"
-        else ""
-    )
-    small = case.K[:: max(1, m // 200), :: max(1, m // 200)]
-    alt = f"The kernel matrix of {m} samples{ordered}; mean similarity {case.spectrum.similarity:.3g}."
-    picture = case.pictures.matrix(small, "Kernel matrix", alt, f"{some}{ordered}.")
-    values = case.spectrum.eigenvalues
-    top = values[0] if len(values) and values[0] > 0 else 1.0
-    shown = np.where(values > 1e-17 * top, values, np.nan)
-    if not np.isfinite(shown).any():
-        return [picture]
-    with case.pictures.axes() as (figure, ax):
-        ax.plot(np.arange(1, m + 1), shown, "." if m <= 60 else "-", color=BLUE)
-        scaled = (case.alpha or 0.0) * m / case.n
-        if scaled:
-            ax.axhline(scaled, color=ORANGE, linewidth=1.2)
-            ax.annotate("α", (m, scaled), (-4, 3), textcoords="offset points", color=ORANGE, ha="right")
-        ax.set(xlabel="index", ylabel="eigenvalue", yscale="log")
-        plain_ticks(ax.yaxis)
-        negative = f", {int((values < 0).sum())} negative" if (values < 0).any() else ""
-        said = f"The {m} eigenvalues of the kernel matrix, from {values[0]:.3g} to {values[-1]:.3g}{negative}."
-        caption = "Directions below the line are damped by the penalty." if scaled else ""
-        return [picture, case.pictures.svg(figure, "Spectrum", said, caption)]
 
 
 def _margins(case: Case) -> list[str]:
@@ -262,52 +255,16 @@ def _margins(case: Case) -> list[str]:
         ]
 
 
-def _components(case: Case) -> list[str]:
-    model = case.model
-    found = []
-    for name, title in (
-        ("explained_variance_ratio_", "Explained variance"),
-        ("correlations_", "Canonical correlations"),
-    ):
-        values = getattr(model, name, None)
-        if values is None or np.ndim(host(values)) != 1 or not len(values):
-            continue
-        values = np.asarray(host(values), dtype=np.float64)
-        share = f"; together {values.sum():.1%}" if title.startswith("Explained") else ""
-        alt = f"{title} of {len(values)} components: {', '.join(f'{v:.3g}' for v in values[:6])}{share}."
-        found.append(case.pictures.curve(values, title, ("component", "share" if share else "correlation"), alt, alt))
-    if case.kind == "transformer":
-        found += _scatter(case)
-    return found
-
-
-def _scatter(case: Case) -> list[str]:
-    try:
-        T = np.asarray(host(case.fitted.transform(case.X)), dtype=np.float64)
-    except (AttributeError, TypeError, ValueError):
+def _shares(case: Case) -> list[str]:
+    """What each component explains."""
+    values = getattr(case.model, "explained_variance_ratio_", None)
+    if values is None or not len(values):
         return []
-    if T.ndim != 2 or T.shape[1] < 2:
-        return []
-    labels = case.y if case.y is not None and np.ndim(case.y) == 1 and len(np.unique(case.y)) <= 8 else np.zeros(case.n)
-    with case.pictures.axes(3.6, 2.9) as (figure, ax):
-        for k, label in enumerate(np.unique(labels)):
-            mine = labels == label
-            colour = (BLUE, ORANGE, "#3a8f5c", "#8a4fa3", "#b8860b", "#17899b", "#c0447a", "#6b6b6b")[k]
-            ax.plot(
-                *T[mine][: 4 * MOST, :2].T,
-                "osD^vP*X"[k],
-                color=colour,
-                markersize=3.5,
-                markeredgewidth=0,
-                alpha=0.7,
-                label=str(label),
-            )
-        if len(np.unique(labels)) > 1:
-            ax.legend(fontsize=8, handletextpad=0.1)
-        ax.set(xlabel="component 1", ylabel="component 2")
-        return [
-            case.pictures.svg(figure, "The first two components", "Samples in the plane of the first two components.")
-        ]
+    values = np.asarray(host(values), dtype=np.float64)
+    shares = ", ".join(f"{v:.1%}" for v in values[:6])
+    more = ", …" if len(values) > 6 else ""
+    said = f"{len(values)} component{'s' * (len(values) > 1)}: {shares}{more}; together {values.sum():.1%}."
+    return [case.pictures.curve(values, "Explained variance", ("component", "share"), said, said)]
 
 
 def _clusters(case: Case) -> list[str]:

@@ -33,12 +33,13 @@ code { font: .88em/1.4 ui-monospace, Consolas, "DejaVu Sans Mono", monospace; ov
 pre { background: var(--soft); border: 1px solid var(--line); border-radius: 6px; padding: .7rem .9rem;
   white-space: pre-wrap; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; margin: .6rem 0; }
-table { border-collapse: collapse; font-size: .9rem; }
+table { border-collapse: collapse; font-size: .9rem; min-width: min(100%, 26rem); }
 caption { text-align: left; color: var(--grey); padding-bottom: .3rem; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--line); }
 thead th { font-weight: 600; color: var(--grey); } tbody th { font-weight: 500; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 th.number { white-space: normal; }
+td code { display: inline-block; max-width: 22rem; overflow-wrap: break-word; }
 th code { white-space: nowrap; } sup { line-height: 0; font-size: .75em; }
 details { margin: .4rem 0; } summary { cursor: pointer; color: var(--blue); font-size: .9rem; }
 td small { display: block; color: var(--grey); font-weight: 400; }
@@ -52,8 +53,9 @@ td small { display: block; color: var(--grey); font-weight: 400; }
 math { font-family: "STIX Two Math", "Latin Modern Math", "Cambria Math", "DejaVu Math TeX Gyre", math; }
 math[display="block"] { font-size: 1.1em; }
 .figures { display: flex; flex-wrap: wrap; gap: 1.2rem 1.6rem; margin: .9rem 0; align-items: flex-start; }
-figure { margin: 0; max-width: 100%; break-inside: avoid; }
-figure svg { max-width: 100%; height: auto; display: block; }
+figure { margin: 0; max-width: 100%; break-inside: avoid; overflow-x: auto; }
+figure svg { max-width: 100%; height: auto; display: block; } figure svg.wide { min-width: 36rem; }
+figure svg.surface { background: #fff; color: #222; border-radius: 6px; }
 figcaption { color: var(--grey); font-size: .84rem; max-width: 26rem; margin-top: .2rem; }
 .warnings { list-style: none; padding: 0; margin: .8rem 0; }
 .warnings li { border: 1px solid var(--line); border-left: 4px solid var(--grey); border-radius: 6px;
@@ -62,10 +64,16 @@ figcaption { color: var(--grey); font-size: .84rem; max-width: 26rem; margin-top
 .warnings .level { font-size: .78rem; letter-spacing: .04em; text-transform: uppercase; color: var(--grey); }
 .serious .level { color: var(--red); } .caution .level { color: var(--orange); }
 .warnings p { margin: .15rem 0; } .good { color: var(--green); }
+@page { margin: 15mm; }
 @media print { :root { color-scheme: light; --ink: #000; --paper: #fff; --soft: #fff; --grey: #444; --line: #bbb;
   --blue: #14508a; --orange: #9a4208; --green: #24613d; --red: #8f1d17; }
-  body { font-size: 10.5pt; } nav { display: none; } h2 { break-after: avoid; } main, header, footer { padding: 0; }
-  tr { break-inside: avoid; } a { color: inherit; text-decoration: none; }
+  body { font-size: 10pt; } nav { display: none; } main, header, footer { padding: 0; max-width: none; }
+  h2, h3, caption, .quiet { break-after: avoid; } .tiles li, .equation, pre, tr { break-inside: avoid; }
+  .scroll, .equation, figure { overflow: visible; } math[display="block"] { font-size: .85em; }
+  table { font-size: 8.5pt; } th, td { padding-right: .55rem; }
+  td svg { width: 60px; height: 15px; } .figures { gap: .8rem 2%; } .figures > figure { max-width: 49%; }
+  .figures > figure:has(.wide) { max-width: 100%; } figure svg.wide { min-width: 0; }
+  a { color: inherit; text-decoration: none; }
   details::details-content { content-visibility: visible; height: auto; } }
 """
 
@@ -153,7 +161,8 @@ def bars(counts: Any, label: str) -> str:
         f'<rect x="{k * step:.1f}" y="{24 - h:.1f}" width="{max(step - 1, 0.5):.1f}" height="{max(h, 0.6):.1f}"/>'
         for k, h in enumerate(heights)
     )
-    return f'<svg width="96" height="24" role="img" aria-label="{text(label)}" fill="var(--blue)">{drawn}</svg>'
+    frame = 'width="96" height="24" viewBox="0 0 96 24" fill="var(--blue)"'
+    return f'<svg {frame} role="img" aria-label="{text(label)}">{drawn}</svg>'
 
 
 def prose(words: str) -> str:

@@ -24,7 +24,7 @@ FENCES = {"langle": "⟨", "rangle": "⟩", "|": "‖", "{": "{", "}": "}", "lfl
           "rVert": "‖", "lvert": "|", "rvert": "|"}  # fmt: skip
 LARGE = {"sum": "∑", "prod": "∏", "int": "∫", "bigcup": "⋃", "bigoplus": "⨁"}
 BELOW = {"min", "max", "inf", "sup", "lim"}  # functions whose index stands below them
-NAMES = {"log", "exp", "det", "tr", "arg", "sin", "cos", "tanh", "dim", "Pr", *BELOW}
+NAMES = {"log", "exp", "det", "tr", "arg", "sin", "cos", "cosh", "tanh", "dim", "Pr", *BELOW}
 SPACES = {",": 0.17, ":": 0.22, ";": 0.28, "!": -0.17, " ": 0.25, "quad": 1.0, "qquad": 2.0}
 ACCENTS = {"tilde": "~", "hat": "^", "bar": "¯", "dot": "˙", "vec": "→", "widetilde": "~", "widehat": "^",
            "overline": "¯"}  # fmt: skip

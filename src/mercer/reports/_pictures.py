@@ -5,20 +5,28 @@ from __future__ import annotations
 import io
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from .._errors import optional
+from .._palette import BLUE, GREEN, GREY, INK, ORANGE
 from ._html import text
 
-# Stand-ins, which the page replaces by colours that are readable on light and on dark paper.
-INK, GREY, BLUE, ORANGE, GREEN = "#222222", "#9a9a9a", "#1f6fb2", "#d1601f", "#3a8f5c"
-PAPER = {INK: "currentColor", BLUE: "var(--blue)", ORANGE: "var(--orange)", GREEN: "var(--green)", GREY: "var(--grey)"}
+# The page replaces these by colours that are readable on light and on dark paper.
+PAPER = {
+    INK: "currentColor",
+    GREY: "var(--grey)",
+    BLUE: "var(--blue)",
+    ORANGE: "var(--orange)",
+    GREEN: "var(--green)",
+    "#ffffff": "var(--paper)",
+}
 STYLE = {
     "svg.fonttype": "none",
+    "svg.hashsalt": "mercer",
+    "savefig.dpi": 160,  # of what is stored as an image
     "font.family": "sans-serif",
     "font.size": 9,
     "text.color": INK,
@@ -30,7 +38,11 @@ STYLE = {
     "axes.spines.right": False,
     "axes.unicode_minus": True,
     "legend.frameon": False,
+    "legend.fontsize": 8,
 }
+SIZE = (3.6, 2.5)  # inches
+WIDE = 5.5  # inches, beyond which a picture is moved on a small screen rather than made small
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Pictures:
@@ -40,33 +52,49 @@ class Pictures:
         self.count = itertools.count(1)
 
     @contextmanager
-    def axes(self, width: float = 3.6, height: float = 2.5, columns: int = 1) -> Iterator[Any]:
+    def axes(self, width: float = SIZE[0], height: float = SIZE[1]) -> Iterator[Any]:
         """A figure and its axes in the style of the page; `svg` is to be called within."""
-        matplotlib = optional("matplotlib", "plot", "report")
+        from matplotlib import style
         from matplotlib.figure import Figure
 
-        with matplotlib.rc_context({**STYLE, "svg.hashsalt": "mercer"}):
+        with style.context(["default", STYLE]):  # whatever the style of the session
             figure = Figure(figsize=(width, height), layout="constrained")
-            yield figure, figure.subplots(1, columns)
+            yield figure, figure.subplots()
+
+    def drawn(
+        self, plot: Callable[[Any], Any], title: str, alt: str, caption: str = "", size: tuple[float, float] = SIZE
+    ) -> str:
+        """What a display plots on axes; its own title gives way to the one above the picture."""
+        with self.axes(*size) as (figure, ax):
+            plot(ax)
+            ax.set_title("", loc="left")
+            if not ax.axison:  # divided into panels, of this size each
+                rows, columns = figure.axes[1].get_subplotspec().get_gridspec().get_geometry()
+                figure.set_size_inches(size[0] * columns, size[1] * rows)
+            return self.svg(figure, title, alt, caption)
 
     def svg(self, figure: Any, title: str, alt: str, caption: str = "") -> str:
         """The figure as an element with a title, and words for those who do not see it."""
+        for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
+            if axis.get_scale() == "log":
+                _plain_ticks(axis)
         out = io.StringIO()
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
         drawn = out.getvalue()
         drawn = drawn[drawn.index("<svg") :]
         drawn = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", drawn, flags=re.S)
         drawn = re.sub(r'\s+xmlns(:\w+)?="[^"]*"', "", drawn)
-        drawn = re.sub(
-            r"<[^>]+>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), drawn
-        )  # hundredths of a point
+        # hundredths of a point are enough
+        drawn = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), drawn)
         drawn = re.sub(r"(font(?:-family)?: [^;\"]*?)'DejaVu Sans'[^;\"]*", r"\1system-ui, sans-serif", drawn)
         mark = f"f{next(self.count)}-"
         drawn = re.sub(r'\bid="', f'id="{mark}', drawn)
         drawn = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{mark}", drawn)
-        for colour, name in PAPER.items():
+        surface, wide = _has_surface(figure), bool(figure.get_figwidth() > WIDE)
+        for colour, name in PAPER.items() if not surface else ():
             drawn = drawn.replace(colour, name)
-        drawn = drawn.replace("<svg ", f'<svg role="img" aria-label="{text(alt, 600)}" ', 1)
+        kind = " ".join(name for name, holds in (("surface", surface), ("wide", wide)) if holds)
+        drawn = drawn.replace("<svg ", f'<svg class="{kind}" role="img" aria-label="{text(alt, 600)}" ', 1)
         below = f"<figcaption>{caption}</figcaption>" if caption else ""
         return f"<figure><h3>{text(title)}</h3>{drawn.strip()}{below}</figure>"
 
@@ -88,63 +116,58 @@ class Pictures:
             ax.barh(places, values, color=BLUE, alpha=0.85, height=0.7)
             for place, value in zip(places, values, strict=True):
                 ax.annotate(f"{value:.4g}", (value, place), (3, 0), textcoords="offset points", va="center")
-            ax.set_yticks(places, [_plain(n) for n in names])
+            ax.set_yticks(places, [tick(n) for n in names])
             ax.set(xlabel=label)
             ax.margins(x=0.15)
             said = ", ".join(f"{n}: {v:.4g}" for n, v in zip(names, values, strict=True))
             return self.svg(figure, title, f"{title}: {said}.")
 
-    def matrix(self, M: np.ndarray, title: str, alt: str, caption: str = "", names: Sequence[str] = ()) -> str:
-        """A square matrix as colours; with names, also as numbers."""
-        size = 3.1 if not names else min(5.2, 2.0 + 0.32 * len(names))
-        with self.axes(size + 0.6, size) as (figure, ax):
-            signed = bool(M.min(initial=0) < -1e-12 * np.abs(M).max(initial=0))
-            top = float(np.abs(M).max(initial=0)) or 1.0
-            limits = (
-                {"cmap": "RdBu", "vmin": -top, "vmax": top} if signed else {"cmap": "Blues", "vmin": 0, "vmax": top}
-            )
-            shown = ax.imshow(M, interpolation="none", **limits)
-            ax.spines[:].set_visible(False)
-            if names:
-                places = range(len(names))
-                ax.set_xticks(places, [_plain(n) for n in names], rotation=45 if len(names) > 3 else 0)
-                ax.set_yticks(places, [_plain(n) for n in names])
-                ax.set(xlabel="predicted", ylabel="true")
-                for i, j in np.ndindex(*M.shape):
-                    if M[i, j]:
-                        # On light and on dark cells alike, whatever the colours of the page.
-                        colour = "#fefefe" if M[i, j] > 0.55 * top else "#101010"
-                        ax.text(j, i, f"{M[i, j]:.4g}", ha="center", va="center", color=colour, fontsize=8)
-            else:
-                ax.set(xticks=[], yticks=[])
-                figure.colorbar(shown, ax=ax, shrink=0.8).outline.set_visible(False)
-            return self.svg(figure, title, alt, caption)
-
-    def curve(
-        self, values: np.ndarray, title: str, labels: tuple[str, str], alt: str, caption: str = "", **scale: Any
-    ) -> str:
+    def curve(self, values: np.ndarray, title: str, labels: tuple[str, str], alt: str, caption: str = "") -> str:
         """Values in their order."""
         with self.axes() as (figure, ax):
             many = len(values) > 60
             ax.plot(
                 np.arange(1, len(values) + 1), values, "-" if many else ".-", color=BLUE, markersize=5, linewidth=1.4
             )
-            ax.set(xlabel=labels[0], ylabel=labels[1], **scale)
+            ax.set(xlabel=labels[0], ylabel=labels[1])
             ax.xaxis.get_major_locator().set_params(integer=True)
-            if scale.get("yscale") == "log":
-                plain_ticks(ax.yaxis)
             return self.svg(figure, title, alt, caption)
 
 
-def plain_ticks(axis: Any) -> None:
-    """Powers of ten as numbers, without the mathematics that text in the page's fonts cannot show."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
-
-    axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-    axis.set_minor_formatter(NullFormatter())
-
-
-def _plain(name: str) -> str:
-    """A name as a tick: short, and without the sign that starts mathematics."""
+def short(name: Any) -> str:
+    """A name that fits beside an axis."""
     words = str(name)
-    return (words if len(words) <= 18 else f"{words[:16]}…").replace("$", r"\$")
+    return words if len(words) <= 18 else f"{words[:16]}…"
+
+
+def tick(name: Any) -> str:
+    """A short name without the sign that starts mathematics."""
+    return short(name).replace("$", r"\$")
+
+
+def _has_surface(figure: Any) -> bool:
+    """Whether areas are filled with a scale of colours, which stay as they are on dark paper too."""
+    from matplotlib.collections import QuadMesh
+    from matplotlib.contour import ContourSet
+
+    return any(ax.images or any(isinstance(c, (QuadMesh, ContourSet)) for c in ax.collections) for ax in figure.axes)
+
+
+def _plain_ticks(axis: Any) -> None:
+    """Powers of ten without the mathematics that text in the page's fonts cannot show."""
+    from matplotlib.ticker import LogFormatter
+
+    class Plain(LogFormatter):
+        def __call__(self, x: float, pos: Any = None) -> str:
+            return _power(x) if super().__call__(x, pos) else ""
+
+    axis.set_major_formatter(Plain())
+    axis.set_minor_formatter(Plain())
+
+
+def _power(x: float) -> str:
+    if 1e-3 <= x < 1e5:
+        return f"{x:g}"
+    digits, exponent = f"{x:.0e}".split("e")
+    raised = f"10{str(int(exponent)).translate(RAISED)}"
+    return raised if digits == "1" else f"{digits}·{raised}"

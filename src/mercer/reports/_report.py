@@ -11,9 +11,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
 from typing import Any
-from uuid import uuid4
 
 from .._errors import check_number, optional
+from .._files import replacing
 from ._case import Case
 from ._cautions import Caution, cautions
 from ._data import data
@@ -51,12 +51,8 @@ class Report:
         target = Path(os.fsdecode(os.path.realpath(path)))
         if not target.parent.is_dir():
             raise FileNotFoundError(f"report: the folder of {target} does not exist; make it first.")
-        temporary = target.with_name(f".{uuid4().hex}")
-        try:
-            temporary.write_text(self.html, encoding="utf-8", newline="\n")
-            os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replacing(target) as stream:
+            stream.write(self.html.encode())
         return target
 
     def __str__(self) -> str:
@@ -111,25 +107,27 @@ def report(
     The warnings, and the numbers from which they are given:
 
     ================  ==========================================================================================
-    leakage           one of several columns alone predicts y: balanced accuracy, or rank correlation, >= 0.99
+    leakage           one of several columns alone predicts y: balanced accuracy, or rank correlation, >= 0.99; of
+                      more than 300 columns, those are tried that go along with y best
     duplicates        more than 5 % of held-out samples have an identical one in the training part
     contradictions    identical samples of different classes
     prepared          columns that arrive with mean 0 and standard deviation 1 exactly
     imbalance         the largest class has ten times the samples of the smallest
     few               fewer than 10 samples of a class, or 30 in all
-    useless           accuracy within a standard error of the largest class, or R² <= 0
+    useless           accuracy within a standard error of the largest class, or R² (of levels D²) <= 0
     linear            a linear model ahead by 0.01 and by two standard errors over the folds
     spread            two standard errors of the score over folds above 0.1 (accuracy) or 0.2 (R²)
     overfitting       a training score 0.2 above the held-out one
-    bandwidth         mean similarity of two samples > 0.99, or a matrix whose participation ratio is > 0.7 n
+    bandwidth         mean similarity of two samples > 0.99 where all k(x, x) are equal, or a matrix whose
+                      participation ratio is > 0.7 n
     conditioning      K + αI with a condition number > 10¹², or a jitter
     indefinite        negative eigenvalues of a kernel that is not proven to be conditionally definite
-    edge              a chosen parameter at the end of the grid
+    edge              a chosen parameter at the end of the grid, where no other value of it is as good
     convergence       a solver that stopped early
-    scales            standard deviations of columns that differ by more than 1000, under a kernel with one scale
+    scales            ranges of columns that differ by a factor of more than 1000, under a kernel with one scale
     constant          columns, or targets, of one value
     missing           columns without more than half of their values
-    identifier        columns with another value for each sample
+    identifier        columns, of several, with another value for each sample
     outliers          targets farther than six robust standard deviations from the median
     ================  ==========================================================================================
 
@@ -156,8 +154,8 @@ def report(
     check_number("report", "random_state", random_state, at_least=0, integer=True)
     optional("matplotlib", "plot", "report")
     started = perf_counter()
-    case = Case(estimator, X, y, int(random_state))
-    estimate = estimated(case, cv, groups)
+    case = Case(estimator, X, y, int(random_state), groups)
+    estimate = estimated(case, cv)
     found = cautions(case, estimate)
     bodies = {
         "warnings": ("Warnings", _warnings(found)),
@@ -167,7 +165,7 @@ def report(
         "error": ("Error estimate", error(case, estimate)),
         "diagnostics": ("Diagnostics", diagnostics(case, estimate)),
     }
-    bodies["making"] = ("How this was made", _making(case, cv, groups, perf_counter() - started))
+    bodies["making"] = ("How this was made", _making(case, cv, perf_counter() - started))
     shown = {key: part for key, part in bodies.items() if part[1]}
     heading = title or f"{case.name}: a report"
     subtitle = f"{text(case.name)} on {case.n} samples · {_verdict(found)}"
@@ -196,7 +194,7 @@ def _warnings(found: list[Caution]) -> str:
     return f'<ul class="warnings">{items}</ul>'
 
 
-def _making(case: Case, cv: Any, groups: Any, seconds: float) -> str:
+def _making(case: Case, cv: Any, seconds: float) -> str:
     origin = "as it was given, fitted before" if case.was_fitted else "a clone, fitted to all samples"
     rows = [
         ["date", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")],
@@ -210,7 +208,7 @@ def _making(case: Case, cv: Any, groups: Any, seconds: float) -> str:
         case.estimator.__repr__(N_CHAR_MAX=4000) if hasattr(case.estimator, "get_params") else repr(case.estimator)
     )
     folds = repr(cv) if isinstance(cv, (int, str)) or cv is None or hasattr(cv, "split") else "cv"
-    more = ", groups=groups" if groups is not None else ""
+    more = ", groups=groups" if case.groups is not None else ""
     target = "" if case.y is None else ", y"
     options = f"cv={folds}{more}, random_state={case.random_state}"
     command = f'mercer.report(\n    {described},\n    X{target}, {options},\n).save("report.html")'

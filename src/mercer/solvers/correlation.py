@@ -24,7 +24,7 @@ from itertools import combinations
 import numpy as np
 from scipy import linalg
 
-from .._array import eps, host
+from .._array import eigh_part, eps, host
 from ..gram import Gram
 from ..gram.centered import CenteredGram
 from .eigen import DenseEigen, FactorEigen
@@ -158,7 +158,7 @@ class Pairing:
         M, k = self._matrix(shrinkage), n_components or self.most
         if len(self.bases) == 2:
             M = M @ M.T if M.shape[0] <= M.shape[1] else M.T @ M
-        values = linalg.eigvalsh(M, subset_by_index=[len(M) - k, len(M) - 1], check_finite=False)[::-1]
+        values = linalg.eigvalsh(M, check_finite=False)[::-1][:k]
         # squares lose digits of what is nearly 0 alone: σ is known to √eps there
         return np.sqrt(np.clip(values, 0, None)) if len(self.bases) == 2 else values / (len(self.bases) - 1)
 
@@ -177,7 +177,7 @@ class Pairing:
 
 def _largest(M: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """The k largest eigenvalues of a symmetric matrix, descending, and their vectors."""
-    values, vectors = linalg.eigh(M, subset_by_index=[len(M) - k, len(M) - 1], check_finite=False)
+    values, vectors = eigh_part(M, len(M) - k, len(M) - 1)
     return values[::-1], vectors[:, ::-1]
 
 

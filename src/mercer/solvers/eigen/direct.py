@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import linalg
 
-from ..._array import is_numpy, namespace
+from ..._array import eigh_part, is_numpy, namespace
 from ...gram import Gram
 from ._base import EigenSolver, Spectrum, residual
 
@@ -26,7 +25,7 @@ class DenseEigen(EigenSolver):
         K = gram.dense()
         n, xp = gram.n, namespace(K)
         if is_numpy(xp):
-            values, vectors = linalg.eigh(K, subset_by_index=[n - n_components, n - 1], check_finite=False)
+            values, vectors = eigh_part(K, n - n_components, n - 1)
         else:
             values, vectors = xp.linalg.eigh(K)
             values, vectors = values[n - n_components :], vectors[:, n - n_components :]

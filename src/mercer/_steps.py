@@ -1,0 +1,48 @@
+"""What lies inside searches and pipelines."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Unwrapped(NamedTuple):
+    """The estimator at the end of searches and pipelines.
+
+    Attributes
+    ----------
+    model : the estimator
+    X : the samples as they reach it
+    steps : the fitted steps before it, by name
+    search : the outermost search, or None
+    """
+
+    model: Any
+    X: Any
+    steps: list[tuple[str, Any]]
+    search: Any
+
+
+def unwrapped(estimator: Any, X: Any) -> Unwrapped:
+    """Follow X through a fitted estimator to its last step."""
+    steps: list[tuple[str, Any]] = []
+    search = None
+    while True:
+        if hasattr(estimator, "best_params_"):
+            search = search or estimator
+            if not hasattr(estimator, "best_estimator_"):
+                raise ValueError(f"{type(estimator).__name__} has no best_estimator_; search with refit=True.")
+            estimator = estimator.best_estimator_
+        elif hasattr(estimator, "steps"):
+            if len(estimator.steps) > 1:
+                X = estimator[:-1].transform(X)
+            steps += estimator.steps[:-1]
+            estimator = estimator.steps[-1][1]
+        else:
+            return Unwrapped(estimator, X, steps, search)
+
+
+def last(estimator: Any) -> Any:
+    """The estimator at the end, fitted or not."""
+    if hasattr(estimator, "best_estimator_"):
+        return last(estimator.best_estimator_)
+    return last(estimator.steps[-1][1]) if hasattr(estimator, "steps") else estimator

@@ -1,0 +1,307 @@
+"""ONNX: fitted machines as graphs of standard operations, for runtimes without Python.
+
+Kernels, bases and losses are written for any array library, and ndonnx is one whose arrays only record what is done to
+them. So the graph is made by the code that predicts: a kernel needs nothing of its own here.
+"""
+
+from __future__ import annotations
+
+import warnings
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_outlier_detector, is_regressor
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from .._array import host, is_sparse
+from .._errors import optional, where
+from .._files import replacing
+from ..domains import Vectors, take
+from ..kernels import Linear
+from ..kernels._radial import PreparedRadial, Radial
+from ..losses import Logistic
+from ..methods import KernelFisher, KernelMeanClassifier, LinearSVC, MultipleKernel
+from ..methods._base import KernelEstimator
+from ..methods._classifier import Classifier
+from ..methods._loss import LossEstimator
+from ..methods._transformer import KernelTransformer
+
+__all__ = ["save_onnx", "to_onnx"]
+
+PROBES = 64  # points at which graph and model are compared
+BETWEEN = 0.382  # where they lie between two points of the expansion: not half-way, where classes often tie
+NEAR = 1e3  # squared lengths of points, in lengthscales, up to which distances may come from products
+METHODS = {"scores": "decision_function", "probabilities": "predict_proba", "features": "transform"}
+
+
+def save_onnx(model: Any, path: Any) -> None:
+    """Write `to_onnx` of a model to a file, which replaces an older one when it is complete.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> from mercer import KernelRidge
+    >>> model = KernelRidge(kernel="gaussian").fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> path = os.path.join(tempfile.mkdtemp(), "ridge.onnx")
+    >>> save_onnx(model, path)
+    >>> os.path.getsize(path) > 0
+    True
+    """
+    content = to_onnx(model).SerializeToString()
+    with replacing(path) as stream:
+        stream.write(content)
+
+
+def to_onnx(model: Any) -> Any:
+    r"""A fitted estimator as an ONNX model, which computes what `predict` computes, in the same precision.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted to dense or sparse vectors in NumPy arrays: ridge, support vector machines, `KernelMachine` and its like,
+        interpolation, `KernelPCA` and other transformers; also at the end of a pipeline of scikit-learn's scalers
+        (standard, min-max, max-abs, robust) and `SimpleImputer`. Of a search it is the best estimator, of
+        `MultipleKernel` the one with the learned kernel.
+
+    Returns
+    -------
+    onnx.ModelProto
+        With the input ``X``, of shape (samples, n_features) and the type of the training data. The outputs of a
+        regressor are ``variable``; of a classifier ``label``, ``scores`` (its `decision_function`) and, for
+        `KernelMachine` and its like and for calibrated machines of two classes, ``probabilities``; of an outlier
+        detector ``label`` and ``scores``; of a transformer ``features``.
+
+    Raises
+    ------
+    ValueError
+        If the model has no exact form: kernels of other data than vectors, operations that runtimes lack or have in
+        single precision only (the sine of `Periodic` and of random features), answers other than those above.
+
+    Notes
+    -----
+    The graph is compared with the model at points between its support vectors before it is returned. It does not check
+    its input: of NaN it makes NaN, and any label.
+
+    A row is compared with all of them at once: large requests should come in parts. Needs ``pip install
+    "mercer[onnx]"``.
+
+    Examples
+    --------
+    >>> from mercer import SVC
+    >>> model = SVC(kernel="rbf", gamma=0.5).fit([[0.0, 0.0], [1.0, 0.0], [2.0, 2.0]], ["near", "near", "far"])
+    >>> graph = to_onnx(model)
+    >>> [output.name for output in graph.graph.output]
+    ['label', 'scores']
+    >>> from onnx.reference import ReferenceEvaluator
+    >>> ReferenceEvaluator(graph).run(["label"], {"X": np.array([[0.2, 0.1], [3.0, 2.0]])})[0].tolist()
+    ['near', 'far']
+    """
+    ndonnx: Any = optional("ndonnx", "onnx", "to_onnx")
+    check_is_fitted(model)
+    steps = _flat(model)
+    *before, last = steps
+    _require_vectors(last)
+    z = x = ndonnx.argument(shape=("samples", steps[0].n_features_in_), dtype=getattr(ndonnx, last.dtype_.name))
+    for step in before:
+        z = _before(step, z, ndonnx)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*lossy cast.*")
+        outputs = _answers(last, z, ndonnx)
+    graph = ndonnx.build({"X": x}, outputs)
+    _compare(graph, model, steps)
+    return graph
+
+
+def _inexact(model: Any, reason: str) -> ValueError:
+    return ValueError(f"to_onnx: this {where(model)} has no exact form in ONNX: {reason}. mercer.save keeps any model.")
+
+
+def _flat(model: Any) -> list[Any]:
+    """The steps of pipelines, and what searches and learned kernels have come to, one after another."""
+    if isinstance(model, Pipeline):
+        return [part for _, step in model.steps if step not in (None, "passthrough") for part in _flat(step)]
+    if isinstance(model, MultipleKernel):
+        return _flat(model.estimator_)
+    return _flat(model.best_estimator_) if hasattr(model, "best_estimator_") else [model]
+
+
+def _require_vectors(model: Any) -> None:
+    if not isinstance(model, KernelEstimator):
+        raise TypeError(f"to_onnx: a {where(model)} is none of this library's estimators on one kernel.")
+    if not hasattr(model, "function_"):
+        raise _inexact(model, "it has no function_")
+    if not isinstance(model.kernel_.domain, Vectors) or not isinstance(model.dtype_, np.dtype):
+        raise _inexact(model, f"its kernel {model.kernel_} was not fitted to vectors in NumPy arrays")
+    if isinstance(model, Classifier) and model._calibrated and len(model.classes_) > 2:
+        raise _inexact(model, "calibrated probabilities of several classes solve a linear system; fit without them")
+
+
+def _before(step: Any, z: Any, xp: Any) -> Any:
+    """What a scaler or imputer makes of z."""
+
+    def constant(values: Any) -> Any:
+        return xp.astype(xp.asarray(values), z.dtype)  # in its type scikit-learn computes as well
+
+    if isinstance(step, SimpleImputer) and isinstance(step.missing_values, float) and not step.add_indicator:
+        if np.isnan(step.missing_values) and not np.isnan(step.statistics_).any():  # else empty columns are left out
+            return xp.where(xp.isnan(z), constant(step.statistics_), z)
+    if isinstance(step, MinMaxScaler) and not step.clip:
+        return z * constant(step.scale_) + constant(step.min_)
+    if isinstance(step, (StandardScaler, RobustScaler, MaxAbsScaler)) and not getattr(step, "clip", False):
+        centre = getattr(step, "mean_" if isinstance(step, StandardScaler) else "center_", None)
+        scaled = getattr(step, "with_scaling", True)
+        z = z if centre is None or not getattr(step, "with_mean", True) else z - constant(centre)
+        return z if step.scale_ is None or not scaled else z / constant(step.scale_)
+    raise _inexact(step, "only plain scalers and imputers of numbers can stand before a machine")
+
+
+def _values(model: Any, f: Any, z: Any, xp: Any) -> Any:
+    """A function of the space at z."""
+
+    def constant(values: Any) -> Any:
+        return xp.asarray(np.ascontiguousarray(host(values)))
+
+    try:
+        if isinstance(f.kernel, Linear):
+            values = z @ constant(f.weights())
+        else:
+            points = f.points.toarray() if is_sparse(f.points) else f.points
+            values = _matrix(f.kernel.in_dimension_of(points), z, points, constant) @ constant(f.coefficients)
+        return values if f.basis is None else values + f.basis(z) @ constant(f.free)
+    except UserWarning as warning:
+        raise _inexact(model, f"for the kernel {f.kernel}, {warning}") from None
+    except Exception as error:  # a recording array refuses in as many ways as there are things it cannot record
+        raise _inexact(model, f"a graph has not all operations of the kernel {f.kernel}") from error
+
+
+def _matrix(kernel: Any, z: Any, points: np.ndarray, constant: Any) -> Any:
+    """k(z, points); by a product of matrices where ‖x‖² + ‖y‖² − 2xᵀy, of centred points, costs no digits.
+
+    It errs by some 4ε of the largest ‖y‖² at most where x is near y, and so does k where its slope is finite.
+    """
+    if type(kernel).evaluate is Radial.evaluate and "gradient_x" in kernel.provides:
+        held: Any = Radial.prepare(kernel, points)
+        if held.lengths.max() <= NEAR:
+            right = PreparedRadial(kernel, *map(constant, (held.A, held.lengths, held.centre)))
+            return Radial.prepare(kernel, z, right).matrix(right)
+    return kernel.evaluate(z, constant(points))
+
+
+def _answers(model: Any, z: Any, xp: Any) -> dict[str, Any]:
+    """The outputs by name."""
+    outputs, f = {}, getattr(model, "prediction_", model.function_)
+    if isinstance(model, KernelTransformer):
+        features = _values(model, model.function_, z, xp) - xp.asarray(host(model.offset_))
+        outputs["features"] = features[:, : model._n_features_out]
+        if isinstance(model, KernelFisher):
+            centre = np.log(model.priors_) - np.sum(model.means_**2, axis=1) / 2
+            values = features @ xp.astype(xp.asarray(model.means_.T), z.dtype) + xp.astype(xp.asarray(centre), z.dtype)
+            return outputs | _decided(model, values, xp)
+        if not (is_regressor(model) or is_classifier(model)):
+            return outputs
+    values = _values(model, f, z, xp)
+    if is_outlier_detector(model):
+        return {"label": 2 * xp.astype(values >= 0, xp.int64) - 1, "scores": values}
+    if is_classifier(model):
+        return outputs | _decided(model, values, xp)
+    if not is_regressor(model):
+        raise _inexact(model, "it neither predicts nor transforms by its function_ alone")
+    return outputs | {"variable": model.loss_.link_inverse(values) if _linked(model) else values}
+
+
+def _linked(model: Any) -> bool:
+    """Whether the loss says what mean or probability a value stands for."""
+    return isinstance(model, LossEstimator) and "link_inverse" in model.loss_.provides
+
+
+def _decided(model: Any, values: Any, xp: Any) -> dict[str, Any]:
+    """Labels, scores and probabilities."""
+    outputs = {}
+    if _linked(model):
+        outputs["probabilities"] = model.loss_.link_inverse(values)
+    elif isinstance(model, Classifier) and model._calibrated:
+        below, above = model.calibration_.slopes[0].tolist()
+        outputs["probabilities"] = Logistic().link_inverse(xp.where(values < 0, below * values, above * values))
+    if isinstance(model, KernelMeanClassifier):
+        values = values + host(model.intercept_)
+    if isinstance(model, (LossEstimator, KernelFisher)) and values.ndim == 2 and len(model.classes_) == 2:
+        values = values[:, 1] - values[:, 0]
+    if values.ndim == 1:
+        winner = xp.astype(values > 0 if isinstance(model, LinearSVC) else values >= 0, xp.int64)
+        if "probabilities" in outputs and outputs["probabilities"].ndim == 1:
+            second = outputs["probabilities"]
+            outputs["probabilities"] = xp.stack([1 - second, second], axis=1)
+    elif isinstance(model, Classifier) and model.multi_class == "ovo":
+        winner, values = _elected(model, values, xp)
+    else:
+        winner = xp.argmax(values, axis=1)
+    return {"label": xp.take(_labels(model, xp), winner), "scores": values} | outputs
+
+
+def _labels(model: Any, xp: Any) -> Any:
+    """The classes, of a type that graphs know."""
+    classes = model.classes_
+    if classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes):
+        classes = classes.astype(str)
+    if classes.dtype.kind not in "biufU":
+        raise _inexact(model, f"labels of the type {classes.dtype} are neither numbers nor text")
+    return xp.asarray(classes)
+
+
+def _elected(model: Classifier, values: Any, xp: Any) -> tuple[Any, Any]:
+    """The class with most votes of the pairs, and the votes refined by confidence."""
+    k = len(model.classes_)
+    first, second = (np.eye(k)[list(members)] for members in zip(*combinations(range(k), 2), strict=True))
+    dtype = values.dtype
+    exchange, lost = (xp.astype(xp.asarray(part), dtype) for part in (first - second, second.sum(axis=0)))
+
+    def votes(won: Any) -> Any:
+        return xp.astype(won, dtype) @ exchange + lost
+
+    confidence = values @ exchange
+    scores = votes(values >= 0) + confidence / (3 * (xp.abs(confidence) + 1))
+    # where a pair is undecided, LIBSVM's votes, which predict counts, are for its second class
+    winner = xp.argmax(scores if model.break_ties else votes(values > 0), axis=1)
+    return winner, values if model.decision_function_shape == "ovo" else scores
+
+
+def _compare(graph: Any, model: Any, steps: list[Any]) -> None:
+    """Raise unless the graph answers as the model does, between the points of its expansion."""
+    from onnx.reference import ReferenceEvaluator
+
+    names = [output.name for output in graph.graph.output]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")  # the graph has none either
+        X = _probes(steps)
+        wanted = {name: np.asarray(getattr(model, METHODS.get(name, "predict"))(X)) for name in names}
+    found = dict(zip(names, ReferenceEvaluator(graph).run(names, {"X": X}), strict=True))
+    precision = np.sqrt(np.finfo(steps[-1].dtype_).eps)
+    for name in names:
+        if name == "label":  # where rounding does not decide it
+            scores = np.column_stack([wanted["scores"], np.zeros(len(X))])
+            clear = np.diff(np.sort(scores), axis=1).min(axis=1) > precision * np.abs(scores).max(initial=0)
+            same = np.array_equal(found[name][clear], wanted[name][clear])
+        else:
+            error = np.abs(found[name] - wanted[name]) if found[name].shape == wanted[name].shape else np.inf
+            same = bool(np.all(error <= precision * np.abs(wanted[name]).max(initial=0)))
+        if not same:
+            raise _inexact(steps[-1], f"{METHODS.get(name, 'predict')} answers otherwise than its function_")
+
+
+def _probes(steps: list[Any]) -> np.ndarray:
+    """Points between those of the expansion, as the first step takes them."""
+    *before, last = steps
+    points = last.function_.points
+    i, j = np.random.default_rng(0).integers(points.shape[0], size=(2, PROBES))
+    P, Q = (rows.toarray() if is_sparse(rows) else rows for rows in (take(points, i), take(points, j)))
+    X = P + BETWEEN * (Q - P)
+    for step in reversed(before):
+        if isinstance(step, SimpleImputer):
+            X[0, 0] = np.nan
+        else:
+            X = step.inverse_transform(X)
+    return np.asarray(X, dtype=last.dtype_)

@@ -1,0 +1,270 @@
+"""The displays of `mercer.plot` on the page: what the matrix, the function, the solver and the search look like."""
+
+from __future__ import annotations
+
+from functools import partial
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from .. import AnovaSpline, KernelCCA, MultipleKernel
+from .._array import host
+from ..plot import (
+    CanonicalDisplay,
+    ComponentsDisplay,
+    DecisionDisplay,
+    DensityDisplay,
+    GramDisplay,
+    GridDisplay,
+    HistoryDisplay,
+    PathDisplay,
+    SpectrumDisplay,
+    SplineDisplay,
+    WeightsDisplay,
+)
+from ._case import Case, rows
+from ._cautions import is_number
+from ._html import number
+from ._pictures import short
+
+PLANE = (4.6, 3.2)  # inches
+CELLS = 200  # a side of a matrix
+NAMED = 20  # classes that have a colour each
+CURVES = 8
+PARTS = 12  # of a sum of functions
+
+
+# ---- the matrix
+
+
+def gram(case: Case) -> list[str]:
+    """The kernel matrix, in the order of classes or clusters."""
+    if case.K is None or case.spectrum is None:
+        return []
+    m, groups = len(case.K), case.labels
+    ordered = "" if groups is None else f", ordered by {'class' if case.kind == 'classifier' else 'cluster'}"
+    some = f"{m} of {case.n} samples, by chance" if m < case.n else f"All {m} samples"
+    alt = f"The kernel matrix of {m} samples{ordered}; mean similarity {case.spectrum.similarity:.3g}."
+    labels = None if groups is None or len(np.unique(groups)) > NAMED else groups[case.drawn]
+    if labels is not None and labels.dtype.kind in "OU":
+        names = np.array([short(label) for label in labels])
+        labels = names if len(np.unique(names)) == len(np.unique(labels)) else labels
+
+    def plot(ax: Any) -> None:
+        GramDisplay.from_kernel("precomputed", case.K, labels, max_size=CELLS, ax=ax)
+
+    return [case.pictures.drawn(plot, "Kernel matrix", alt, f"{some}{ordered}.", (3.8, 3.1))]
+
+
+def spectrum(case: Case) -> list[str]:
+    """The eigenvalues, and the effective dimension where a penalty has one."""
+    if case.spectrum is None or not case.spectrum.eigenvalues.any():
+        return []
+    m = len(case.spectrum.eigenvalues)
+    values = case.spectrum.eigenvalues * (case.n / m)
+    display = SpectrumDisplay(eigenvalues=values, alpha=case.alpha or None)
+    negative = f", {int((values < 0).sum())} negative" if (values < 0).any() else ""
+    alt = f"The {m} eigenvalues of the kernel matrix, from {values[0]:.3g} to {values[-1]:.3g}{negative}."
+    words = [f"Of {m} samples, scaled to all {case.n}."] if m < case.n else []
+    words += ["Directions below the line are damped by the penalty."] if case.alpha else []
+    found = [case.pictures.drawn(partial(display.plot, panels=["eigenvalues"]), "Spectrum", alt, " ".join(words))]
+    if case.alpha:
+        title = "Effective dimension over the penalty"
+        said = f"At α = {number(case.alpha)}, {number(case.spectrum.dimension)} of {m} directions are left."
+        found.append(case.pictures.drawn(partial(display.plot, panels=["dimension"]), title, said, said))
+    return found
+
+
+# ---- the function
+
+
+def function(case: Case) -> list[str]:
+    """What was learnt, where it can be drawn: regions, curves, densities, components, weights."""
+    return [*_decision(case), *_curves(case), *_density(case), *_components(case), *_weights(case)]
+
+
+def _decision(case: Case) -> list[str]:
+    columns = list(case.columns.values())
+    flat = len(columns) == 2 and all(c.dtype.kind == "f" and np.isfinite(c).all() for c in columns)
+    if not flat or case.kind not in ("classifier", "outliers", "clusterer") or not hasattr(case.fitted, "predict"):
+        return []
+    if case.labels is not None and len(np.unique(case.labels)) > NAMED:
+        return []
+    # all samples in their own order, or the display would not find its support vectors among them
+    some = np.arange(case.n) if case.n == len(case.drawn) else case.drawn
+    y = None if case.labels is None else case.labels[some]
+
+    def plot(ax: Any) -> None:
+        DecisionDisplay.from_estimator(case.fitted, rows(case.X, some), y, ax=ax, resolution=200)
+
+    alt = f"Regions in the plane of the two columns, and {len(some)} samples."
+    return [case.pictures.drawn(plot, "In the plane", alt, "", PLANE)]
+
+
+def _curves(case: Case) -> list[str]:
+    """A curve with its band, quantiles, or the components of an analysis of variance."""
+    model = case.model
+    levels = hasattr(model, "quantiles") or hasattr(model, "expectiles")
+    if case.kind != "regressor" or np.ndim(case.y) != 1:
+        return []
+    single = len(case.columns) == 1 and (levels or "return_std" in signature(model.predict).parameters)
+    if not single and not isinstance(model, AnovaSpline):
+        return []
+    with case.pictures.axes() as (_, ax):
+        whole = SplineDisplay.from_estimator(case.fitted, rows(case.X, case.drawn), case.y[case.drawn], ax=ax)
+    found = []
+    for part in whole.parts[:PARTS]:
+        one = SplineDisplay(parts=[part], level=whole.level, levels=whole.levels)
+        title = part.name.replace(r"\$", "$") or ("Levels of y" if levels else "The curve")
+        alt = f"{title}, from {np.min(part.values):.4g} to {np.max(part.values):.4g}."
+        band = f"The band has the level {whole.level:.0%}" if part.deviation is not None else ""
+        points = "points are partial residuals" if band and part.name else ""
+        said = "; ".join(filter(None, (band, points)))
+        found.append(case.pictures.drawn(one.plot, title, alt, f"{said}." if said else ""))
+    return found
+
+
+def _density(case: Case) -> list[str]:
+    if case.kind != "density" or case.dimension not in (1, 2) or not hasattr(case.model, "log_normalizer_"):
+        return []
+    return [
+        case.pictures.drawn(
+            lambda ax: DensityDisplay.from_estimator(case.fitted, ax=ax),
+            "The density",
+            f"The density over {case.dimension} column{'s'[: case.dimension - 1]}, and the samples.",
+        )
+    ]
+
+
+def _components(case: Case) -> list[str]:
+    """The samples in the plane of two components, or the pairs of canonical variables."""
+    model = case.model
+    if isinstance(model, KernelCCA):
+        values = host(model.correlations_)
+        said = f"Penalised correlations: {', '.join(f'{v:.3g}' for v in values[:6].tolist())}."
+        if len(model.scores_) != 2:
+            return [case.pictures.curve(values, "Canonical correlations", ("component", "correlation"), said, said)]
+        title = "Canonical variables"
+        return [case.pictures.drawn(lambda ax: CanonicalDisplay.from_estimator(model, ax=ax), title, said, said)]
+    if case.kind != "transformer" or not hasattr(case.fitted, "transform"):
+        return []
+    y = case.y[case.drawn] if isinstance(case.y, np.ndarray) and case.y.ndim == 1 else None
+    if y is not None and y.dtype.kind not in "fiu" and len(np.unique(y)) > NAMED:
+        y = None
+
+    def plot(ax: Any) -> None:
+        ComponentsDisplay.from_estimator(case.fitted, rows(case.X, case.drawn), y, ax=ax)
+
+    return [case.pictures.drawn(plot, "Components", "Samples in the plane of the first two components.", "", PLANE)]
+
+
+def _weights(case: Case) -> list[str]:
+    if not isinstance(case.model, MultipleKernel):
+        return []
+    order = np.argsort(-host(case.model.weights_), kind="stable")[:NAMED]
+    said = ", ".join(f"{case.model.names_[j]}: {case.model.weights_[j]:.3g}" for j in order)
+
+    def plot(ax: Any) -> None:
+        WeightsDisplay(
+            weights=host(case.model.weights_)[order],
+            names=[str(case.model.names_[j]) for j in order],
+            alignments=host(case.model.alignments_)[order],
+        ).plot(ax)
+
+    return [
+        case.pictures.drawn(plot, "Weights of the kernels", f"Weights: {said}.", "", (5.0, 0.9 + 0.24 * len(order)))
+    ]
+
+
+# ---- the solver and the search
+
+
+def history(case: Case) -> list[str]:
+    """What the solver recorded on its way; a direct one records nothing."""
+    try:
+        with case.pictures.axes() as (_, ax):
+            display = HistoryDisplay.from_estimator(case.model, ax=ax)
+    except TypeError:  # its word for methods without a history
+        return []
+    found = []
+    for name, lines in display.lines_.items():
+        longest = max((line.get_ydata() for line in lines), key=len)
+        if len(longest) < 3:
+            continue
+        runs = f" in the longest of {len(lines)} runs" if len(lines) > 1 else ""
+        alt = f"The {name} over {len(longest)} rounds{runs}, from {longest[0]:.3g} to {longest[-1]:.3g}."
+        title = f"Course of the solver: {name.replace('working', 'working set')}"
+        found.append(case.pictures.drawn(partial(display.plot, quantities=[name]), title, alt))
+    return found
+
+
+def landscape(case: Case) -> list[str]:
+    """The score over what a search tried, or the criterion by which a method chose."""
+    results = getattr(case.search, "cv_results_", None)
+    if not isinstance(results, dict) or "mean_test_score" not in results:
+        return _path(case)
+    levels = {name: _levels(results, name) for name in results["params"][0]}
+    numbers = [n for n, v in levels.items() if len(v) > 1 and all(map(is_number, v))]
+    numbers = sorted(numbers, key=lambda n: -len(levels[n]))
+    if not numbers or not np.isfinite(results["mean_test_score"]).any():
+        return []
+    title = "Score over what was tried"
+    contour = [n for n in numbers if min(levels[n]) > 0 and len(levels[n]) > 2][:2]
+    if len(contour) == 2:
+        x, y = sorted(contour, key=list(levels).index)
+        rest = sum(len(v) > 1 for v in levels.values()) > 2
+        more = " Each point has its best score over the other parameters." if rest else ""
+        alt = f"Contours of the score over {x} and {y}."
+        caption = f"The star marks the best.{more}"
+        return [
+            case.pictures.drawn(
+                lambda ax: GridDisplay.from_cv_results(results, x, y, ax=ax), title, alt, caption, PLANE
+            )
+        ]
+    display = _curve_of_scores(results, numbers[0], levels)
+    return [case.pictures.drawn(display.plot, title, f"The score over {numbers[0]}.", "", PLANE)]
+
+
+def _curve_of_scores(results: dict[str, Any], x: str, levels: dict[str, list[Any]]) -> PathDisplay:
+    """The best score at each value of one parameter, a curve for each value of the next that has few."""
+    others = [n for n, v in levels.items() if n != x and 1 < len(v) <= CURVES]
+    other = max(others, key=lambda n: len(levels[n]), default=None)
+    names = [_key(v) for v in levels[other]] if other else [""]
+    best = np.full((len(names), len(levels[x])), np.nan)
+    for setting, score in zip(results["params"], results["mean_test_score"], strict=True):
+        row = names.index(_key(setting.get(other))) if other else 0
+        column = levels[x].index(setting[x])
+        best[row, column] = np.fmax(best[row, column], score)
+    places = np.array(levels[x], dtype=np.float64)
+    return PathDisplay(
+        parameter=places,
+        curves={name[:40]: curve for name, curve in zip(names, best, strict=True)},
+        name=x,
+        ylabel="score",
+        best=float(places[np.nanargmax(np.nanmax(best, axis=0))]),
+        log=bool(places.min() > 0 and places.max() > 20 * places.min()),
+    )
+
+
+def _levels(results: dict[str, Any], name: str) -> list[Any]:
+    """The values of a parameter, each once; none where some candidates do without it."""
+    if not all(name in setting for setting in results["params"]):
+        return []
+    values = list({_key(setting[name]): setting[name] for setting in results["params"]}.values())
+    return sorted(values) if all(map(is_number, values)) else values
+
+
+def _key(value: Any) -> str:
+    return repr(float(value)) if is_number(value) else str(value)
+
+
+def _path(case: Case) -> list[str]:
+    try:
+        with case.pictures.axes() as (_, ax):
+            display = PathDisplay.from_estimator(case.model, ax=ax)
+    except TypeError:  # its word for methods that choose nothing
+        return []
+    chosen = "" if display.best is None else f"; {display.best:.4g} was chosen"
+    alt = f"The criterion over {display.name}{chosen}."
+    return [case.pictures.drawn(display.plot, "Criterion over what was tried", alt, "", PLANE)]
