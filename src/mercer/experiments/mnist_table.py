@@ -10,7 +10,7 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 
 from mercer import SVC
 from mercer.datasets import deskew, load_mnist
@@ -57,8 +57,9 @@ def mnist_table(result: Result, quick: bool, draw: Any) -> None:
         return found
 
     note("k-NN, Euclidean", 5.0, KNeighborsClassifier(3, algorithm="brute"), X, new, "three neighbours")
+    double = FunctionTransformer(np.asarray, kw_args={"dtype": np.float64})  # products are nearly dependent
     for m in (components, 10):
-        quadratic = make_pipeline(PCA(m, random_state=0), PolynomialFeatures(2), RidgeClassifier(1.0))
+        quadratic = make_pipeline(PCA(m, random_state=0), double, PolynomialFeatures(2), RidgeClassifier(1.0))
         words = "as the slides have it" if m == 10 else "components, their squares and products"
         note(f"PCA + quadratic, {m} components", 3.3, quadratic, X, new, words)
     features = bumps(X, y, units)
