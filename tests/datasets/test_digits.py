@@ -55,7 +55,13 @@ def test_unknown_parts_and_scales(small):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"no gzip", gzip.compress(b"\0\0\x0d\3"), gzip.compress(b"\0\0\x08\1\0\0\0\7ab")]
+    "content",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"no gzip", id="not compressed"),
+        pytest.param(gzip.compress(b"\0\0\x0d\3"), id="another type"),
+        pytest.param(gzip.compress(b"\0\0\x08\1\0\0\0\7ab"), id="too short"),
+    ],
 )
 def test_a_damaged_idx_file_is_named(small, content):
     (small / "mnist/train-labels-idx1-ubyte.gz").write_bytes(content)
