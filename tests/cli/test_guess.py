@@ -60,21 +60,38 @@ def test_columns():
         label=rows(n, ["x", "y"]),
         date=[f"2020-01-{1 + i % 28:02d}" for i in range(n)],
         name=[f"n{i}" for i in range(n)],
-        row=[str(i + 7) for i in range(n)],
+        row=[str(i + 1) for i in range(n)],
+        row_id=[str(i + 892) for i in range(n)],
+        year=[str(i + 1980) for i in range(n)],
         same=["1"] * n,
         nothing=[None] * n,
         unwanted=rows(n, ["1", "9"]),
         y=rows(n, ["a", "b"]),
     )
     sample = prepare(data, "t.csv", "y", drop=("unwanted",), categories=("whole",))
-    assert sample.columns == {"number": "number", "whole": "category", "label": "category", "date": "date"}
+    assert sample.columns == {
+        "number": "number",
+        "whole": "category",
+        "label": "category",
+        "date": "date",
+        "year": "number",
+    }
+    assert sample.notes == ["year goes up by one from row to row; leave it out by --drop if it numbers the rows"]
     assert sample.left_out == {
         "name": "is text that differs from row to row, such as 'n0'",
         "row": "counts the rows",
+        "row_id": "counts the rows",
         "same": "is constant",
         "nothing": "has no values",
         "unwanted": "as asked",
     }
+
+
+def test_the_number_of_the_row_is_used_where_there_is_nothing_else():
+    counted = [str(i) for i in range(40)]
+    sample = prepare(table(t=counted, y=[str(0.5 * i * i) for i in range(40)]), "t.csv", "y")
+    assert sample.columns == {"t": "number"} and sample.left_out == {}
+    assert sample.notes == ["t counts the rows, and is all that there is to learn from"]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from scipy.sparse import coo_array, csc_matrix, csr_array, csr_matrix
 from scipy.special import expit
 from sklearn.base import BaseEstimator, clone, is_classifier
@@ -387,6 +388,8 @@ def test_what_has_no_name_is_refused(path):
         save(tree, path)
     with pytest.raises(ModelError, match="cannot be saved"):
         save([zip([1], [2], strict=True)], path)
+    with pytest.raises(ModelError, match="a Figure of matplotlib is no part of a model; save a picture by savefig"):
+        save([Figure()], path)
     assert not path.exists()
 
 

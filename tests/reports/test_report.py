@@ -360,6 +360,15 @@ def test_displays_of_the_method(estimator, data, expected):
     assert set(expected) <= set(titles(found))
 
 
+def test_both_views_are_summarised():
+    x, _ = line()
+    page = report(
+        KernelCCA(1, kernel=["gaussian", Table()]), x, {"height": 7 * x[:, 0], "kind": ["a", "b", "c"] * 20}, cv=None
+    ).html
+    assert "The second view" in page and "height" in page and "3 labels: a (20)" in page
+    assert "The second view" not in report(KernelPCA(1), x, cv=None).html
+
+
 @pytest.mark.parametrize(
     ("grid", "words"),
     [

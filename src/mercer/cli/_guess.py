@@ -57,6 +57,7 @@ LEAST = 4  # rows for a regression: two folds of two
 DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}( .*)?")  # in another order or with other marks than ISO's
 UNIT = re.compile(r"[€$£¥] ?[\d., ']*\d|[\d., ']*\d ?[%€$£¥]|\d{1,3}([., ']\d{3})+([.,]\d+)?|\d+,\d+")
 IDENTIFIER = re.compile(r"(.*[\W_])?(id|Id|ID)|.*[a-z]I[dD]")  # names such as user_id and userId
+COUNTS = "counts the rows"
 WHOLE = 2.0**53  # up to which every integer is a float64
 EXACT = {"svc": 50_000, "svr": 50_000}  # rows up to which the kernel matrix is not approximated
 EXACT_OTHERS, EXACT_RIDGE = 3_000, 10_000
@@ -254,8 +255,8 @@ def _columns(
         elif name not in categories and len(frame) >= FEW and kind == "category" and distinct > DISTINCT * len(frame):
             cell = odd_cell(column)[0]
             left_out[name] = f"is text that differs from row to row, such as {cell!r}{_remedy(cell)}"
-        elif name not in categories and counts_rows(column):
-            left_out[name] = "counts the rows"
+        elif name not in categories and counts_rows(column) and _is_number_of_row(name, column):
+            left_out[name] = COUNTS
         else:
             columns[name] = kind
             if kind == "category" and name not in categories:
@@ -264,9 +265,21 @@ def _columns(
                     notes.append(f"{name} is a category because of {cell!r}; leave such cells empty if it measures")
                 elif _remedy(cell):
                     notes.append(f"{name} is a category of texts such as {cell!r}{_remedy(cell)}")
+            elif kind == "number" and counts_rows(column):
+                notes.append(f"{name} goes up by one from row to row; leave it out by --drop if it numbers the rows")
             elif kind == "number" and distinct == len(frame) >= FEW and IDENTIFIER.fullmatch(str(name)):
                 notes.append(f"{name} differs in every row; leave it out by --drop if it is an identifier")
+    if not columns:  # a trend over the rows, where there is nothing else
+        for name in [name for name, why in left_out.items() if why == COUNTS]:
+            columns[name] = "number"
+            del left_out[name]
+            notes.append(f"{name} counts the rows, and is all that there is to learn from")
     return columns, left_out
+
+
+def _is_number_of_row(name: Any, column: Any) -> bool:
+    """Whether numbers that go up by one tell rows apart; others, such as years, measure."""
+    return float(column.iloc[0]) in (0.0, 1.0) or IDENTIFIER.fullmatch(str(name)) is not None
 
 
 def _remedy(cell: str) -> str:

@@ -204,6 +204,8 @@ class Encoder:
         return self._encode_object(x)
 
     def _encode_object(self, x: Any) -> dict[str, Any]:
+        if type(x).__module__.startswith("matplotlib."):
+            raise ModelError(f"a {type(x).__name__} of matplotlib is no part of a model; save a picture by savefig.")
         try:
             reduced = x.__reduce_ex__(4)
         except TypeError as error:

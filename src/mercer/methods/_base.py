@@ -163,8 +163,9 @@ class KernelEstimator(BaseEstimator):
 
     def _build(self, X: Any) -> Gram:
         rng = generator(getattr(self, "random_state", None))
-        gram = as_representation(self.gram, factor=self._prefers_factor).build(self.kernel_, X, rng)
-        self.gram_choice_ = gram.choice or f"{type(gram).__name__} as given"
+        representation = as_representation(self.gram, factor=self._prefers_factor)
+        gram = representation.build(self.kernel_, X, rng)
+        self.gram_choice_ = gram.choice or f"{type(representation).__name__} as given"
         return gram
 
     def _free_basis(self, free: Any, fit_intercept: bool) -> Polynomials | Functions | None:

@@ -98,11 +98,12 @@ class Case:
         X = self.X
         if isinstance(X, list) and not self.steps and isinstance(self._domain, Vectors):
             X = np.asarray(X, dtype=np.float64)
-        flat = isinstance(X, dict) or hasattr(X, "columns") or (is_array(X) and host(X).ndim == 2)
-        if not flat or self.pairwise or is_sparse(X):
-            return {}
-        found = Tables().check(X, "report").columns
-        return {f"x{name}" if is_array(X) else str(name): values for name, values in found.items()}
+        return {} if self.pairwise else columns_of(X, "x")
+
+    @cached_property
+    def second(self) -> dict[str, np.ndarray]:
+        """The same of a second view."""
+        return {} if self.labelled or self.pairwise or self.target is None else columns_of(self.target, "y")
 
     @cached_property
     def identity(self) -> np.ndarray | None:
@@ -232,6 +233,15 @@ class Spectrum:
             float(-whole[whole < 0].sum() / total),
             bool(np.ptp(np.diag(K)) <= TINY * np.abs(np.diag(K)).max(initial=0)),
         )
+
+
+def columns_of(X: Any, letter: str) -> dict[str, np.ndarray]:
+    """Of a table or a dense matrix, by name or by letter and number; of other data none."""
+    flat = isinstance(X, dict) or hasattr(X, "columns") or (is_array(X) and host(X).ndim == 2)
+    if not flat or is_sparse(X):
+        return {}
+    found = Tables().check(X, "report").columns
+    return {f"{letter}{name}" if is_array(X) else str(name): values for name, values in found.items()}
 
 
 def check_groups(groups: Any, n: int) -> np.ndarray:

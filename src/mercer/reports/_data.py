@@ -30,7 +30,8 @@ def data(case: Case, estimate: Estimate) -> str:
         first.append(("samples repeat an earlier one" if repeated != 1 else "sample repeats an earlier one", repeated))
     if case.kind == "classifier" and np.ndim(case.y) == 1:
         first.append(("classes", len(case.classes[0])))
-    return tiles(first) + _inputs(case) + _repeats(case, estimate) + _target(case)
+    second = paragraph("The second view:") + _table(case.second) if case.second else ""
+    return tiles(first) + _inputs(case) + second + _repeats(case, estimate) + _target(case)
 
 
 def _repeats(case: Case, estimate: Estimate) -> str:
@@ -47,7 +48,7 @@ def _repeats(case: Case, estimate: Estimate) -> str:
 
 def _inputs(case: Case) -> str:
     if case.columns:
-        return _table(case)
+        return _table(case.columns)
     if case.pairwise:
         return paragraph(f"The data are a kernel matrix that was computed before, {case.n} × {case.n}.")
     if is_sparse(case.X):
@@ -57,9 +58,9 @@ def _inputs(case: Case) -> str:
     return _members(case)
 
 
-def _table(case: Case) -> str:
+def _table(columns: dict[str, np.ndarray]) -> str:
     rows = []
-    for name, column in list(case.columns.items())[:SHOWN]:
+    for name, column in list(columns.items())[:SHOWN]:
         missing = is_missing(column)
         known = column[~missing]
         share = f"{missing.mean():.1%}" if missing.any() else "0"
@@ -67,7 +68,7 @@ def _table(case: Case) -> str:
             [text(name, 60), *(_numbers(name, known) if column.dtype.kind == "f" else _words(name, known)), share]
         )
     head = ["column", "kind", "distribution", "least", "median", "largest", "standard deviation", "missing"]
-    rest = len(case.columns) - SHOWN
+    rest = len(columns) - SHOWN
     more = paragraph(f"{rest} more columns are not listed.", "quiet") if rest > 0 else ""
     return table(head, rows, plain=(1, 2)) + more
 
