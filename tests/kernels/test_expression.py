@@ -1,17 +1,11 @@
-"""Text ⇄ kernel: what parses, what is written, what errors point at, and scikit-learn's names."""
-
-import functools
+"""Text ⇄ kernel: what parses, what is written, and what errors point at."""
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, ExpSineSquared
-from sklearn.kernel_ridge import KernelRidge
-from sklearn.metrics.pairwise import pairwise_kernels
 
-from mercer.kernels import CPD, PD, Affine, Constant, Gaussian, Kernel, Linear, registry
+from mercer.kernels import CPD, PD, Affine, Constant, Gaussian, Linear, registry
 from mercer.kernels._algebra import ALGEBRA, CenteredAt, Exp, PowerOf, Product, Restricted, Scaled, Series, Sum, Tensor
-from mercer.kernels.expression import as_kernel, from_sklearn, parse, to_text
+from mercer.kernels.expression import as_kernel, parse, to_text
 from mercer.kernels.features import Features
 from mercer.kernels.finite import Callable, FiniteDomain, Precomputed
 
@@ -215,73 +209,6 @@ def test_as_kernel():
         as_kernel(Gaussian)
     with pytest.raises(TypeError, match="kernel = 3 must be a Kernel, a text"):
         as_kernel(3)
-
-
-# ---- scikit-learn
-
-rng = np.random.default_rng(0)
-X, Y = rng.uniform(0.1, 1, size=(5, 4)), rng.uniform(0.1, 1, size=(3, 4))
-NAMES = ("linear", "poly", "polynomial", "rbf", "laplacian", "sigmoid", "cosine", "chi2", "additive_chi2")
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("params", [{}, {"gamma": 0.7}, {"gamma": 2.0, "degree": 2, "coef0": 0.3}, {"degree": 2.5}])
-def test_scikit_learn_values(name, params):
-    everything = {"gamma": None, "degree": 3, "coef0": 1} | params
-    theirs = everything | {"gamma": 1.0} if name == "chi2" and everything["gamma"] is None else everything
-    k = from_sklearn(name, **params, n_features=4)
-    assert isinstance(k, Kernel)
-    expected = pairwise_kernels(X, Y, metric=name, filter_params=True, **theirs)
-    np.testing.assert_allclose(k(X, Y), expected, rtol=1e-12, atol=1e-13)
-
-
-@pytest.mark.parametrize("name", ["rbf", "laplacian"])
-def test_scikit_learn_allows_gamma_zero(name):
-    assert np.all(from_sklearn(name, gamma=0.0, n_features=4)(X) == 1)
-
-
-def test_scikit_learn_precomputed():
-    assert from_sklearn("precomputed", n_features=5) == Precomputed()
-
-
-@pytest.mark.parametrize("name", ["linear", "poly", "rbf", "sigmoid", "cosine"])
-def test_scikit_learn_sparse(name):
-    S = csr_array(np.where(X > 0.5, X, 0.0))
-    np.testing.assert_allclose(from_sklearn(name, n_features=4)(S), pairwise_kernels(S, metric=name), atol=1e-12)
-
-
-def scaled_dot(x, y, scale=1.0):
-    return scale * float(np.dot(x, y))
-
-
-def test_scikit_learn_callables():
-    k = from_sklearn(scaled_dot, kernel_params={"scale": 2.0}, n_features=4)
-    assert k == Callable(functools.partial(scaled_dot, scale=2.0))
-    np.testing.assert_allclose(k(X, Y), 2 * X @ Y.T, rtol=1e-13)
-    assert from_sklearn(scaled_dot, gamma=3.0, n_features=4) == Callable(scaled_dot)  # ignored, as in scikit-learn
-
-
-@pytest.mark.parametrize("gp", [ConstantKernel(2.0) * RBF(0.7), ExpSineSquared()])
-def test_gaussian_process_kernels(gp):
-    y = X[:, 0]
-    theirs = KernelRidge(kernel=gp).fit(X, y)
-    k = from_sklearn(gp, n_features=4)
-    np.testing.assert_allclose(k(Y, X) @ theirs.dual_coef_, theirs.predict(Y), rtol=1e-12)
-
-
-@pytest.mark.parametrize("kernel", [Gaussian(2.0), "gaussian(lengthscale=2.0)"])
-@pytest.mark.parametrize(("name", "value"), [("gamma", 1.0), ("degree", 2), ("coef0", 0), ("kernel_params", {"a": 1})])
-def test_our_kernels_carry_their_own_parameters(kernel, name, value):
-    assert from_sklearn(kernel, n_features=4) == Gaussian(2.0)
-    with pytest.raises(ValueError, match=rf"{name} = .* has no meaning for kernel = 'gaussian\(lengthscale=2.0\)'"):
-        from_sklearn(kernel, **{name: value}, n_features=4)
-
-
-def test_names_of_neither():
-    with pytest.raises(ValueError, match="unknown name 'rbff'"):
-        from_sklearn("rbff", n_features=2)
-    with pytest.raises(TypeError, match="kernel = 3 must be a Kernel"):
-        from_sklearn(3, n_features=2)
 
 
 @pytest.mark.parametrize("text", ["sum([])", "sum([1, 2])", "exp(2)", "scaled('x')", "product([linear, 2])"])

@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable as Function
 from difflib import get_close_matches
-from functools import partial
 from inspect import Parameter, signature
 from math import inf
 from numbers import Integral, Real
@@ -49,7 +48,7 @@ from ._definiteness import CPD, INDEFINITE, PD, STRICTLY_PD, UNKNOWN, Definitene
 from ._parts import Unary
 from .constant import Constant
 
-__all__ = ["as_kernel", "from_sklearn", "parse", "to_text"]
+__all__ = ["as_kernel", "parse", "to_text"]
 
 OPERATIONS: dict[str, type[Kernel]] = {
     "sum": Sum,
@@ -512,94 +511,4 @@ def as_kernel(kernel: Any) -> Kernel:
         return registry["callable"](kernel)
     raise TypeError(
         f'kernel = {kernel!r} must be a Kernel, a text such as "gaussian(lengthscale=2)", or a function k(x, y).'
-    )
-
-
-SKLEARN = (
-    "linear",
-    "poly",
-    "polynomial",
-    "rbf",
-    "laplacian",
-    "sigmoid",
-    "cosine",
-    "chi2",
-    "additive_chi2",
-    "precomputed",
-)
-
-
-def from_sklearn(
-    kernel: Any,
-    *,
-    gamma: float | None = None,
-    degree: float = 3,
-    coef0: float = 1,
-    kernel_params: dict[str, Any] | None = None,
-    n_features: int,
-) -> Kernel:
-    """The kernel that scikit-learn's `KernelRidge` would use, with exactly its values, or one of ours.
-
-    Parameters
-    ----------
-    kernel : str, Kernel or callable
-        scikit-learn's names (``"polynomial"`` and ``"sigmoid"`` included) take its parameters; other text goes to
-        `parse`. A function of two rows is called with `kernel_params`, a kernel of `sklearn.gaussian_process` with
-        whole matrices.
-    gamma, degree, coef0 : float
-        As in `sklearn.metrics.pairwise`; ``gamma=None`` is 1/n_features, and 1 for ``"chi2"``. A name that does not use
-        one ignores it, as in scikit-learn; a Kernel or an expression together with one is an error.
-    kernel_params : dict, optional
-        Further arguments of a function.
-    n_features : int
-        The number of columns.
-
-    Examples
-    --------
-    >>> from_sklearn("rbf", gamma=0.125, n_features=3)([[0.0]], [[2.0]]).round(4)
-    array([[0.6065]])
-    """
-    if isinstance(kernel, str) and kernel in SKLEARN:
-        return _sklearn_kernel(kernel, gamma, degree, coef0, n_features)
-    if isinstance(kernel, (Kernel, str)):
-        given = {
-            "gamma": (gamma, None),
-            "degree": (degree, 3),
-            "coef0": (coef0, 1),
-            "kernel_params": (kernel_params, None),
-        }
-        for name, (value, default) in given.items():
-            if value != default:
-                raise ValueError(
-                    f"{name} = {value!r} has no meaning for kernel = {str(kernel)!r}, which carries its own "
-                    f"parameters; leave {name} at {default}."
-                )
-        return as_kernel(kernel)
-    if callable(kernel) and not isinstance(kernel, type):
-        from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
-
-        if isinstance(kernel, GaussianProcessKernel):
-            return registry["callable"](kernel, pairwise=False)
-        return as_kernel(partial(kernel, **kernel_params) if kernel_params else kernel)
-    return as_kernel(kernel)
-
-
-def _sklearn_kernel(name: str, gamma: float | None, degree: float, coef0: float, n_features: int) -> Kernel:
-    if name in ("linear", "cosine", "precomputed"):
-        return registry[name]()
-    if name == "additive_chi2":
-        return registry["additive_chi_squared"](negative=True)
-    if name == "chi2":
-        return registry["chi_squared"](gamma=1.0 if gamma is None else gamma)
-    gamma = 1.0 / n_features if gamma is None else gamma
-    if name == "sigmoid":
-        return registry["sigmoid"](scale=gamma, offset=coef0)
-    if name in ("poly", "polynomial"):
-        return registry["polynomial"](degree=degree, scale=gamma, offset=coef0)
-    if gamma == 0:
-        return Constant(1.0)
-    return (
-        registry["gaussian"].from_gamma(gamma)
-        if name == "rbf"
-        else registry["laplace"](lengthscale=1.0 / gamma, norm=1)
     )

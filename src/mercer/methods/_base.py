@@ -16,7 +16,8 @@ from ..basis import Functions, Polynomials, as_basis
 from ..domains import NO_NUMBERS, Rows, Vectors, holds_text, refuse_masked
 from ..gram import Gram, as_representation
 from ..kernels import Kernel
-from ..kernels.expression import as_kernel, from_sklearn
+from ..kernels.expression import as_kernel
+from ..kernels.sklearn_names import from_sklearn
 from ..space import Function
 
 UNFOUNDED = "the linear system is solved, but its solution minimises nothing"

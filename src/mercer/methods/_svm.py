@@ -24,7 +24,7 @@ from ..domains import Rows
 from ..gram import Centered, Gram
 from ..kernels import Callable as CallableKernel
 from ..kernels import Kernel
-from ..kernels.expression import from_sklearn
+from ..kernels.sklearn_names import from_sklearn
 from ..solvers.fit._rows import Block, Segment, Workers
 from ..solvers.fit.multiclass import minimise_multiclass
 from ..solvers.fit.working_set import COARSE, SINGLE, SMALL, BoxProblem, BoxSolution, minimise

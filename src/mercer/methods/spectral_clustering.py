@@ -18,7 +18,7 @@ from .._random import generator
 from ..gram import Gram
 from ..gram.normalized import GraphGram, NormalizedGram
 from ..kernels import Kernel
-from ..kernels.expression import SKLEARN, from_sklearn
+from ..kernels.sklearn_names import SKLEARN, from_sklearn
 from ..solvers.clustering import FactorClusters, partitions, spread_seeds
 from ..solvers.eigen import BlockKrylov, EigenSolver, Spectrum, eigen_solver
 from ..solvers.eigen.shift_invert import ResolventGram

@@ -18,7 +18,8 @@ from .._tiles import slices
 from ..gram import Gram, Representation, as_representation
 from ..gram.normalized import GraphGram, NormalizedGram
 from ..kernels import Kernel
-from ..kernels.expression import SKLEARN, as_kernel
+from ..kernels.expression import as_kernel
+from ..kernels.sklearn_names import SKLEARN
 from ..methods.kmeans import KernelKMeans
 from ..methods.spectral_clustering import GRAPHS, SpectralClustering
 
