@@ -513,7 +513,7 @@ class Waiting(ClassifierMixin, BaseEstimator):
 
     def fit(self, X, y):
         self.classes_ = np.unique(y)
-        time.sleep(1.2 if self.late else 0)
+        time.sleep(2.5 if self.late else 0)
         return self
 
     def predict(self, X):
@@ -524,9 +524,9 @@ class Waiting(ClassifierMixin, BaseEstimator):
 @pytest.mark.parametrize("scoring", [None, ["accuracy", "f1_macro"]])
 def test_a_spent_time_budget_leaves_cells_without_score(n_jobs, scoring):
     options = {"n_jobs": n_jobs, "scoring": scoring, "refit": scoring and "accuracy"} if scoring else {"n_jobs": n_jobs}
-    found = KernelSearchCV(Waiting(), {"late": [False, True]}, cv=3, time_budget=1.0, **options)
+    found = KernelSearchCV(Waiting(), {"late": [False, True]}, cv=3, time_budget=2.0, **options)
     with (
-        pytest.warns(UserWarning, match="time budget of 1 s was spent before 3 of 6 fits, whose score is NaN"),
+        pytest.warns(UserWarning, match="time budget of 2 s was spent before 3 of 6 fits, whose score is NaN"),
         pytest.warns(UserWarning, match="non-finite"),
     ):
         found.fit(X, LABELS)
