@@ -37,6 +37,12 @@ class FitProblem:
         """Of f: one value per sample, or several."""
         return (self.gram.n, *self.loss.outputs(self.y))
 
+    @property
+    def spread(self) -> float:
+        """The range of the targets that count, which is the unit of a regression's f."""
+        y = np.asarray(self.y)[self.weight > 0]
+        return float(np.ptp(y) or np.abs(y).max()) or 1.0
+
     def total(self, f: np.ndarray) -> float:
         """Σ wᵢ ℓ(yᵢ, fᵢ)."""
         return float(self.loss.total(self.y, f, self.weight))

@@ -35,6 +35,7 @@ def newton(
     history: list[dict[str, float]] = []
     message, floor = f"max_iter = {max_iter} steps were taken", FLAT
     least = max(1e-16 * abs(value), 1e-300)  # an objective that is zero but for rounding
+    unit = problem.spread
     for k in range(max_iter):
         if k == PATIENCE and "box" in loss.provides and gram.provides & {"dense", "factor"}:
             inside = ordered(problem, [loss], tol, monitor=monitor)[0]
@@ -44,7 +45,7 @@ def newton(
             np.asarray(loss.gradient(problem.y, f)),
             np.asarray((loss.hessian if loss.convex else loss.majorizer)(problem.y, f)),
         )
-        h = np.maximum(h, floor * max(float(h.max()), float(np.abs(g).max()), 1e-300))
+        h = np.maximum(h, floor * max(float(h.max()), float(np.abs(g).max()) / unit, 1e-300))
         step = solve(gram, f - g / h, float(alpha), solver, H, w * h)
         to_a, to_c = np.asarray(step.coefficients), None if H is None else np.asarray(step.free)
         to_smooth = np.asarray(gram @ to_a)

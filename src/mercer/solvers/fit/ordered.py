@@ -40,7 +40,7 @@ def ordered(
         F = state.values()
         value = sum(float(loss.total(problem.y, F[:, j], w)) for j, loss in enumerate(losses)) + state.penalty()
         crossing = float(np.max(F[:, :-1] - F[:, 1:], initial=0.0))
-        gap, small = state.complementarity(), tol * max(value, tol * state.scale * float(w.sum()))
+        gap, small = state.complementarity(), tol * max(value, tol * state.scale * state.unit * state.count)
         if gap <= small and crossing <= tol * state.scale and state.is_balanced(tol, small, gap):
             message = ""
             break
@@ -72,10 +72,12 @@ class _State:
         self.p, lower, upper, self.ridge, self.rows, self.levels = _variables(problem, losses, used)
         self.order = np.arange(len(self.p)) >= len(self.p) - problem.gram.n * (self.q - 1)  # which are λ
         self.lower, self.upper, self.low, self.high = lower, upper, lower > -FAR, upper < FAR
-        self.scale = float(np.ptp(problem.y[used]) or np.abs(problem.y).max()) or 1.0
-        self.weight = float(np.mean(problem.weight[used]))
-        inside = np.where(self.low, lower + self.weight, upper - self.weight)
-        self.v = np.where(self.low & self.high, 0.5 * (lower + upper), inside)
+        self.scale, self.count = problem.spread, len(used)
+        both = self.low & self.high
+        # of the variables: the width of their bounds, in weights times derivatives of the loss
+        self.unit = float(np.mean((upper - lower)[both])) if both.any() else float(np.mean(problem.weight[used]))
+        inside = np.where(self.low, lower + self.unit, upper - self.unit)
+        self.v = np.where(both, 0.5 * (lower + upper), inside)
         self.zl, self.zh = self.scale * self.low, self.scale * self.high
         self.x = np.zeros((self.A.shape[1], self.q))
         self.damping = np.where(np.arange(self.A.shape[1]) < self.rank, problem.alpha, 0.0)
@@ -107,7 +109,7 @@ class _State:
     def is_balanced(self, tol: float, small: float, gap: float) -> bool:
         """Whether it is nothing to the pull of all samples on one side, and to the objective, as rounding permits."""
         balance = self.balance()
-        relative = float(np.abs(balance).max()) / (self.weight * float(np.abs(self.A).sum(axis=0).max()))
+        relative = float(np.abs(balance).max()) / (self.unit * float(np.abs(self.A).sum(axis=0).max()))
         return relative <= tol and (abs(float(np.sum(self.x * balance))) <= small or gap <= 1e-4 * small)
 
     def complementarity(self) -> float:
