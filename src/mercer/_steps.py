@@ -41,8 +41,14 @@ def unwrapped(estimator: Any, X: Any) -> Unwrapped:
             return Unwrapped(estimator, X, steps, search)
 
 
+def chain(estimator: Any) -> list[Any]:
+    """The steps of pipelines, and what searches have come to, one after another, fitted or not."""
+    if hasattr(estimator, "best_estimator_"):
+        return chain(estimator.best_estimator_)
+    steps = [step for _, step in getattr(estimator, "steps", []) if step not in (None, "passthrough")]
+    return [part for step in steps for part in chain(step)] or [estimator]
+
+
 def last(estimator: Any) -> Any:
     """The estimator at the end, fitted or not."""
-    if hasattr(estimator, "best_estimator_"):
-        return last(estimator.best_estimator_)
-    return last(estimator.steps[-1][1]) if hasattr(estimator, "steps") else estimator
+    return chain(estimator)[-1]

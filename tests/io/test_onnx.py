@@ -319,6 +319,8 @@ def test_single_precision_and_sparse_samples():
     found = run(to_onnx(single), NEW.astype(np.float32))["scores"]
     np.testing.assert_allclose(found, single.decision_function(NEW.astype(np.float32)), atol=1e-5)
     assert found.dtype == np.float32
+    means = methods.KernelMeanClassifier().fit(X.astype(np.float32), CLASSES != "few")
+    assert run(to_onnx(means), NEW.astype(np.float32))["scores"].dtype == np.float32
     sparse = methods.SVC().fit(csr_array(X * (X > 0)), CLASSES)
     np.testing.assert_allclose(run(to_onnx(sparse), NEW)["scores"], sparse.decision_function(csr_array(NEW)), **CLOSE)
 

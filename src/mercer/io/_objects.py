@@ -11,6 +11,7 @@ from collections import OrderedDict
 from copyreg import __newobj__  # type: ignore[attr-defined]
 from functools import partial
 from math import isfinite
+from pathlib import Path
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -22,8 +23,12 @@ from .._array import host, is_array, is_sparse
 from ..domains import Graph
 
 PACKAGES = ("mercer", "sklearn")  # whose classes may be named in a file
-# modules in them that do something when they are imported, and such as run programs or fetch files
-PROGRAMS = {"__main__", "conftest", "tests", "_testing", "datasets"}
+# modules in them that do something when they are imported, and such as run programs, write or fetch files, or unpickle
+PROGRAMS = {"__main__", "conftest", "tests", "testing", "_testing", "datasets", "externals", "_build_utils", "callback"}
+PROGRAMS |= {"io", "cli", "reports", "plot", "experiments", "_files", "_checkpoint"}
+SAVED = "mercer.cli._model"  # of these, what the command line itself saves
+# modules whose functions may be named: a model calls them when it is used, with arguments of the file
+FUNCTIONS = {"kernels", "losses", "basis", "measures", "metrics", "preprocessing", "feature_selection", "cluster"}
 CONTAINERS: dict[str, type] = {"tuple": tuple, "set": set, "frozenset": frozenset}
 BUILTINS = {
     kind.__name__: kind for kind in (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, object)
@@ -61,10 +66,12 @@ def is_function(thing: Any) -> bool:
     return callable(thing) and hasattr(thing, "__name__") and not is_class(thing)
 
 
-def may_be_named(module: str) -> bool:
-    """Whether files may name things of this module."""
+def may_be_named(module: str, functions: bool = False) -> bool:
+    """Whether files may name the classes, or functions, of this module."""
     package, *inner = module.split(".")
-    return package in PACKAGES and not PROGRAMS & set(inner)
+    if package not in PACKAGES or (PROGRAMS & set(inner) and module != SAVED):
+        return False
+    return not functions or bool(FUNCTIONS & set(inner))
 
 
 def is_compiled(thing: Any) -> bool:
@@ -75,7 +82,8 @@ def is_compiled(thing: Any) -> bool:
 def is_ours(thing: Any) -> bool:
     """Whether a class or function is found where it says it is, in the packages that every reader has, and is safe."""
     try:
-        found = may_be_named(thing.__module__) and find(thing.__module__, thing.__qualname__) is thing
+        named = may_be_named(thing.__module__, functions=not is_class(thing))
+        found = named and find(thing.__module__, thing.__qualname__) is thing
         return found and not is_compiled(thing)
     except (AttributeError, ImportError):
         return False
@@ -146,6 +154,11 @@ class Encoder:
             return {"ufunc": name}
         return {"function": address(x)} if is_ours(x) else self._by_name(x)
 
+    def _encode_dtype(self, x: np.dtype) -> Any:
+        if x.kind in "VT":  # records and the like, which their text does not tell
+            raise ModelError(f"the type {x} is no plain one of NumPy, and cannot be saved apart from an array.")
+        return {"dtype": x.str}
+
     def _encode_class(self, x: type) -> Any:
         if x in np.sctypeDict.values():
             return {"dtype": np.dtype(x).str, "type": True}
@@ -166,12 +179,13 @@ class Encoder:
 
     _values: dict[Any, Any] = {
         np.generic: _encode_scalar,
-        np.dtype: lambda self, x: {"dtype": x.str},
+        np.dtype: _encode_dtype,
         type: _encode_class,
         complex: lambda self, x: {"complex": [self.encode(x.real), self.encode(x.imag)]},
         bytes: lambda self, x: {"bytes": x.hex()},
         slice: lambda self, x: {"slice": [self.encode(v) for v in (x.start, x.stop, x.step)]},
         range: lambda self, x: {"range": [x.start, x.stop, x.step]},
+        Path: lambda self, x: {"path": str(x)},
         MethodType: lambda self, x: {"method": [self.encode(x.__self__), x.__name__]},
         partial: lambda self, x: {"partial": [self.encode(v) for v in (x.func, list(x.args), x.keywords)]},
     }
@@ -266,7 +280,7 @@ class Decoder:
     def _look_up(self, place: Any, kind: str, test: Any) -> Any:
         """A class or function of `PACKAGES`, by its address."""
         module, _, name = str(place).partition(":")
-        if not may_be_named(module):
+        if not may_be_named(module, functions=kind == "function"):
             raise ModelError(
                 f"it names {place!r}; a model is made of parts of {' and '.join(PACKAGES)} that run no programs."
             )
@@ -347,6 +361,7 @@ class Decoder:
         "bytes": lambda self, v: bytes.fromhex(v),
         "slice": lambda self, v: slice(*(self.decode(part) for part in v)),
         "range": lambda self, v: range(*v),
+        "path": lambda self, v: Path(v),
         "dtype": lambda self, v: np.dtype(v),
         **{name: lambda self, v, kind=kind: kind(self.decode(part) for part in v) for name, kind in CONTAINERS.items()},
     }
@@ -401,7 +416,9 @@ class Decoder:
         name, shape, *arrays = parts
         if name not in {"csr_array", "csr_matrix", "csc_array", "csc_matrix"}:
             raise ModelError(f"it holds a sparse matrix of the unknown kind {name!r}.")
-        return getattr(sparse, name)(tuple(self._arrays(k) for k in arrays), shape=tuple(shape))
+        A = getattr(sparse, name)(tuple(self._arrays(k) for k in arrays), shape=tuple(shape))
+        A.check_format(full_check=True)  # compiled code reads where the indices say
+        return A
 
     def _piecewise(self, parts: Any) -> PPoly:
         coefficients, breaks, extrapolate, axis = parts
@@ -414,9 +431,13 @@ class Decoder:
         name, bits, state = parts
         if name not in GENERATORS or bits not in BITS:
             raise ModelError(f"it names the unknown random generator {name!r} on {bits!r}.")
-        generator = getattr(np.random, name)(getattr(np.random, bits)())
+        source = getattr(np.random, bits)()
+        generator = getattr(np.random, name)(source)
         if name == "RandomState":
             generator.set_state(self.decode(state))
         else:
-            generator.bit_generator.state = self.decode(state)
+            source.state = self.decode(state)
+        held = source.state["state"] | source.state  # compiled code reads where these positions say
+        if not (0 <= held.get("pos", 0) <= 624 and 0 <= held.get("buffer_pos", 0) <= 4):
+            raise ModelError(f"it holds a state of the random generator {bits!r} that there is not.")
         return generator

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import host, is_sparse
 from .._errors import optional, where
 from .._files import replacing
+from .._steps import chain
 from ..domains import Vectors, take
 from ..kernels import Linear
 from ..kernels._radial import PreparedRadial, Radial
@@ -102,8 +102,10 @@ def to_onnx(model: Any) -> Any:
     """
     ndonnx: Any = optional("ndonnx", "onnx", "to_onnx")
     check_is_fitted(model)
-    steps = _flat(model)
-    *before, last = steps
+    *before, last = chain(model)
+    if isinstance(last, MultipleKernel):
+        last = last.estimator_
+    steps = [*before, last]
     _require_vectors(last)
     z = x = ndonnx.argument(shape=("samples", steps[0].n_features_in_), dtype=getattr(ndonnx, last.dtype_.name))
     for step in before:
@@ -118,15 +120,6 @@ def to_onnx(model: Any) -> Any:
 
 def _inexact(model: Any, reason: str) -> ValueError:
     return ValueError(f"to_onnx: this {where(model)} has no exact form in ONNX: {reason}. mercer.save keeps any model.")
-
-
-def _flat(model: Any) -> list[Any]:
-    """The steps of pipelines, and what searches and learned kernels have come to, one after another."""
-    if isinstance(model, Pipeline):
-        return [part for _, step in model.steps if step not in (None, "passthrough") for part in _flat(step)]
-    if isinstance(model, MultipleKernel):
-        return _flat(model.estimator_)
-    return _flat(model.best_estimator_) if hasattr(model, "best_estimator_") else [model]
 
 
 def _require_vectors(model: Any) -> None:
@@ -227,7 +220,7 @@ def _decided(model: Any, values: Any, xp: Any) -> dict[str, Any]:
         below, above = model.calibration_.slopes[0].tolist()
         outputs["probabilities"] = Logistic().link_inverse(xp.where(values < 0, below * values, above * values))
     if isinstance(model, KernelMeanClassifier):
-        values = values + host(model.intercept_)
+        values = values + xp.astype(xp.asarray(host(model.intercept_)), values.dtype)
     if isinstance(model, (LossEstimator, KernelFisher)) and values.ndim == 2 and len(model.classes_) == 2:
         values = values[:, 1] - values[:, 0]
     if values.ndim == 1:
