@@ -154,5 +154,5 @@ def test_every_table_as_a_frame(data_dir):
     ):
         X, y = load(return_X_y=True, as_frame=True)
         plain = load()
-        assert isinstance(X, pandas.DataFrame) and X.columns.tolist() == plain.feature_names
+        assert isinstance(X, pandas.DataFrame) and X.columns.tolist() == plain.feature_names and plain.frame is None
         assert np.array_equal(X, plain.data) and np.array_equal(y, plain.target)

@@ -45,7 +45,7 @@ def test_promoters(data_dir):
     assert promoters.target_names[1] == "+" and "Licence" in promoters.DESCR
 
 
-@pytest.mark.parametrize("content", ["Class\tExample\nweather\train\n", "Class\tExample\nno tab\n"])
+@pytest.mark.parametrize("content", ["Class\tExample\nweather\train\n", "Class\tExample\nno tab\n", ""])
 def test_a_damaged_list_of_reports_is_named(tmp_path, monkeypatch, content):
     monkeypatch.setenv("MERCER_DATA", str(tmp_path))
     (tmp_path / "text").mkdir()

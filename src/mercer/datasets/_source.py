@@ -136,10 +136,15 @@ def encode(labels: Sequence[str], names: Sequence[str]) -> np.ndarray:
     return np.array([place[label] for label in labels])
 
 
-def answer(return_X_y: bool, data: Any, target: Any, *, as_frame: bool = False, **more: Any) -> Any:
-    """What every loader returns: ``(data, target)``, or a Bunch of these and more; as tables of pandas if asked."""
+def answer(return_X_y: bool, data: Any, target: Any, *, as_frame: bool | None = None, **more: Any) -> Any:
+    """What every loader returns: ``(data, target)``, or a Bunch of these and more; as tables of pandas if asked.
+
+    Loaders of tables say whether they were asked, and have a ``frame``, which is None otherwise, as in scikit-learn.
+    """
     if as_frame:
         data, target, more["frame"] = _framed(data, target, more)
+    elif as_frame is not None:
+        more["frame"] = None
     return (data, target) if return_X_y else Bunch(data=data, target=target, **more)
 
 

@@ -151,7 +151,7 @@ def load_r8(
         path = locate("load_r8", R8[part], data_home, download_if_missing)
         filename.append(path)
         with reading("load_r8", path), gzip.open(path, "rt", encoding="utf-8") as file:
-            rows = [line.rstrip("\n").split("\t", 1) for line in file][1:]
+            _, *rows = (line.rstrip("\n").split("\t", 1) for line in file)  # there is a header
             texts[part] = [text for _, text in rows], encode([label for label, _ in rows], R8_TOPICS)
     first, last = texts[parts[0]], texts[parts[-1]]
     data, target = (choose(subset, *pair) for pair in zip(first, last, strict=True))
