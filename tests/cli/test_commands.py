@@ -29,6 +29,34 @@ def blobs(folder):
     return X, y
 
 
+def test_json_tells_the_rows_and_kernel_of_the_text(blobs, folder, mercer):
+    for command in (["cluster", "blobs.libsvm", "--clusters", 3], ["outliers", "blobs.libsvm"]):
+        told = mercer(*command, "--json").json
+        assert told["rows"] == 90 and told["kernel"].startswith("gaussian")
+    worst = [column("blobs.outliers.csv", "score")[row - 1] for row in told["worst"]]
+    assert told["worst_scores"] == worst
+    assert mercer("two-sample", "blobs.libsvm", "blobs.libsvm", "--json").json["rows"] == [90, 90]
+    rows = len(column("shop.csv", "income"))
+    assert mercer("independence", "shop.csv", "--x", "income", "--y", "city", "--json").json["rows"] == rows
+
+
+def test_notes_begin_where_warnings_say_something(folder, mercer, monkeypatch):
+    """Those of scikit-learn about fits that failed begin with an empty line."""
+    import warnings
+
+    from mercer.cli import _tune
+
+    judge = _tune.judge
+
+    def failing(*arguments):
+        warnings.warn("\n3 fits failed\nand why", stacklevel=1)
+        return judge(*arguments)
+
+    monkeypatch.setattr(_tune, "judge", failing)
+    done = mercer("fit", "shop.csv", "-t", "bought", "--drop", "price", "--no-tune")
+    assert "note: 3 fits failed\n" in done.err and "note: \n" not in done.err
+
+
 # ---- choose
 
 
@@ -39,7 +67,9 @@ def test_compare(folder, mercer):
     assert done.json["scores"]["means"]["mean"] > done.json["scores"]["trivial"]["mean"]
     assert len(done.json["differences"]) == 1
     assert "name at least two" in mercer(*arguments, "-m", "svc,svc").err
-    assert "--method no is none" in mercer(*arguments, "-m", "no,svc").err
+    assert "--methods: no is none" in mercer(*arguments, "-m", "no,svc").err
+    assert done.json["task"] == "classification" and done.json["target"] == "bought"
+    assert done.json["data"] == {"path": "shop.csv", "rows": done.json["rows"]}
 
 
 @pytest.mark.long
@@ -58,6 +88,15 @@ def test_grid_is_resumable_and_right(blobs, mercer, folder):
     assert mercer(*arguments).json == first.json
     other = mercer("grid", "blobs.libsvm", "--log2c", "-5,3,2", "--log2g", "-9,-1,4", "--resume", "kept")
     assert other.code == 1 and "is of other work: the settings differ" in other.err
+
+
+def test_grid_says_what_it_searches_on(folder, mercer):
+    arguments = ["grid", "shop.csv", "-t", "bought", "--log2c", "0,0,1", "--log2g", "-4,-4,1", "--folds", 2]
+    done, told = mercer(*arguments), mercer(*arguments, "--json").json
+    labels = column("shop.csv", "bought", str)
+    assert done.code == 0 and f"{len(labels)} rows, 2 classes of 'bought'" in done.out
+    assert told["rows"] == len(labels) and told["classes"] == ["no", "yes"]
+    assert "left out   const: is constant" in done.out and told["left_out"]["const"] == "is constant"
 
 
 @pytest.mark.long

@@ -212,9 +212,35 @@ def test_what_is_no_date_or_number_is_quoted(tmp_path):
 
 
 def test_libsvm_lines_without_labels_are_explained(tmp_path):
-    for text in ("1:2 2:3\n", "0 9:1\n"):
-        with pytest.raises(DataError, match=r"a line is a label .* with indices up to 3"):
+    for text in ("1:2 2:3\n", "0 1:x\n"):
+        with pytest.raises(DataError, match=r"a line is a label .* and pairs index:value"):
             list(read_blocks(write(tmp_path, "a.libsvm", text), 1, None, 3))
+
+
+def test_indices_of_libsvm_beyond_those_of_training_are_ignored(tmp_path):
+    """As in a1a and a1a.t, whose test file has features that no row of training has."""
+    path = write(tmp_path, "a.t", "1 1:5 4:7\n-1 2:6\n")
+    with pytest.warns(UserWarning, match="knows indices up to 3; others are ignored"):
+        (block,) = read_blocks(path, n_features=3)
+    assert block.toarray().tolist() == [[5.0, 0.0, 0.0], [0.0, 6.0, 0.0]]
+    (block,) = read_blocks(path, n_features=5)  # without a warning
+    assert block.toarray()[0].tolist() == [5.0, 0.0, 0.0, 7.0, 0.0]
+
+
+def test_a_row_of_gaps_is_a_row(tmp_path):
+    """Whatever the separator; a prediction belongs to each."""
+    for separator in (",", ";", "\t", "|"):
+        text = f"a{separator}b\n1{separator}2\n{separator}\n\n3{separator}4\n"
+        path = write(tmp_path, "a.csv", text)
+        (block,) = read_blocks(path, columns={"a": "number", "b": "number"})
+        assert block.fillna(-1).to_numpy().tolist() == [[1, 2], [-1, -1], [3, 4]]
+        assert len(read(path).X) == 3
+
+
+def test_cells_may_be_long(tmp_path):
+    long = "word " * 60_000
+    frame = read(write(tmp_path, "a.csv", f'a,text\n1,"{long}"\n2,short\n')).X
+    assert frame["text"].tolist() == [long.strip(), "short"]
 
 
 def test_truth_is_written_in_many_ways():
@@ -293,6 +319,17 @@ def test_parquet(tmp_path):
     write(tmp_path, "b.parquet", "nothing of the kind")
     with pytest.raises(DataError, match="no Parquet file"):
         read(tmp_path / "b.parquet")
+
+
+def test_bytes_and_durations_of_parquet(tmp_path):
+    polars = pytest.importorskip("polars")
+    from datetime import timedelta
+
+    columns = {"bytes": [b"a", b"\xff", None], "took": [timedelta(hours=36), None, timedelta(days=-2)]}
+    polars.DataFrame(columns).write_parquet(tmp_path / "a.parquet")
+    frame = read(tmp_path / "a.parquet").X
+    assert frame["bytes"].fillna("").tolist() == ["a", "\\xff", ""]
+    assert kind_of(frame["took"]) == "number" and frame["took"].fillna(0).tolist() == [1.5, 0.0, -2.0]
 
 
 def test_sniffing_prefers_the_separator_on_which_lines_agree(tmp_path):

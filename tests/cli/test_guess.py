@@ -76,7 +76,10 @@ def test_columns():
         "date": "date",
         "year": "number",
     }
-    assert sample.notes == ["year goes up by one from row to row; leave it out by --drop if it numbers the rows"]
+    assert sample.notes == [
+        "year goes up by one from row to row; leave it out by --drop if it numbers the rows",
+        "'date' holds dates: random folds judge rows among the known ones, not later ones",
+    ]
     assert sample.left_out == {
         "name": "is text that differs from row to row, such as 'n0'",
         "row": "counts the rows",
@@ -113,7 +116,7 @@ def test_constant_with_gaps_is_kept():
 def test_rows_without_target_are_left_out():
     x = [str(i * i) for i in range(40)]
     sample = prepare(table(x=x, y=[None, *rows(39, ["a", "b"])]), "t.csv", "y")
-    assert sample.n == 39 and sample.X[0, 0] == 1.0 and "1 rows" in sample.notes[0]
+    assert sample.n == 39 and sample.X[0, 0] == 1.0 and "1 row without a target is" in sample.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -281,6 +284,39 @@ def test_some_rows_keep_the_shares_of_classes():
     sample = prepare(table(a=[str(i * i) for i in range(80)], y=rows(80, ["p", "p", "p", "q"])), "t.csv", "y")
     X, y = _tune.some_rows(sample, 20)
     assert len(X) == 20 and (y == "q").sum() == 5
+    assert len(_tune.some_rows(sample, 79)[1]) == 79  # where fewer rows are left than there are classes
+
+
+def test_some_rows_hold_two_of_each_class():
+    """Which folds need, also of a class whose share is less than one row."""
+    y = ["rare", "rare", *rows(198, ["p", "q"])]
+    sample = prepare(table(a=[str(i * i) for i in range(200)], y=y), "t.csv", "y")
+    _, labels = _tune.some_rows(sample, 20)
+    assert {name: (labels == name).sum() for name in ("rare", "p", "q")} == {"rare": 2, "p": 9, "q": 9}
+
+
+@pytest.mark.parametrize("method", ["svr", "median"])
+def test_the_unit_of_the_target_does_not_matter(method):
+    """Powers of two change no digit: what is learnt is the same function, in the other unit."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = np.sin(2 * X[:, 0]) + X[:, 1]
+    found = []
+    for unit in (1.0, 2.0**-30):
+        sample = prepare(Data(X, y * unit, ""), "t.npz", None)
+        made = plan(sample, method)
+        tenfold = {name: values[1] for name, values in made.grid[0].items() if name in ("C", "alpha")}
+        found.append([made.whole(made.chosen(p)).fit(sample.X, sample.y).predict(X) / unit for p in ({}, tenfold)])
+    assert np.abs(np.subtract(*found)).max() < 0.02 * y.std()
+    assert np.mean(np.square(y - found[0][1])) < 0.2 * y.var()
+
+
+def test_dates_are_judged_among_themselves():
+    days = [f"2024-01-{1 + i % 28:02d}" for i in range(40)]
+    data = table(since=days, a=[str(i * i) for i in range(40)], y=rows(40, ["p", "q"]))
+    assert any("'since' holds dates" in note for note in prepare(data, "t.csv", "y").notes)
+    assert prepare(data, "t.csv", "y", drop=("since",)).notes == []
+    assert prepare(data, "t.csv", "y", supervised=False).notes == []
 
 
 PHRASES = {

@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import re
+import warnings
 import zlib
 from collections import Counter
 from collections.abc import Container, Iterator
@@ -36,6 +37,7 @@ __all__ = [
     "unknown_column",
 ]
 
+csv.field_size_limit(2**31 - 1)  # letters of a cell; the usual 131,072 refuse long texts
 BLOCK = 20_000  # rows that are held at once in streaming
 SEPARATORS = (",", ";", "\t", "|")
 NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -315,7 +317,7 @@ def _rows_of(
             opened = opened or number
         else:
             opened = None
-        if opened or line.strip():
+        if opened or line.strip() or layout.separator in line:  # tabs alone are a row of gaps
             block.append((number, line))
         if len(block) >= most and not opened:
             yield block
@@ -499,6 +501,10 @@ def _plain(series: Any) -> Any:
     """A polars column as pandas would have read it."""
     if series.dtype.is_integer() and series.null_count():  # as float64 a code 7 would become "7.0"
         return np.array(series.to_list(), dtype=object)
+    if str(series.dtype).startswith("Duration"):
+        return series.dt.total_microseconds().to_numpy() / 86_400e6  # days, as dates are
+    if str(series.dtype) == "Binary":
+        return np.array([None if v is None else v.decode(errors="backslashreplace") for v in series], dtype=object)
     if series.dtype.is_numeric() or series.dtype.is_temporal():
         return series.to_numpy()
     if series.dtype.is_nested():
@@ -545,12 +551,18 @@ def _matrix_blocks(path: Path, form: str, rows: int, n_features: int | None) -> 
         while block := list(islice(lines, rows)):
             text = "".join(line for _, line in block).encode()
             try:
-                X = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=False)[0]
+                X = load_svmlight_file(io.BytesIO(text), zero_based=False)[0]
             except ValueError as error:
                 raise DataError(
                     f"{path}, lines {block[0][0]}–{block[-1][0]}: {error}; a line is a label (0 where it is unknown) "
-                    f"and pairs index:value{f', with indices up to {n_features}' if n_features else ''}."
+                    "and pairs index:value."
                 ) from error
+            if n_features is not None:  # zeros are not written, and test files often go on beyond those of training
+                if X.shape[1] > n_features:
+                    warnings.warn(
+                        f"{path}: the model knows indices up to {n_features}; others are ignored", stacklevel=2
+                    )
+                X.resize(X.shape[0], n_features)
             if X.shape[0]:  # not only blank lines and comments
                 yield X
         return

@@ -65,6 +65,7 @@ TUNED_ROWS = {"svc": 5_000, "svr": 5_000}  # rows that tuning looks at
 TUNED_OTHERS = 3_000
 RANK = 2_000  # landmarks beyond
 WIDTHS = (1.0, 0.5, 2.0, 0.25, 4.0)  # the likeliest first, for searches that end early
+TOLERANCE = 1e-3  # of `svr`, in units of the target's deviation
 STRENGTHS = (1.0, 10.0, 100.0, 0.1, 1000.0)  # C, and 1/alpha
 
 METHODS: dict[str, dict[str, Any]] = {
@@ -165,6 +166,9 @@ def prepare(
     if not columns:
         why = "; ".join(f"{c} {w}" for c, w in left_out.items()) or f"{target!r} is its only one"
         raise DataError(f"{path} has no column to learn from: {why}.")
+    dates = [name for name, kind in columns.items() if kind == "date"]
+    if supervised and dates:
+        notes.append(f"{dates[0]!r} holds dates: random folds judge rows among the known ones, not later ones")
     X = conform(frame, columns, path)
     if all(kind != "category" for kind in columns.values()) and not X.isna().to_numpy().any():
         X = X.to_numpy(dtype=np.float64)
@@ -177,7 +181,10 @@ def _present(column: Any, target: str, path: Any, notes: list[str]) -> np.ndarra
     if not present.any():
         raise DataError(f"the target {target!r} has no value in any row of {path}.")
     if not present.all():
-        notes.append(f"{int((~present).sum())} rows without a target are left out")
+        gaps = int((~present).sum())
+        notes.append(
+            "1 row without a target is left out" if gaps == 1 else f"{gaps} rows without a target are left out"
+        )
     return present
 
 
@@ -308,14 +315,16 @@ def plan(sample: Sample, method: str | None = None, kernel: str | None = None, p
     scaler, kernel_, widths = choose_kernel(sample, kernel)
     exact = EXACT.get(method, EXACT_RIDGE if (method, sample.task) == ("ridge", "regression") else EXACT_OTHERS)
     options: dict[str, Any] = {"kernel": kernel_}
+    scale = float(np.std(sample.y)) if method in ("svr", "median") else 1.0  # absolute errors have the target's unit
     if method == "svr":
-        options["epsilon"] = 0.1 * float(np.std(sample.y))
+        options |= {"C": scale, "epsilon": 0.1 * scale, "tol": TOLERANCE * scale}
+    if method == "median":
+        options["alpha"] = 1 / scale
     if method == "svc" and probability:
         options |= {"calibration": "cv", "random_state": 0}
     estimator = known[method](**options)
     name = next((p for p in ("C", "alpha") if p in estimator.get_params(deep=False)), None)
-    scale = float(np.std(sample.y)) if method == "svr" else 1.0
-    strengths = {} if name is None else {name: [s * scale if name == "C" else 1 / s for s in STRENGTHS]}
+    strengths = {} if name is None else {name: [s * scale if name == "C" else 1 / (s * scale) for s in STRENGTHS]}
     grid = [{**{f"kernel__{p}": [v] for p, v in width.items()}, **strengths} for width in widths]
     return Plan(method, scaler, estimator, grid, str(kernel_), TUNED_ROWS.get(method, TUNED_OTHERS), exact)
 

@@ -149,7 +149,9 @@ def command(group: click.Group, name: str | None = None, examples: Any = ()) -> 
                     if not debug:
                         warnings.simplefilter("always")
                     code = function(output, **arguments)
-                for message in dict.fromkeys(str(w.message).split("\n")[0] for w in caught or [] if _concerns(w)):
+                for message in dict.fromkeys(
+                    str(w.message).strip().split("\n")[0] for w in caught or [] if _concerns(w)
+                ):
                     output.note(message)
                 output.finish()
                 _flush()

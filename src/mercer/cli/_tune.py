@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score, make_scorer
-from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from mercer.selection import KernelSearchCV, compare
 
@@ -90,12 +90,17 @@ def folds(sample: Sample, y: Any, seed: int, most: int = FOLDS) -> Any:
 
 
 def some_rows(sample: Sample, rows: int) -> tuple[Any, Any]:
-    """At most so many rows, at random, each class with its share."""
+    """At most so many rows, at random, each class with its share and at least two, which folds need."""
     if sample.n <= rows:
         return sample.X, sample.y
-    labels = sample.y if sample.task == "classification" else None
-    part, _ = train_test_split(np.arange(sample.n), train_size=rows, random_state=0, stratify=labels)
-    part = np.sort(part)
+    labels = np.unique(sample.y, return_inverse=True)[1] if sample.task == "classification" else np.zeros(sample.n)
+    order = np.random.default_rng(0).permutation(sample.n)
+    turn = np.empty(sample.n)  # of each row: the share of its class that comes before it
+    for label in np.unique(labels):
+        own = order[labels[order] == label]
+        turn[own] = (np.arange(len(own)) + 0.5) / len(own)
+        turn[own[:2]] = 0.0
+    part = np.sort(np.argsort(turn, kind="stable")[:rows])
     return (sample.X.iloc[part] if hasattr(sample.X, "iloc") else sample.X[part]), sample.y[part]
 
 

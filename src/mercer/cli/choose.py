@@ -82,6 +82,10 @@ def _compare(
     asked = tuple(dict.fromkeys(names(methods) or (*METHODS[sample.task], *baselines)))
     if len(asked) < 2:
         raise DataError(f"--methods {methods} is one method; name at least two, such as svc,linear.")
+    unknown = [name for name in asked if name not in (*METHODS[sample.task], *baselines)]
+    if unknown:
+        known = ", ".join((*METHODS[sample.task], *baselines))
+        raise DataError(f"--methods: {unknown[0]} is none for {sample.task}; choose of {known}.")
     plans = {name: plan(sample, name, kernel) for name in asked if name not in baselines}
     rows = min([sample.n, *(made.rows for made in plans.values())])
     output.say(f"{data}: {sample.n} rows, {sample.task} of {sample.target!r}")
@@ -99,6 +103,9 @@ def _compare(
     found = compare_models(sample, models, X, y, splitter, output)
     output.say(str(found))
     output.result |= {
+        "data": {"path": str(Path(data)), "rows": sample.n},
+        "task": sample.task,
+        "target": sample.target,
         "rows": rows,
         "scoring": found.scoring,
         "scores": {name: {"mean": v.mean(), "std": v.std(ddof=1)} for name, v in found.scores.items()},
@@ -148,6 +155,8 @@ def _grid(
     kept = writable(resume, [data])
     place = picture_place(output, picture, f"{stem(data)}.grid.png", [data], [kept])
     sample = prepare(read(data, encoding), data, target, "classification", names(drop), names(categories))
+    output.say(f"{data}: {sample.n} rows, {len(np.unique(sample.y))} classes of {sample.target!r}")
+    say_left_out(output, sample)
     Z = vectors(sample).fit_transform(sample.X)
     Z = Z if hasattr(Z, "nnz") else np.ascontiguousarray(Z)
     cv = splits(sample, sample.y, seed=0, most=folds)
@@ -194,7 +203,9 @@ def _say_best(output: Output, sample: Any, results: Any) -> None:
     edges = [p for p in ("C", "gamma") if params[p] in _ends(results, p)]
     if edges and _has_plane(results):
         options = " and ".join({"C": "--log2c", "gamma": "--log2g"}[p] for p in edges)
-        output.note(f"the best {' and '.join(edges)} lies at the edge of the grid; widen {options}")
+        lie = "lie" if len(edges) > 1 else "lies"
+        output.note(f"the best {' and '.join(edges)} {lie} at the edge of the grid; widen {options}")
+    output.result |= {"rows": sample.n, "classes": np.unique(sample.y), "target": sample.target}
     output.result |= {"C": params["C"], "gamma": params["gamma"], "accuracy": mean, "std": spread, "tried": tried}
     output.result["most_frequent_class"] = share
     output.say(

@@ -57,7 +57,7 @@ def register(app: click.Group) -> None:
         _write(place, [f"component {j + 1}" for j in range(found)], scores.tolist())
         shares = np.asarray(model.explained_variance_ratio_, dtype=float)
         output.result |= {
-            "rows": sample.n, "kernel": str(model.kernel_), "explained_variance_ratio": shares, "scores": str(place),
+            "kernel": str(model.kernel_), "explained_variance_ratio": shares, "scores": str(place),
         }  # fmt: skip
         output.say("share of the variance: " + ", ".join(f"{100 * s:.3g} %" for s in shares))
         output.say(f"scores:  {place}")
@@ -174,6 +174,7 @@ def _rows(
     sample = prepare(content, data, colour, None, names(drop), names(categories), supervised=False)
     groups = content.y if colour is None else _groups(content.X[[colour]], data)
     scaler, chosen, _ = choose_kernel(sample, kernel, width)
+    output.result |= {"rows": sample.n, "kernel": str(chosen)}
     output.say(f"{data}: {sample.n} rows, kernel {rounded(chosen)}")
     say_left_out(output, sample)
     X = sample.X if scaler is None else scaler.fit_transform(sample.X)
@@ -240,7 +241,7 @@ def _outliers(
     _write(place, ["score", "label"], [[float(s), int(v)] for s, v in zip(scores, labels, strict=True)])
     outside = np.flatnonzero(labels < 0)
     worst = outside[np.argsort(scores[outside])][:10]
-    output.result |= {"rows": sample.n, "outliers": len(outside), "worst": worst + 1, "scores": str(place)}
+    output.result |= {"outliers": len(outside), "worst": worst + 1, "worst_scores": scores[worst], "scores": str(place)}
     output.say(f"{len(outside)} of {sample.n} rows lie outside")
     if len(worst):
         output.table(["row", "score"], [[int(i) + 1, float(scores[i])] for i in worst], "the most unusual")

@@ -53,6 +53,7 @@ def register(app: click.Group) -> None:
         whole = [read(path, encoding) for path in (first, second)]
         counters = _counters(whole)
         parts = [_some(output, part, path, rows) for part, path in zip(whole, (first, second), strict=True)]
+        output.result["rows"] = [part.X.shape[0] for part in parts]
         output.say(f"{first}: {parts[0].X.shape[0]} rows, {second}: {parts[1].X.shape[0]} rows")
         X, chosen, sizes = _together(output, parts, (first, second), kernel, counters, names(drop), names(categories))
         result = mmd_test(X[: sizes[0]], X[sizes[0] :], kernel=chosen, random_state=0)
@@ -96,6 +97,7 @@ def register(app: click.Group) -> None:
         twice = set(names(left)) & set(names(right))
         if twice:
             raise DataError(f"{min(twice)!r} is on both sides; a column depends on itself.")
+        output.result["rows"] = content.X.shape[0]
         output.say(f"{data}: {content.X.shape[0]} rows, {left} against {right}")
         both = [_part(output, content, data, names(side), names(categories)) for side in (left, right)]
         (X, kernel), (Y, kernel_y) = both
