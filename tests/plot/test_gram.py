@@ -132,3 +132,14 @@ def test_refuses(data, ax, change, message):
 def test_refuses_estimators_without_kernel(data, ax):
     with pytest.raises(TypeError, match="SVC has no kernel_; give a fitted estimator of mercer"):
         GramDisplay.from_estimator(TheirSVC().fit(*data), data[0], ax=ax)
+
+
+def test_names_of_tiny_groups_do_not_cover_each_other(ax):
+    y = np.repeat(np.arange(5), [100, 2, 1, 2, 100])
+    GramDisplay.from_kernel("gaussian", np.random.default_rng(0).normal(size=(205, 2)), y, ax=ax)
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["0", "1", "", "", "4"]
+
+
+def test_samples_are_counted_in_whole_numbers(ax):
+    GramDisplay.from_kernel("gaussian", np.random.default_rng(0).normal(size=(6, 2)), ax=ax)
+    assert all(t == round(t) for t in [*ax.get_xticks(), *ax.get_yticks()])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from sklearn.datasets import load_iris, make_moons
+from sklearn.datasets import load_digits, load_iris, make_moons
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -115,3 +115,10 @@ def test_refuses(moons, ax):
         HistoryDisplay.from_estimator(model, quantities=["evidence"], ax=ax)
     with pytest.raises(ValueError, match="took no times"):
         HistoryDisplay.from_estimator(KernelLogisticRegression().fit(X, y), x="seconds", ax=ax)
+
+
+def test_more_runs_than_names_have_one_colour():
+    X, y = load_digits(return_X_y=True)
+    display = HistoryDisplay.from_estimator(SVC().fit(X[:200], y[:200]), ax=Figure().subplots(2, 2))
+    assert len({line.get_color() for line in display.lines_["gap"]}) == 1
+    assert all(panel.get_legend() is None for panel in display.axes_)

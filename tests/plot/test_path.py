@@ -121,6 +121,7 @@ def test_other_estimators_that_choose(ax):
     assert line.get_xdata()[line.get_ydata().argmax()] == density.bandwidth_ == display.best
     pls = KernelPLS("cv", max_components=4).fit(X[:, 1:], X[:, 0])
     display = PathDisplay.from_estimator(pls, ax=ax)
+    assert all(t == round(t) for t in ax.get_xticks())
     (line,) = display.curves_.values()
     assert line.get_xdata().tolist() == list(range(1, len(pls.cv_errors_) + 1))
     assert display.best == pls.n_components_

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from scipy.stats import norm
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -87,6 +87,15 @@ def test_levels(data, ax, model):
     assert [t.get_text() for t in ax.texts] == ["0.1", "0.5", "0.9"]
 
 
+def test_a_regression_without_deviations_has_no_band(data, ax):
+    x, y = data
+    display = SplineDisplay.from_estimator(LinearRegression().fit(x[:, None], y), x[:, None], y, ax=ax)
+    (line,) = display.lines_[0]
+    slope, intercept = np.polyfit(x, y, 1)
+    np.testing.assert_allclose(line.get_ydata(), intercept + slope * line.get_xdata(), atol=1e-12)
+    assert display.bands_ == [[]] and len(display.points_[0].get_offsets()) == len(x)
+
+
 def test_one_level_has_no_band(data, ax):
     x, y = data
     model = KernelQuantileRegression(quantiles=0.3, alpha=0.1).fit(x[:, None], y)
@@ -132,8 +141,8 @@ def test_components_of_the_analysis_of_variance():
 
 def test_refuses(data, ax):
     x, y = data
-    with pytest.raises(TypeError, match="LinearRegression gives neither standard deviations, nor components"):
-        SplineDisplay.from_estimator(LinearRegression().fit(x[:, None], y), ax=ax)
+    with pytest.raises(TypeError, match="LogisticRegression is no regression; give one of one column"):
+        SplineDisplay.from_estimator(LogisticRegression().fit(x[:, None], y > 0), ax=ax)
     two = KernelRidge(kernel="gaussian").fit(np.column_stack([x, x]), y)
     with pytest.raises(ValueError, match="a curve is drawn over one column"):
         SplineDisplay.from_estimator(two, ax=ax)

@@ -36,6 +36,12 @@ def test_sorted(model):
     assert display.bars_[0].get_facecolor() == (1, 0, 0, 1)
 
 
+def test_a_list_has_the_kernels_as_names():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    fitted = MultipleKernel(SVC(), ["linear", ("gaussian", [1])]).fit(X, X[:, 0] > 0)
+    assert WeightsDisplay.from_estimator(fitted, ax=Figure().subplots()).names == ["0: linear", "1: gaussian"]
+
+
 def test_refuses():
     with pytest.raises(TypeError, match="SVC has no weights_ and no alignments_ and no names_; give a fitted Multiple"):
         WeightsDisplay.from_estimator(SVC())

@@ -257,6 +257,51 @@ def test_nothing_to_learn():
     assert found["useless"].title == "No better than the mean of y"
 
 
+def test_noise_that_is_lucky():
+    X, y = np.random.default_rng(0).normal(size=(200, 5)), np.arange(200) % 2
+    found = estimated(case := Case(SVC(), X, y, 0), 5)
+    for score, title in ((0.56, "Hardly"), (0.5, "No"), (0.58, None)):  # the standard error is √(0.25 / 200) = 0.0354
+        found.scores["accuracy"]["this model"][:] = score
+        said = [c.title for c in cautions(case, found) if c.name == "useless"]
+        assert said == ([f"{title} better than always giving the largest class"] if title else [])
+
+
+def test_below_zero_and_yet_ahead_of_the_mean():
+    """R² of folds of two samples is below zero for everybody."""
+    X = noise(8, 2)
+    case = Case(RIDGE, X, X[:, 0], 0)
+    found = estimated(case, 4)
+    found.scores["R²"]["this model"][:], found.scores["R²"]["mean of y"][:] = -1.0, -3.0
+    assert "useless" not in {c.name for c in cautions(case, found)}
+    found.scores["R²"]["this model"][0] = -4.0
+    said = next(c for c in cautions(case, found) if c.name == "useless")
+    assert said.text == "On held-out samples R² is -1.750; the mean of y has -3."
+
+
+def test_a_bad_fit_is_no_overfit():
+    X = noise(40, 2)
+    case = Case(RIDGE, X, X[:, 0], 0)
+    found = estimated(case, 4)
+    found.scores["R²"]["this model"][:] = -1.0
+    for score, expected in ((0.1, False), (0.3, True)):
+        found.training["R²"] = score
+        assert ("overfitting" in {c.name for c in cautions(case, found)}) is expected
+
+
+def test_one_gaussian_ahead():
+    X = noise(200, 4)
+    assert "normal" in given(KernelDensity(bandwidth=3.0), X)
+    assert "normal" not in given(KernelDensity(bandwidth=0.3), np.vstack([X[:, :1], X[:, 1:2] + 8]))
+
+
+def test_interpolation_has_no_alpha_to_raise():
+    found = given(
+        KernelInterpolator(kernel=Gaussian(5.0)), np.linspace(0, 1, 40)[:, None], np.zeros(40) + np.arange(40)
+    )
+    assert found["conditioning"].text.startswith("The condition number of K is ")
+    assert found["conditioning"].remedy.startswith("Shorten the lengthscale")
+
+
 def test_balanced_answers_are_worth_more_than_their_accuracy():
     X, y = make_blobs([190, 20], centers=[[0, 0], [2, 2]], cluster_std=1.2, random_state=0)
     found = given(SVC(kernel=Gaussian(2.0), class_weight="balanced"), X, y)["useless"]

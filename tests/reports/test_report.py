@@ -49,8 +49,10 @@ from mercer.domains import Graph
 from mercer.kernels import Gaussian, Table
 from mercer.kernels.graphs import WeisfeilerLehman
 from mercer.kernels.strings import Spectrum
+from mercer.losses import Custom
 from mercer.reports import Report, report
 from mercer.reports._case import kind_of
+from mercer.reports._method import _displayed as method_equation
 from mercer.selection import KernelSearchCV
 
 style = pytest.importorskip("matplotlib.style")
@@ -162,7 +164,7 @@ def test_regressor_has_leave_one_out_by_refits():
     model = KernelRidge(0.5, kernel=Gaussian(0.3))
     page = check_page(report(model, X, y))
     errors = y - cross_val_predict(model, X, y, cv=KFold(60))
-    assert f"squared loss is {np.mean(errors**2):.0f} ±" in page.text
+    assert f"squared loss is {np.mean(errors**2):.0f}, with standard error" in page.text
     worst = int(np.argmax(errors.to_numpy() ** 2))
     assert next(row for row in page.rows if row[-1].startswith("loss when left out"))  # the head of the list
     assert page.rows[[row[0] for row in page.rows].index("sample") + 1][0] == str(worst)
@@ -174,7 +176,7 @@ def test_leave_one_out_in_a_pipeline_keeps_the_scaling():
     model = KernelRidge(0.5, kernel=Gaussian(4.0))
     page = check_page(report(make_pipeline(StandardScaler(), model), X, y))
     errors = y - cross_val_predict(model, StandardScaler().fit_transform(X), y, cv=KFold(60))
-    assert f"squared loss is {np.mean(errors**2):.0f} ±" in page.text
+    assert f"squared loss is {np.mean(errors**2):.0f}, with standard error" in page.text
 
 
 def test_spectrum_is_that_of_the_matrix_that_is_solved():
@@ -344,9 +346,14 @@ def line(n=60):
     [
         (SVC(), make_blobs(40, centers=2, random_state=0), ["In the plane", "Margins", "Kernel matrix", "Spectrum"]),
         (KernelRidge(0.1, kernel="rbf"), line(), ["The curve", "Effective dimension over the penalty"]),
+        (KernelMachine("huber"), line(), ["The curve"]),
         (KernelQuantileRegression(quantiles=[0.1, 0.9]), line(), ["Levels of y"]),
         (AnovaSpline(1e-3), (np.random.default_rng(0).uniform(size=(40, 2)), np.arange(40.0)), ["Main effect of x1"]),
-        (KernelDensity(bandwidth="cv"), (line()[0], None), ["The density", "Criterion over what was tried"]),
+        (
+            KernelDensity(bandwidth="cv"),
+            (line()[0], None),
+            ["The density", "Cross-validation, likelihood, over what was tried"],
+        ),
         (KernelPCA(2), IRIS, ["Components", "Explained variance"]),
         (KernelCCA(1), (line()[0], line()[0] ** 2), ["Canonical variables"]),
         (MultipleKernel(SVC(), ["gaussian", "linear"]), (IRIS[0], IRIS[1] > 0), ["Weights of the kernels"]),
@@ -358,6 +365,30 @@ def test_displays_of_the_method(estimator, data, expected):
     found = report(estimator, *data, cv=None)
     check_page(found)
     assert set(expected) <= set(titles(found))
+
+
+def test_what_is_left_out_is_said():
+    X, y = make_blobs(120, centers=40, random_state=0)
+    found = report(SVC(), X, y, cv=None)
+    assert "10 more classes are not listed." in found.sections["data"]
+
+
+def test_levels_are_no_predictions_of_y():
+    rng = np.random.default_rng(0)
+    found = report(KernelQuantileRegression(quantiles=0.9), rng.normal(size=(40, 2)), rng.normal(size=40), cv=2)
+    assert "Residuals" not in titles(found)
+    assert "Below the line, y is under its level." in found.sections["error"]
+
+
+def test_functions_have_no_place_in_memory():
+    loss = Custom(lambda y, f, weight=None: np.sum((y - f) ** 2) / 2, lambda y, f, weight=None: f - y, convex=True)
+    assert " at 0x" not in report(KernelMachine(loss), *line(20), cv=None).html
+
+
+def test_parts_of_an_equation_stand_apart():
+    html = method_equation(r"a = b, \qquad c = d")
+    assert html.count("<math") == 2
+    assert method_equation(r"\begin{cases} a & \qquad b \end{cases}").count("<math") == 1
 
 
 def test_both_views_are_summarised():

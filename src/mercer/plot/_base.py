@@ -15,6 +15,7 @@ from .._palette import BLUE, COLOURS, ORANGE
 from .._steps import Unwrapped, last, unwrapped
 
 MANY = 12  # names of a legend, beyond which they are small
+LARGER = {"^": 1.3, "v": 1.3, "P": 1.3, "X": 1.3, "*": 2.0}  # markers that would look small beside a square
 
 
 class Display:
@@ -67,11 +68,13 @@ class Display:
 
 
 def colours(n: int) -> list[Any]:
-    """n colours: the house's as far as they go, else evenly from a colour map."""
+    """n colours: the house's as far as they go, ten that are unlike each other for digits, else from a colour map."""
     if n <= len(COLOURS):
         return list(COLOURS[:n])
     from matplotlib import colormaps
 
+    if n <= 10:
+        return list(colormaps["tab10"](np.arange(n)))
     return list(colormaps["turbo"](np.linspace(0.03, 0.97, n)))
 
 

@@ -189,7 +189,7 @@ class CanonicalDisplay(Display):
         look = style(line_kw, color=BLUE, marker="o", markersize=5)
         (self.correlations_,) = panel.plot(place, self.correlations, **{"label": "pairs", **look})
         if self.permuted is not None:
-            panel.legend(frameon=False, labelcolor=INK)
+            panel.legend(edgecolor="none", labelcolor=INK)  # on paper of its own, or the line at 1 would cross it
         panel.axhline(1.0, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
         panel.set_xticks(place if len(place) <= 12 else place[:: -(-len(place) // 10)])
         dress(panel, "Penalised correlations", xlabel="component", ylim=(0, 1.05), xlim=(0.5, len(place) + 0.5))

@@ -14,6 +14,7 @@ from .._errors import check_number
 from .._palette import BLUE, INK, MARKERS
 from .._steps import last
 from ._base import (
+    LARGER,
     Display,
     about_zero,
     as_given,
@@ -223,19 +224,20 @@ class ComponentsDisplay(Display):
 
     def _scatter(self, ax: Any, points: Any, given: dict[str, Any] | None, cmap: Any) -> list[Any]:
         size = float(np.clip(5000 / len(points), 10, 30))
-        look = style(given, s=size, edgecolor="white", linewidth=0.4)
+        rim = 0.4 if size > 15 else 0.2  # a small marker would be all rim
+        look = style(given, s=size, edgecolor="white", linewidth=rim)
         if self.y is None or self.labels is None:
             paint = {"color": BLUE} if self.y is None else {"c": self.y, "cmap": cmap}
             if "color" in look:
                 paint = {}
             return [ax.scatter(*points.T, **paint, **look)]
-        return [
-            ax.scatter(
-                *points[self.y == c].T,
-                **{"color": tint, "marker": MARKERS[c % len(MARKERS)], "label": plain(label), **look},
-            )
-            for c, (label, tint) in enumerate(zip(self.labels, colours(len(self.labels)), strict=True))
-        ]
+        drawn = []
+        for c, (label, tint) in enumerate(zip(self.labels, colours(len(self.labels)), strict=True)):
+            shape = MARKERS[c % len(MARKERS)]
+            look = style(given, s=size * LARGER.get(shape, 1.0), edgecolor="white", linewidth=rim)
+            paint = {"color": tint, "marker": shape, "label": plain(label), **look}
+            drawn.append(ax.scatter(*points[self.y == c].T, **paint))
+        return drawn
 
     def _histograms(self, ax: Any, values: np.ndarray) -> list[Any]:
         edges = np.histogram_bin_edges(values, "auto")

@@ -12,7 +12,7 @@ from .._array import host
 from .._errors import check_choice, check_number
 from .._palette import COLOURS, GREY, INK, MARKERS
 from .._steps import last, unwrapped
-from ._base import Display, as_given, check_grid, colours, contours, dense, plain, plane
+from ._base import LARGER, Display, as_given, check_grid, colours, contours, dense, plain, plane
 from ._base import legend as draw_legend
 
 VISIBLE = 0.01  # less slack is the solver's tolerance, and too short to be seen
@@ -242,19 +242,22 @@ class DecisionDisplay(Display):
 
     def _draw_points(self, ax: Any, tints: list[Any]) -> None:
         size = float(np.clip(5000 / len(self.X), 12, 34))
-        style: dict[str, Any] = {"s": size, "edgecolors": "white", "linewidths": 0.5, "zorder": 2.5}
+        rim = 0.5 if size > 15 else 0.2  # a small marker would be all rim
+        style: dict[str, Any] = {"edgecolors": "white", "linewidths": rim, "zorder": 2.5}
         if self.y is None:
-            self.points_ = [ax.scatter(*self.X.T, color="#555555", **style)]
+            self.points_ = [ax.scatter(*self.X.T, s=size, color="#555555", **style)]
         else:
             self.points_ = [
                 ax.scatter(
                     *self.X[self.y == c].T,
+                    s=size * LARGER.get(shape, 1.0),
                     color=tints[c],
-                    marker=MARKERS[c % len(MARKERS)],
+                    marker=shape,
                     label=plain(label),
                     **style,
                 )
                 for c, label in enumerate(self.labels)
+                for shape in [MARKERS[c % len(MARKERS)]]
             ]
         if self.support is not None:
             self.support_ = ax.scatter(

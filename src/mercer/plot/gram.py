@@ -189,6 +189,7 @@ class GramDisplay(Display):
         GramDisplay
         """
         from matplotlib.collections import LineCollection
+        from matplotlib.ticker import MaxNLocator
 
         ax = self._axes(ax, (5.4, 4.6))
         signed = self.matrix.min() < -1e-9 * np.abs(self.matrix).max()
@@ -207,11 +208,17 @@ class GramDisplay(Display):
         if self.labels is not None:
             middle = (self.bounds[1:] + self.bounds[:-1]) / 2
             names = [plain(label) for label in self.labels]
-            room = 72 * ax.bbox.width / ax.figure.dpi / len(names)
-            long = max(map(len, names)) * LETTER > room
-            ax.set_xticks(middle, names, **({"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if long else {}))
-            ax.set_yticks(middle, names)
+            side = 72 * ax.bbox.width / ax.figure.dpi
+            long = max(map(len, names)) * LETTER > side / len(names)
+            # of groups so small that their names would cover each other, the largest keep theirs
+            kept = _apart(middle, np.diff(self.bounds), 1.5 * LETTER * n / side)
+            shown = [name if keep else "" for name, keep in zip(names, kept, strict=True)]
+            ax.set_xticks(middle, shown, **({"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if long else {}))
+            ax.set_yticks(middle, shown)
             ax.tick_params(length=0, labelsize="small" if len(names) > 12 else None)
+        else:
+            for axis in (ax.xaxis, ax.yaxis):
+                axis.set_major_locator(MaxNLocator(integer=True))
         ax.set(xlim=(0, n), ylim=(n, 0), aspect="equal")
         self.colorbar_ = None
         if colorbar:
@@ -221,6 +228,14 @@ class GramDisplay(Display):
         dress(ax, "Centred kernel matrix" if self.centred else "Kernel matrix")
         ax.spines[["left", "bottom"]].set_visible(False)
         return self
+
+
+def _apart(places: np.ndarray, sizes: np.ndarray, least: float) -> np.ndarray:
+    """Which places, those of large sizes before others, are at least so far from each other."""
+    kept = np.zeros(len(places), dtype=bool)
+    for j in np.argsort(-sizes, kind="stable"):
+        kept[j] = not kept.any() or np.abs(places[kept] - places[j]).min() >= least
+    return kept
 
 
 def _arranged(who: str, y: Any, order: Any, n: int) -> tuple[np.ndarray, np.ndarray, list[Any] | None]:

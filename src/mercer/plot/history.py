@@ -129,7 +129,8 @@ class HistoryDisplay(Display):
         from matplotlib.ticker import MaxNLocator
 
         several = len(self.histories) > 1
-        tints = colours(len(self.histories)) if several else [BLUE]
+        many = len(self.histories) > MOST  # which no legend names, and no colour would
+        tints = [BLUE] * len(self.histories) if many or not several else colours(len(self.histories))
         self.lines_: dict[str, list[Any]] = {name: [] for name in chosen}
         for panel, name in zip(panels, chosen, strict=True):
             title, falls = QUANTITIES[name]
@@ -139,7 +140,8 @@ class HistoryDisplay(Display):
                 values = history[name]
                 at = history["seconds"] if x == "seconds" else np.arange(len(values))
                 few = {"marker": "o", "markersize": 3} if len(values) <= 40 else {}
-                look = style(line_kw, color=tint, linewidth=1.4, **few)
+                faint = {"alpha": 0.35, "linewidth": 1.0} if many else {"linewidth": 1.4}
+                look = style(line_kw, color=tint, **faint, **few)
                 self.lines_[name] += panel.plot(at, values, **{"label": plain(run), **look})
             drawn = np.concatenate([line.get_ydata() for line in self.lines_[name]])
             if falls and (drawn > 0).any():
@@ -147,7 +149,7 @@ class HistoryDisplay(Display):
             if x == "round":
                 panel.xaxis.set_major_locator(MaxNLocator(integer=True))
             dress(panel, title, xlabel=x)
-        if several and legend and len(self.histories) <= MOST:
+        if several and legend and not many:
             panels[-1].legend(frameon=False, fontsize=9)
         return self
 

@@ -210,6 +210,8 @@ class PathDisplay(Display):
         -------
         PathDisplay
         """
+        from matplotlib.ticker import MaxNLocator
+
         panels = self._panels(ax, 1 if self.coefficients is None else 2, (5.2, 3.8))
         few = {"marker": "o", "markersize": 3} if len(self.parameter) <= 30 else {}
         self.curves_ = {}
@@ -233,6 +235,8 @@ class PathDisplay(Display):
         for panel in panels:
             if self.log:
                 panel.set_xscale("log")
+            elif (self.parameter == np.round(self.parameter)).all():
+                panel.xaxis.set_major_locator(MaxNLocator(integer=True))
             if self.best is not None:
                 self.best_.append(panel.axvline(self.best, color=INK, linewidth=1.0, linestyle=":"))
         return self

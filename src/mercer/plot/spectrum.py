@@ -199,6 +199,8 @@ class SpectrumDisplay(Display):
         return self
 
     def _draw_eigenvalues(self, ax: Any, given: Any) -> None:
+        from matplotlib.ticker import MaxNLocator
+
         positive = self.eigenvalues[self.eigenvalues > 0]
         negative = -self.eigenvalues[self.eigenvalues < 0][::-1]
         look = style(given, color=BLUE, linewidth=1.2, marker="o", markersize=3)
@@ -212,13 +214,16 @@ class SpectrumDisplay(Display):
             self.line_ = ax.axhline(self.alpha, color=INK, linewidth=1.0, linestyle=":")
             mark = ax.annotate("α", (1, self.alpha), (-3, 2), xycoords=("axes fraction", "data"), ha="right", **OFFSET)
             mark.set_in_layout(False)
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         dress(ax, "Eigenvalues", xlabel="number")
 
     def _draw_cumulative(self, ax: Any, given: Any) -> None:
+        from matplotlib.ticker import MaxNLocator
+
         look = style(given, color=BLUE, linewidth=1.6)
         (self.share_,) = ax.plot(np.arange(1, len(self.share) + 1), self.share, **look)
         ax.axhline(1.0, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         dress(ax, "Cumulative share", xlabel="number", ylim=(0, 1.05))
 
     def _draw_dimension(self, ax: Any, given: Any) -> None:

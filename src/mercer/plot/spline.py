@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.stats import norm
+from sklearn.base import is_regressor
 
 from .._array import host
 from .._errors import check_number
@@ -109,8 +110,8 @@ class SplineDisplay(Display):
         ----------
         estimator : fitted estimator
             `SmoothingSpline`; `AnovaSpline`, a panel for each main effect and each interaction of two columns;
-            `KernelQuantileRegression` or `KernelExpectileRegression` of one column; or any regression of one column
-            whose ``predict`` has ``return_std`` (`KernelRidge`, `RelevanceVectorMachine`).
+            `KernelQuantileRegression` or `KernelExpectileRegression` of one column; or any regression of one column,
+            with a band where its ``predict`` has ``return_std`` (`KernelRidge`, `RelevanceVectorMachine`).
         X, y : samples and targets, optional
             To be drawn as points. Without them the splines draw the data that they keep, and X of others is taken from
             their function.
@@ -141,24 +142,23 @@ class SplineDisplay(Display):
                 parts = _terms(model, Z, y, resolution, names)
             return cls(parts=parts, level=level).plot(ax=ax, **options)
         levels = getattr(model, "quantiles", getattr(model, "expectiles", None))
-        if not hasattr(model, "predict") or (
-            levels is None and "return_std" not in signature(model.predict).parameters
-        ):
+        if not is_regressor(model):
             raise TypeError(
-                f"{who}: {type(model).__name__} gives neither standard deviations, nor components, nor quantiles; give "
-                "a SmoothingSpline, AnovaSpline, KernelQuantileRegression or KernelRidge."
+                f"{who}: {type(model).__name__} is no regression; give one of one column, such as a SmoothingSpline, "
+                "KernelQuantileRegression or KernelRidge, or an AnovaSpline."
             )
         x, points = _line(who, estimator, X, y)
         grid = interval(x, resolution, padding)
         label = names[0] if names else "x"
         with unnamed():
             reached = unwrapped(estimator, as_given(grid[:, None], X)).X
-            values = model.predict(reached, **({"return_std": True} if levels is None else {}))
+            banded = levels is None and "return_std" in signature(model.predict).parameters
+            found = model.predict(reached, return_std=True) if banded else (model.predict(reached), None)
+        values, deviation = found
         if levels is None:
-            values, deviation = values
             if np.ndim(values) != 1:
                 raise ValueError(f"{who}: the model has {np.shape(values)[1]} targets; one can be drawn.")
-            parts = [Part("", grid, host(values), host(deviation), points, label, "y")]
+            parts = [Part("", grid, host(values), None if deviation is None else host(deviation), points, label, "y")]
             return cls(parts=parts, level=level).plot(ax=ax, **options)
         values = host(values).reshape(len(grid), -1)
         order = np.argsort(np.atleast_1d(levels))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
+from mercer.kernels.expression import as_kernel
+
 from .._array import host
 from .._palette import BLUE, GREY, INK
 from ._base import Display, dress, fitted, legend, plain, style
+
+LONGEST = 32  # letters of a name
 
 
 class WeightsDisplay(Display):
@@ -76,7 +80,7 @@ class WeightsDisplay(Display):
         order = np.argsort(-host(model.weights_), kind="stable") if sort else np.arange(len(model.names_))
         display = cls(
             weights=host(model.weights_)[order],
-            names=[model.names_[j] for j in order],
+            names=[kernel_names(model)[j] for j in order],
             alignments=host(model.alignments_)[order],
         )
         return display.plot(ax=ax, **options)
@@ -118,3 +122,12 @@ class WeightsDisplay(Display):
         dress(ax, "Weights of the kernels")
         ax.spines["left"].set_visible(False)
         return self
+
+
+def kernel_names(model: Any) -> list[str]:
+    """Of the kernels of a fitted `MultipleKernel`: those of a dict, else the number and the kernel itself."""
+    if isinstance(model.kernels, Mapping):
+        return list(model.names_)
+    given = [k[0] if isinstance(k, tuple) else k for k in model.kernels]
+    words = [f"{name}: {as_kernel(k)}" for name, k in zip(model.names_, given, strict=True)]
+    return [w if len(w) <= LONGEST else f"{w[: LONGEST - 1]}…" for w in words]

@@ -20,7 +20,7 @@ from .._array import is_sparse
 from ..domains.tables import is_missing
 from ..kernels import Table
 from ._case import TINY, Case, Spectrum
-from ._estimate import LINEAR, OURS, Estimate
+from ._estimate import LINEAR, MEAN, NORMAL, OURS, Estimate
 
 LEVELS = ("serious", "caution", "note")
 ALONE = 0.99  # balanced accuracy, or rank correlation, of one column from which it is suspected to know the answer
@@ -354,26 +354,30 @@ def _scores(case: Case, estimate: Estimate) -> Iterator[Caution]:
             "estimate", "serious", "The error could not be estimated", estimate.failure,
             "Give more samples, or other folds by cv=.",
         )  # fmt: skip
-    if estimate.failure or not case.labelled:
+    if estimate.failure:
+        return
+    yield from _rivals(case, estimate)
+    if not case.labelled:
         return
     ours, metric = estimate.mean(), estimate.metric
     if case.kind == "classifier" and metric == "accuracy" and np.ndim(case.y) == 1:
         blind = case.classes[1].max() / case.n
         slack = np.sqrt(blind * (1 - blind) / case.n)
-        if ours <= blind + slack:
+        if ours <= blind + 2 * slack:
             balanced, chance = estimate.scores["balanced accuracy"][OURS].mean(), 1 / len(case.classes[0])
             yield Caution(
                 "useless", "serious" if balanced < chance + 0.1 else "caution",
-                "No better than always giving the largest class",
+                f"{'No' if ours <= blind else 'Hardly'} better than always giving the largest class",
                 f"The accuracy is {ours:.3f}, and that of the largest class {blind:.3f} ± {slack:.3f}. The balanced "
                 f"accuracy is {balanced:.3f}, by chance {chance:.3f}.",
                 "Scale the columns, tune the kernel, or accept that these columns do not tell the classes apart.",
             )  # fmt: skip
-    elif metric in ("R²", "D²") and ours <= 0:
+    elif metric in ("R²", "D²") and ours <= 0 and not _beats_the_mean(estimate):
         constant = "the mean of y" if metric == "R²" else "a constant"
+        theirs = estimate.mean(MEAN) if metric == "R²" else 0.0
         yield Caution(
             "useless", "serious", f"No better than {constant}",
-            f"On held-out samples {metric} is {ours:.3f}; {constant} has 0.",
+            f"On held-out samples {metric} is {ours:.3f}; {constant} has {theirs:.3g}.",
             "Scale the columns and y, tune the kernel and the penalty, or accept that these columns do not tell of y.",
         )  # fmt: skip
     if metric in WIDE and 2 * estimate.error > WIDE[metric]:
@@ -384,16 +388,7 @@ def _scores(case: Case, estimate: Estimate) -> Iterator[Caution]:
             f"of its mean are {2 * estimate.error:.3f}.",
             "Do not choose between methods by smaller differences; collect more samples, or repeat the folds.",
         )  # fmt: skip
-    rival = estimate.scores[metric].get(LINEAR)
-    if rival is not None and metric in WIDE and len(rival) > 2:
-        ahead = rival - estimate.scores[metric][OURS]
-        if ahead.mean() > max(0.01, 2 * ahead.std(ddof=1) / np.sqrt(len(ahead))):
-            yield Caution(
-                "linear", "caution", "A linear model does better",
-                f"Its {metric} on the same folds is {rival.mean():.3f}, that of this model {ours:.3f}.",
-                "Scale the columns and tune the kernel; if it stays so, use the linear model.",
-            )  # fmt: skip
-    gap = estimate.training.get(metric, np.nan) - ours
+    gap = estimate.training.get(metric, np.nan) - max(ours, 0.0)  # below zero there is nothing to lose
     if metric in WIDE and gap > GAP:
         yield Caution(
             "overfitting", "note", "Much better on the samples that it was fitted to",
@@ -401,6 +396,34 @@ def _scores(case: Case, estimate: Estimate) -> Iterator[Caution]:
             "Not wrong by itself for kernels, but try a stronger penalty (larger alpha, smaller C) or a longer "
             "lengthscale.",
         )  # fmt: skip
+
+
+def _beats_the_mean(estimate: Estimate) -> bool:
+    """Whether the mean of y is behind in every fold: R² of few samples is below zero for both."""
+    scores = estimate.scores[estimate.metric]
+    return MEAN in scores and bool(np.all(scores[OURS] > scores[MEAN]))
+
+
+def _rivals(case: Case, estimate: Estimate) -> Iterator[Caution]:
+    """A linear model, or one Gaussian, that does better by more than chance."""
+    metric = estimate.metric
+    kinds = {
+        LINEAR: ("linear", "A linear model", "Scale the columns and tune the kernel", "the linear model"),
+        NORMAL: ("normal", "One Gaussian", "Choose the bandwidth by cross-validation", "the Gaussian"),
+    }
+    for who, (name, title, remedy, simple) in kinds.items():
+        rival = estimate.scores[metric].get(who)
+        if rival is None or len(rival) < 3 or metric not in (*WIDE, "mean log density"):
+            continue
+        ahead = rival - estimate.scores[metric][OURS]
+        with np.errstate(invalid="ignore"):  # a density of zero is infinitely far behind
+            chance = 2 * ahead.std(ddof=1) / np.sqrt(len(ahead))
+        if ahead.mean() > max(0.01, chance):
+            yield Caution(
+                name, "caution", f"{title} does better",
+                f"Its {metric} on the same folds is {rival.mean():.3f}, that of this model {estimate.mean():.3f}.",
+                f"{remedy}; if it stays so, use {simple}.",
+            )  # fmt: skip
 
 
 # ---- the kernel, the search, the solver
@@ -412,11 +435,13 @@ def _kernel(case: Case, estimate: Estimate) -> Iterator[Caution]:
         return
     yield from _bandwidth(case, found)
     if case.alpha is not None and found.condition > ILL:
+        matrix, given = ("K + αI", f" with α = {case.alpha:g}") if case.alpha else ("K", "")
+        first = "Raise alpha, shorten" if hasattr(case.model, "alpha") else "Shorten"
         yield Caution(
             "conditioning", "caution", "The linear system is ill-conditioned",
-            f"The condition number of K + αI is {found.condition:.2g} with α = {case.alpha:g}: digits that count are "
-            "lost to rounding.",
-            "Raise alpha, shorten the lengthscale, use a rougher kernel, or drop samples that nearly coincide.",
+            f"The condition number of {matrix} is {found.condition:.2g}{given}: digits that count are lost to "
+            "rounding.",
+            f"{first} the lengthscale, use a rougher kernel, or drop samples that nearly coincide.",
         )  # fmt: skip
     if not isinstance(case.model, (KreinRidge, KreinSVC)) and _indefinite(case):
         yield Caution(

@@ -135,4 +135,6 @@ def _target(case: Case) -> str:
     labels, counts = case.classes
     rows = [[text(label, 60), int(c), f"{c / case.n:.1%}"] for label, c in zip(labels[:SHOWN], counts, strict=False)]
     picture = case.pictures.counts([str(c) for c in labels[:SHOWN]], counts[:SHOWN].tolist(), "Classes", "samples")
-    return figures(picture, table(["class", "samples", "share"], rows))
+    rest = len(labels) - SHOWN
+    more = paragraph(f"{rest} more classes are not listed.", "quiet") if rest > 0 else ""
+    return figures(picture, table(["class", "samples", "share"], rows)) + more

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -23,10 +22,11 @@ from ..plot import (
     SplineDisplay,
     WeightsDisplay,
 )
+from ..plot.weights import kernel_names
 from ._case import Case, rows
 from ._cautions import is_number
 from ._html import number
-from ._pictures import short
+from ._pictures import short, tick
 
 PLANE = (4.6, 3.2)  # inches
 CELLS = 200  # a side of a matrix
@@ -64,11 +64,16 @@ def spectrum(case: Case) -> list[str]:
     m = len(case.spectrum.eigenvalues)
     values = case.spectrum.eigenvalues * (case.n / m)
     display = SpectrumDisplay(eigenvalues=values, alpha=case.alpha or None)
+
+    def plot(ax: Any) -> None:
+        display.plot(ax, panels=["eigenvalues"])
+        ax.set(ylabel="eigenvalue of K")
+
     negative = f", {int((values < 0).sum())} negative" if (values < 0).any() else ""
     alt = f"The {m} eigenvalues of the kernel matrix, from {values[0]:.3g} to {values[-1]:.3g}{negative}."
     words = [f"Of {m} samples, scaled to all {case.n}."] if m < case.n else []
     words += ["Directions below the line are damped by the penalty."] if case.alpha else []
-    found = [case.pictures.drawn(partial(display.plot, panels=["eigenvalues"]), "Spectrum", alt, " ".join(words))]
+    found = [case.pictures.drawn(plot, "Spectrum", alt, " ".join(words))]
     if case.alpha:
         title = "Effective dimension over the penalty"
         said = f"At α = {number(case.alpha)}, {number(case.spectrum.dimension)} of {m} directions are left."
@@ -97,6 +102,7 @@ def _decision(case: Case) -> list[str]:
 
     def plot(ax: Any) -> None:
         DecisionDisplay.from_estimator(case.fitted, rows(case.X, some), y, ax=ax, resolution=200)
+        ax.set(**dict(zip(("xlabel", "ylabel"), map(tick, case.columns), strict=True)))
 
     alt = f"Regions in the plane of the two columns, and {len(some)} samples."
     return [case.pictures.drawn(plot, "In the plane", alt, "", PLANE)]
@@ -108,7 +114,8 @@ def _curves(case: Case) -> list[str]:
     levels = hasattr(model, "quantiles") or hasattr(model, "expectiles")
     if case.kind != "regressor" or np.ndim(case.y) != 1:
         return []
-    single = len(case.columns) == 1 and (levels or "return_std" in signature(model.predict).parameters)
+    columns = list(case.columns.values())
+    single = len(columns) == 1 and columns[0].dtype.kind == "f" and np.isfinite(columns[0]).all()
     if not single and not isinstance(model, AnovaSpline):
         return []
     with case.pictures.axes() as (_, ax):
@@ -128,13 +135,14 @@ def _curves(case: Case) -> list[str]:
 def _density(case: Case) -> list[str]:
     if case.kind != "density" or case.dimension not in (1, 2) or not hasattr(case.model, "log_normalizer_"):
         return []
-    return [
-        case.pictures.drawn(
-            lambda ax: DensityDisplay.from_estimator(case.fitted, ax=ax),
-            "The density",
-            f"The density over {case.dimension} column{'s'[: case.dimension - 1]}, and the samples.",
-        )
-    ]
+
+    def plot(ax: Any) -> None:
+        display = DensityDisplay.from_estimator(case.fitted, ax=ax)
+        if not case.steps:  # else the axes are not those of the columns
+            display.ax_.set(**dict(zip(("xlabel", "ylabel"), map(tick, case.columns), strict=False)))
+
+    alt = f"The density over {case.dimension} column{'s'[: case.dimension - 1]}, and the samples."
+    return [case.pictures.drawn(plot, "The density", alt)]
 
 
 def _components(case: Case) -> list[str]:
@@ -163,12 +171,13 @@ def _weights(case: Case) -> list[str]:
     if not isinstance(case.model, MultipleKernel):
         return []
     order = np.argsort(-host(case.model.weights_), kind="stable")[:NAMED]
-    said = ", ".join(f"{case.model.names_[j]}: {case.model.weights_[j]:.3g}" for j in order)
+    names = kernel_names(case.model)
+    said = ", ".join(f"{names[j]}: {case.model.weights_[j]:.3g}" for j in order)
 
     def plot(ax: Any) -> None:
         WeightsDisplay(
             weights=host(case.model.weights_)[order],
-            names=[str(case.model.names_[j]) for j in order],
+            names=[names[j] for j in order],
             alignments=host(case.model.alignments_)[order],
         ).plot(ax)
 
@@ -266,5 +275,7 @@ def _path(case: Case) -> list[str]:
     except TypeError:  # its word for methods that choose nothing
         return []
     chosen = "" if display.best is None else f"; {display.best:.4g} was chosen"
-    alt = f"The criterion over {display.name}{chosen}."
-    return [case.pictures.drawn(display.plot, "Criterion over what was tried", alt, "", PLANE)]
+    what = next(iter(display.curves)) if len(display.curves) == 1 else display.ylabel or "criterion"
+    what = what[:1].upper() + what[1:]
+    alt = f"{what} over {display.name}{chosen}."
+    return [case.pictures.drawn(display.plot, f"{what}, over what was tried", alt, "", PLANE)]

@@ -194,7 +194,7 @@ class _Answer:
             return cls({"share called outliers": float(np.mean(predicted == -1))}, predicted, values=values)
         y = case.y[index]
         predicted = predicted[:, 0] if predicted.shape == (*y.shape, 1) else predicted
-        if case.kind == "regressor" and _levels(model) is not None:
+        if case.kind == "regressor" and levels_of(model) is not None:
             return cls(_level_scores(model, X, y, predicted), predicted)
         if predicted.shape != y.shape:
             return cls({"score": float(model.score(X, y))}, predicted)
@@ -218,7 +218,7 @@ class _Answer:
         return cls(scores, predicted, probability)
 
 
-def _levels(model: Any) -> Any:
+def levels_of(model: Any) -> Any:
     """The levels of quantile and expectile regression, whose curves need not be near the mean of y."""
     return getattr(last(model), "quantiles", getattr(last(model), "expectiles", None))
 
@@ -226,7 +226,7 @@ def _levels(model: Any) -> Any:
 def _level_scores(model: Any, X: Any, y: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
     scores = {"D²": float(model.score(X, y))}
     if hasattr(last(model), "quantiles"):
-        for level, curve in zip(np.atleast_1d(_levels(model)), predicted.reshape(len(y), -1).T, strict=True):
+        for level, curve in zip(np.atleast_1d(levels_of(model)), predicted.reshape(len(y), -1).T, strict=True):
             scores[f"share of y below τ = {level:g}"] = float(np.mean(y <= curve))
     return scores
 

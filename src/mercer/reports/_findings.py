@@ -12,7 +12,7 @@ from .._palette import BLUE, GREY, ORANGE
 from ..selection import silhouette
 from ._case import MOST, Case, rows
 from ._displays import function, gram, spectrum
-from ._estimate import OURS, Estimate
+from ._estimate import OURS, Estimate, levels_of
 from ._html import figures, number, paragraph, table, text, tiles
 from ._pictures import tick
 
@@ -83,7 +83,7 @@ def _wins(estimate: Estimate, who: str) -> str:
 
 
 def _left_out(found: Any) -> str:
-    spread = f" ± {number(found.standard_error)}" if np.isfinite(found.standard_error) else ""
+    spread = f", with standard error {number(found.standard_error)}" if np.isfinite(found.standard_error) else ""
     kinds = {
         "closed_form": "in closed form",
         "newton": f"by one Newton step, off by at most {number(found.approximation_error)}",
@@ -123,7 +123,7 @@ def _cells(ax: Any, M: np.ndarray, labels: np.ndarray) -> None:
     ax.tick_params(length=0)
     ax.set(xlabel="predicted", ylabel="true")
     for i, j in np.argwhere(M).tolist():
-        colour = "white" if M[i, j] > 0.55 * M.max() else "black"
+        colour = "white" if M[i, j] > 0.65 * M.max() else "black"
         ax.text(j, i, M[i, j], ha="center", va="center", color=colour, fontsize=8 if M.max() < 1000 else 6.5)
 
 
@@ -134,14 +134,18 @@ def _residuals(case: Case, estimate: Estimate) -> list[str]:
     shown = seen if len(seen) <= 2 * MOST else np.random.default_rng(0).choice(seen, 2 * MOST, replace=False)
     y, f = np.asarray(case.y, dtype=np.float64), np.asarray(estimate.predicted, dtype=np.float64)
     style = {"markersize": 3.5, "markeredgewidth": 0, "alpha": 0.55}
+    level = levels_of(case.fitted) is not None  # whose curve need not be near y
+    caption = "Below the line, y is under its level." if level else "On the line, both agree."
     with case.pictures.axes() as (figure, ax):
         ax.plot(f[shown], y[shown], "o", color=BLUE, **style)
         ends = [min(y[seen].min(), f[seen].min()), max(y[seen].max(), f[seen].max())]
         ax.plot(ends, ends, color=GREY, linewidth=1)
         ax.set(xlabel="predicted, held out", ylabel="y")
         first = case.pictures.svg(
-            figure, "Predicted and true", "Targets over predictions at held-out samples.", "On the line, both agree."
+            figure, "Predicted and true", "Targets over predictions at held-out samples.", caption
         )
+    if level:
+        return [first]
     with case.pictures.axes() as (figure, ax):
         ax.plot(f[shown], (y - f)[shown], "o", color=BLUE, **style)
         ax.axhline(0, color=GREY, linewidth=1)
@@ -202,10 +206,13 @@ def _tiles(case: Case) -> list[tuple[str, Any]]:
     if spectrum is not None:
         matrix = "K + αI" if case.alpha else "K"
         beyond = spectrum.condition > 1 / np.finfo(float).eps  # all that is known in double precision
-        found.append((f"condition number of {matrix}", "above 10<sup>15</sup>" if beyond else spectrum.condition))
+        m = len(spectrum.eigenvalues)
+        some = f", from {m} samples" if m < case.n else ""
+        condition = "above 10<sup>15</sup>" if beyond else spectrum.condition
+        found.append((f"condition number of {matrix}{some}", condition))
         if spectrum.dimension is not None:
-            found.append(("effective dimension, tr K(K + αI)⁻¹", spectrum.dimension))
-        found.append((f"participation ratio, of {len(spectrum.eigenvalues)}", spectrum.participation))
+            found.append((f"effective dimension, tr K(K + αI)⁻¹{some}", spectrum.dimension))
+        found.append((f"participation ratio, of {m}", spectrum.participation))
         found.append(("mean similarity of two samples", spectrum.similarity))
     for name, what in (
         ("support_", "support vectors"),
@@ -247,6 +254,7 @@ def _margins(case: Case) -> list[str]:
         ax.hist(margin, bins=30, color=BLUE, alpha=0.85, rwidth=0.94)
         ax.axvline(0, color=ORANGE, linewidth=1.2)
         ax.set(xlabel=label, ylabel="samples")
+        ax.yaxis.get_major_locator().set_params(integer=True)
         alt = f"Histogram of margins at the samples of the fit; {wrong} are below zero, which is wrong."
         return [
             case.pictures.svg(
@@ -333,7 +341,6 @@ def _wrong(case: Case, estimate: Estimate) -> str:
     if not wrong.size:
         return ""
     rows = [[str(k), text(case.y[k], 40), text(estimate.predicted[k], 40)] for k in wrong[:SHOWN]]
-    said = (
-        f"{min(SHOWN, len(wrong))} of the {len(wrong)} samples that were wrong when held out; rows are counted from 0"
-    )
+    some = "All" if len(wrong) <= SHOWN else f"{SHOWN} of the"
+    said = f"{some} {len(wrong)} samples that were wrong when held out; rows are counted from 0"
     return table(["sample", "y", "predicted, held out"], rows, said)

@@ -39,6 +39,7 @@ th, td { text-align: left; vertical-align: top; padding: .3rem .9rem .3rem 0; bo
 thead th { font-weight: 600; color: var(--grey); } tbody th { font-weight: 500; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 th.number { white-space: normal; }
+.scroll td:last-child:not(.number) { min-width: 11rem; }
 td code { display: inline-block; max-width: 22rem; overflow-wrap: break-word; }
 th code { white-space: nowrap; } sup { line-height: 0; font-size: .75em; }
 details { margin: .4rem 0; } summary { cursor: pointer; color: var(--blue); font-size: .9rem; }
@@ -52,6 +53,9 @@ td small { display: block; color: var(--grey); font-weight: 400; }
   margin: .8rem 0; }
 math { font-family: "STIX Two Math", "Latin Modern Math", "Cambria Math", "DejaVu Math TeX Gyre", math; }
 math[display="block"] { font-size: 1.1em; }
+.equation > div { display: flex; flex-wrap: wrap; justify-content: safe center; align-items: center;
+  gap: .5rem 2.4rem; }
+.equation > div + div { margin-top: .8rem; } .equation math { width: auto; margin: 0; flex: none; }
 .figures { display: flex; flex-wrap: wrap; gap: 1.2rem 1.6rem; margin: .9rem 0; align-items: flex-start; }
 figure { margin: 0; max-width: 100%; break-inside: avoid; overflow-x: auto; }
 figure svg { max-width: 100%; height: auto; display: block; } figure svg.wide { min-width: 36rem; }
@@ -84,6 +88,11 @@ def text(value: Any, most: int = 300) -> str:
     if len(words) > most:
         words = f"{words[: most * 2 // 3]} … {words[-most // 4 :]}"
     return escape(words)
+
+
+def nameless(words: str) -> str:
+    """The text of an object without its place in memory, which says nothing to a reader."""
+    return re.sub(r" at 0x[0-9a-fA-F]+(?=>)", "", words)
 
 
 def number(value: Any) -> str:

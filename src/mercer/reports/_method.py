@@ -13,7 +13,7 @@ from ._case import Case
 from ._cautions import edges, solutions, tried_values
 from ._displays import history, landscape
 from ._estimate import Estimate
-from ._html import figures, number, paragraph, prose, table, text
+from ._html import figures, nameless, number, paragraph, prose, table, text
 from ._math import mathml
 
 DEFINITE = {
@@ -33,7 +33,7 @@ def method(case: Case, estimate: Estimate) -> str:
     """The section."""
     summary = (inspect.getdoc(type(case.model)) or "").split("\n\n")[0]
     parts = [paragraph(f"<strong>{text(case.name)}</strong>. {prose(summary)}")]
-    shown = "".join(mathml(equation, block=True) for equation in equations(case.model))
+    shown = "".join(_displayed(equation) for equation in equations(case.model))
     if shown:
         parts.append(f'<div class="equation">{shown}</div>')
     problems = len(solutions(case.model))
@@ -57,12 +57,19 @@ def equations(model: Any) -> list[str]:
     return found
 
 
+def _displayed(equation: str) -> str:
+    """One equation; its parts, which wide spaces separate, stand below each other where there is no room."""
+    parts = [mathml(part, block=True) for part in equation.split(r"\qquad")]
+    broken = any(part.startswith("<code>") for part in parts)  # a space within a group or a matrix
+    return f"<div>{mathml(equation, block=True) if broken else ''.join(parts)}</div>"
+
+
 def documented(cls: type) -> list[str]:
     """The equations of the docstring of a class, or of the nearest parent that has some."""
     for owner in cls.__mro__:
         found = re.findall(r"^\.\. math::[ ]?(.*(?:\n(?:[ ]+.*|[ ]*$))*)", _own_doc(owner), flags=re.M)
         if found:
-            return [" ".join(equation.split()) for equation in found]
+            return [" ".join(equation.split()).rstrip(" .,;") for equation in found]
     return []
 
 
@@ -99,7 +106,7 @@ def _parameters(case: Case) -> str:
     for name, value in values.items():
         plain = value.item() if isinstance(value, np.generic) else value
         same = repr(plain) == repr(defaults.get(name, inspect.Parameter.empty))
-        shown = f"<code>{text(plain if isinstance(plain, str) else repr(plain), 120)}</code>"
+        shown = f"<code>{text(nameless(plain if isinstance(plain, str) else repr(plain)), 120)}</code>"
         row = [f"<code>{text(name)}</code>", shown, prose(_short(said.get(name, "")))]
         (usual if same else chosen).append(row)
     head = ["parameter", "value", "meaning"]
@@ -131,7 +138,7 @@ def _kernel(case: Case) -> str:
             proven += f" of order {claim.order}" if claim.order else ""
         rows += [
             ["kernel", f"<code>{text(_rounded(kernel), 600)}</code>"],
-            ["it is", f"{proven}{'' if claim.is_cpd else ', as far as is proven'}"],
+            ["it is", proven],
         ]
     if choice:
         rows.append(["kernel matrix", text(choice)])

@@ -105,6 +105,7 @@ class Pictures:
         with self.axes() as (figure, ax):
             ax.hist(values, bins=min(30, max(6, int(np.sqrt(len(values))))), color=BLUE, alpha=0.85, rwidth=0.94)
             ax.set(xlabel=label, ylabel="samples")
+            ax.yaxis.get_major_locator().set_params(integer=True)
             low, middle, high = np.quantile(values, [0, 0.5, 1])
             alt = f"Histogram of {label}: from {low:.4g} to {high:.4g}, median {middle:.4g}."
             return self.svg(figure, title, alt, caption)
@@ -117,7 +118,8 @@ class Pictures:
             for place, value in zip(places, values, strict=True):
                 ax.annotate(f"{value:.4g}", (value, place), (3, 0), textcoords="offset points", va="center")
             ax.set_yticks(places, [tick(n) for n in names])
-            ax.set(xlabel=label)
+            ax.set(xlabel=label, ylim=(-0.6, len(names) - 0.4))
+            ax.xaxis.get_major_locator().set_params(integer=True)
             ax.margins(x=0.15)
             said = ", ".join(f"{n}: {v:.4g}" for n, v in zip(names, values, strict=True))
             return self.svg(figure, title, f"{title}: {said}.")

@@ -19,7 +19,7 @@ from ._cautions import Caution, cautions
 from ._data import data
 from ._estimate import estimated
 from ._findings import diagnostics, error
-from ._html import SIGNS, page, paragraph, table, text
+from ._html import SIGNS, nameless, page, paragraph, table, text
 from ._method import method, tuning
 
 PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "numba", "matplotlib")
@@ -114,10 +114,11 @@ def report(
     prepared          columns that arrive with mean 0 and standard deviation 1 exactly
     imbalance         the largest class has ten times the samples of the smallest
     few               fewer than 10 samples of a class, or 30 in all
-    useless           accuracy within a standard error of the largest class, or R² (of levels D²) <= 0
-    linear            a linear model ahead by 0.01 and by two standard errors over the folds
+    useless           accuracy within two standard errors of the largest class, or R² (of levels D²) <= 0 and the mean
+                      of y not behind in every fold
+    linear, normal    a linear model, or one Gaussian, ahead by 0.01 and by two standard errors over the folds
     spread            two standard errors of the score over folds above 0.1 (accuracy) or 0.2 (R²)
-    overfitting       a training score 0.2 above the held-out one
+    overfitting       a training score 0.2 above the held-out one, and above 0.2
     bandwidth         mean similarity of two samples > 0.99 where all k(x, x) are equal, or a matrix whose
                       participation ratio is > 0.7 n
     conditioning      K + αI with a condition number > 10¹², or a jitter
@@ -211,6 +212,7 @@ def _making(case: Case, cv: Any, seconds: float) -> str:
     more = ", groups=groups" if case.groups is not None else ""
     target = "" if case.y is None else ", y"
     options = f"cv={folds}{more}, random_state={case.random_state}"
+    described = nameless(described)
     command = f'mercer.report(\n    {described},\n    X{target}, {options},\n).save("report.html")'
     again = f"<h3>To make it again</h3><pre><code>{text(command, 6000)}</code></pre>"
     return table(["", "value"], rows, plain=(1,)) + again
