@@ -8,11 +8,12 @@ import pytest
 from scipy.optimize import check_grad
 from sklearn import svm
 from sklearn.linear_model import RidgeClassifier
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 
 from mercer.datasets import load_mnist
 from mercer.experiments import EXPERIMENTS, circles, complex_boundary, gaussian_space, margins, mnist_table, network
 from mercer.experiments._base import standard_error
+from mercer.io.libsvm import subset
 from mercer.kernels import Gaussian, Laplace, Polynomial
 
 FREE = ["circles", "circles-pca", "complex-boundary", "margins", "svm-kernels", "gaussian-space", "fourier"]
@@ -96,6 +97,9 @@ def test_the_circles_are_those_of_the_thesis_s_program():
     for label, radius in ((0, 2), (1, 1)):
         length = np.linalg.norm(X[y == label], axis=1)
         assert length.mean() == pytest.approx(radius, abs=0.02) and length.std() == pytest.approx(0.1, abs=0.01)
+        exact = radius * np.exp(1j * np.linspace(0, 2 * np.pi, 2000))  # its angles are equal, not drawn
+        spread = X[y == label] - np.column_stack([exact.real, exact.imag])
+        assert spread.std() == pytest.approx(0.1, abs=0.005)
 
 
 def test_the_conic_of_known_coefficients():
@@ -253,6 +257,14 @@ def test_the_machines_for_digits_are_libsvm_s(data_dir, tables):
         right = reference.fit(train.data[:1000], train.target[:1000]).score(test.data[:1000], test.target[:1000])
         assert table[f"{name} machine: accuracy"] == pytest.approx(100 * right, abs=0.11)  # one digit
     assert np.log2(table["grid search: γ"]) == pytest.approx(table.numbers("grid search: γ", "remark")[1], abs=1e-3)
+    won = []
+    for seed in (1, 2):
+        (X, y), _ = subset(train.data, train.target, 500, random_state=seed)
+        folds = StratifiedKFold(3, shuffle=True, random_state=seed)
+        search = GridSearchCV(svm.SVC(C=2), {"gamma": [2.0**k for k in range(-10, -5)]}, cv=folds).fit(X, y)
+        won.append(round(np.log2(search.best_params_["gamma"])))
+    told = ", ".join(f"2^{power}: {won.count(power)}" for power in sorted(set(won)))
+    assert table.rows["γ that wins in 2 other draws, C = 2"].ours == told
 
 
 @pytest.mark.long

@@ -11,7 +11,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 
 from mercer import SVC, KernelPCA
-from mercer.datasets import make_circles
 from mercer.kernels import Gaussian, Polynomial
 from mercer.plot import ComponentsDisplay, DecisionDisplay
 
@@ -22,9 +21,11 @@ CENTRE = np.array([0.0, 2.0])  # of the circles in figures 1.1 and 1.2; in 3.1 i
 
 
 def rings(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The thesis's circles about 0: radii 2 and 1, with a spread of 0.1."""
-    X, y = make_circles(n, factor=0.5, noise=0.05, random_state=seed)
-    return 2 * X, y
+    """The thesis's circles about 0: radii 2 and 1 at equal angles, with a spread of 0.1."""
+    angle = np.linspace(0, 2 * np.pi, n // 2)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    spread = 0.1 * np.random.default_rng(seed).normal(size=(2 * len(circle), 2))
+    return np.concatenate([2 * circle, circle]) + spread, np.repeat([0, 1], len(circle))
 
 
 def lift(X: np.ndarray) -> np.ndarray:
@@ -74,8 +75,9 @@ def circles(result: Result, quick: bool, draw: Any) -> None:
     gap = np.abs(weighted.decision_function(new) - kernel.decision_function(new)).max()
     result.add("weighted features against (xᵀy + 1)²", "the same machine", f"{gap:.1e}", "largest difference of f")
     result.note(
-        "Points are drawn as the thesis's program draws them: radii 1 and 2 about (0, 2), with a spread of 0.1. Its "
-        "circle of radius 1.5 is drawn by hand; here machines find the boundary. About (0, 0), X₂ would be of no use."
+        "Points are drawn as the thesis's program draws them: radii 1 and 2 about (0, 2), each at 200 equal angles, "
+        "and a spread of 0.1. Its circle of radius 1.5 is drawn by hand; here machines find the boundary. About "
+        "(0, 0), X₂ would be of no use."
     )
     _draw_boundaries({"A line": line, "Five features: $X_1, X_2, X_1^2, X_2^2, X_1X_2$": five}, X, y, draw)
     _draw_lift(three, X, y, draw)

@@ -53,8 +53,8 @@ def robust_density(result: Result, quick: bool, draw: Any) -> None:
     result.note(
         f"{repeats} samples of 200; the truth is normal, the noise uniform on [−10, 10]. The bandwidth of each sample "
         "is that of least-squares cross-validation, for all three estimates. The notes cite Kim and Scott, whose "
-        "tables are on other data. Hampel's function also drops the tails of a clean sample, and pays where much is "
-        "noise."
+        "tables are on other data. Hampel's function also drops the tails of a clean sample, and pays off only "
+        "where much is noise."
     )
     picture(draw, X, models, errors)
 
