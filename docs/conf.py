@@ -8,6 +8,7 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 
 from docutils.parsers.rst.states import Inliner
+from sphinx.util.nodes import make_refnode
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
@@ -134,6 +135,18 @@ def put_results(app, docname, source):
         source[0] = source[0].replace(benchmark_results.PLACE, benchmark_results.text(folder))
 
 
+def find_anywhere(app, env, node, contnode):
+    """Link a class by its name alone from the pages of other modules: `SVC` in `mercer.selection` is `mercer.SVC`."""
+    target = node["reftarget"]
+    if node.get("refdomain") != "py" or not target[:1].isupper():
+        return None
+    found = [match for match in env.domains["py"].find_obj(env, None, None, target, "class", 1) if not match[1].aliased]
+    if len(found) != 1:  # unknown, or a name that two modules have
+        return None
+    name, entry = found[0]
+    return make_refnode(app.builder, node["refdoc"], entry.docname, entry.node_id, contnode, name)
+
+
 def plain_bar(inliner, match, lineno):
     """Read |x| in a docstring as an absolute value; reST would take it for a substitution, which we never use."""
     end = match.end("start")
@@ -147,3 +160,4 @@ def setup(app):
     app.connect("autodoc-skip-member", skip_member)
     app.connect("source-read", close_code)
     app.connect("source-read", put_results)
+    app.connect("missing-reference", find_anywhere)

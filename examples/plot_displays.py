@@ -67,20 +67,30 @@ ComponentsDisplay.from_estimator(model, X_ring, y_ring, contours=True)
 
 # %%
 # **The spectrum,** the share of the first components, and the effective dimension d(α), which is what a ridge of
-# strength α leaves of n samples. A kernel that is not positive definite shows its negative eigenvalues.
+# strength α leaves of n samples.
 
 ridge = KernelRidge(alpha=0.5, kernel="gaussian(lengthscale=3.0)").fit(X_wine, y_wine)
 SpectrumDisplay.from_estimator(ridge, X_wine)
+
+# %%
+# A kernel that is not positive definite shows its negative eigenvalues.
+
 SpectrumDisplay.from_kernel("sigmoid(scale=0.1, offset=-1)", X_wine)
 
 # %%
-# **Paths.** Support vector machines over C, with their errors and all coefficients; the one-class machine over λ, whose
-# coefficients are piecewise linear; and the leave-one-out error of ridge regression for several kernels.
+# **Paths.** Support vector machines over C, with their errors and all coefficients.
 
 X_moon, y_moon = make_moons(120, noise=0.3, random_state=0)
 path = svm_path(X_moon, y_moon, np.logspace(-2, 3, 41), kernel="gaussian(lengthscale=0.5)")
 PathDisplay.from_path(path)
+
+# %%
+# The one-class machine over λ, whose coefficients are piecewise linear.
+
 PathDisplay.from_path(one_class_path(X_moon[:60], kernel="gaussian(lengthscale=0.5)"))
+
+# %%
+# The leave-one-out error of ridge regression, for several kernels.
 
 x = np.sort(rng.uniform(0, 10, 80))
 y = np.sin(x) + 0.5 * np.sin(3 * x) * (x > 5) + 0.25 * rng.normal(size=80)
@@ -121,6 +131,10 @@ contaminated = np.concatenate([rng.normal(size=(90, 1)), rng.uniform(-8, 8, size
 DensityDisplay.from_estimator(
     RobustKernelDensity(bandwidth=0.5).fit(contaminated), influence=[[0.5], [6.0]]
 )
+
+# %%
+# The same in the plane.
+
 cloud = np.concatenate([rng.normal(size=(90, 2)), rng.uniform(-5, 5, size=(25, 2))])
 DensityDisplay.from_estimator(
     RobustKernelDensity(bandwidth=0.6, loss="hampel").fit(cloud),
@@ -129,7 +143,7 @@ DensityDisplay.from_estimator(
 )
 
 # %%
-# **Splines** with Wahba's band, quantiles, and the components of an analysis of variance with partial residuals.
+# **Splines** with Wahba's band, and quantiles.
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
 SplineDisplay.from_estimator(SmoothingSpline().fit(x, y), ax=axes[0])
@@ -142,19 +156,28 @@ levels = KernelQuantileRegression(
 )
 SplineDisplay.from_estimator(levels.fit(x[:, None], spread), x[:, None], spread, ax=axes[1])
 
+# %%
+# The components of an analysis of variance, with partial residuals.
+
 U = rng.uniform(size=(150, 3))
 v = np.sin(6 * U[:, 0]) + 2 * U[:, 1] ** 2 + 3 * (U[:, 0] - 0.5) * (U[:, 2] - 0.5)
 v += 0.2 * rng.normal(size=150)
 SplineDisplay.from_estimator(AnovaSpline(terms=[0, 1, 2, (0, 2)]).fit(U, v), U, v)
 
 # %%
-# **Digits:** the first hundred, noisy ones before and after kernel PCA has cleaned them, and the misclassified.
+# **Digits:** the first hundred.
 
 DigitsDisplay.from_images(X_digits)
+
+# %%
+# Noisy ones, before and after kernel PCA has cleaned them.
 
 clean, noisy = X_digits[1000:1010], X_digits[1000:1010] + 4 * rng.normal(size=(10, 64))
 pca = KernelPCA(n_components=40, kernel="gaussian(lengthscale=25.0)").fit(X_digits[:1000])
 DigitsDisplay.from_rows({"original": clean, "noisy": noisy, "denoised": pca.denoise(noisy)})
+
+# %%
+# The misclassified.
 
 machine = SVC(gamma=0.001).fit(X_digits[:300], y_digits[:300])
 DigitsDisplay.from_predictions(X_digits[300:], y_digits[300:], machine.predict(X_digits[300:]))
@@ -167,8 +190,7 @@ WeightsDisplay.from_estimator(MultipleKernel(SVC(), columns).fit(X_wine, y_wine)
 
 
 # %%
-# **Bias and variance** of kernel ridge regression over σ and λ, from thirty samples that are drawn anew, and over λ
-# alone from bootstrap samples of one.
+# **Bias and variance** of kernel ridge regression over σ and λ, from thirty samples that are drawn anew.
 
 
 def draw(generator):
@@ -188,6 +210,10 @@ BiasVarianceDisplay.from_simulation(
     n_repeats=30,
     random_state=0,
 )
+
+# %%
+# The same over λ alone, from bootstrap samples of one.
+
 BiasVarianceDisplay.from_bootstrap(
     ridge, *draw(rng), values={"alpha": np.geomspace(1e-4, 10, 11)}, random_state=0
 )

@@ -59,7 +59,7 @@ machines = {
     "support vectors": SVC(C=1.0, kernel=model.kernel_).fit(X, y),
 }
 colours = {"least squares": ORANGE, "support vectors": BLUE}
-figure, axes = plt.subplots(1, 3, figsize=(11, 2.8), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(11, 3.1), layout="constrained")
 for ax, (name, machine) in zip(axes, machines.items(), strict=False):
     DecisionDisplay.from_estimator(machine, X, y, ax=ax, legend=False, margins=False)
     ax.set(xlabel="", ylabel="", xticks=[], yticks=[], aspect="equal")

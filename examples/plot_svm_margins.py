@@ -54,7 +54,7 @@ for ax, C in zip(axes, (0.02, 0.2, 20), strict=True):
 # some C, up to a factor.
 
 figure, axes = plt.subplots(
-    1, 3, figsize=(11, 3.5), layout="constrained", subplot_kw={"aspect": "equal"}
+    1, 3, figsize=(11, 3.9), layout="constrained", subplot_kw={"aspect": "equal"}
 )
 for ax, nu in zip(axes, (0.8, 0.4, 0.15), strict=True):
     model = NuSVC(nu=nu, kernel="linear").fit(X, y)

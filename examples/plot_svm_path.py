@@ -80,7 +80,7 @@ for ax in (top, bottom):
 # and one that bends around single points.
 
 figure, axes = plt.subplots(
-    1, 3, figsize=(11, 2.95), layout="constrained", subplot_kw={"aspect": "equal"}
+    1, 3, figsize=(11, 3.2), layout="constrained", subplot_kw={"aspect": "equal"}
 )
 for ax, C in zip(axes, (0.03, best, 1e4), strict=True):
     k = int(np.argmin(np.abs(np.log(path.C / C))))
