@@ -112,7 +112,7 @@ def denoising(result: Result, quick: bool, draw: Any) -> None:
         best = {
             name: _best(result, f"  fitted to clean digits: {name}", "–", found, clean) for name, found in ways.items()
         }
-        with draw(noise.lower(), figsize=(7.2, 3.4)) as (_, ax):
+        with draw(noise.lower(), figsize=(7.2, 3.05)) as (_, ax):
             pictures = {"original": clean, "noisy": noisy, **best}
             DigitsDisplay.from_rows({name: images[shown] for name, images in pictures.items()}, ax=ax)
             ax.set_title(f"{noise[0].upper()}{noise[1:]} noise, components of clean digits")
