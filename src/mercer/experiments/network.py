@@ -131,7 +131,7 @@ def accuracy(layers: Sequence[Layer], X: np.ndarray, y: np.ndarray) -> float:
     return float(np.mean(layers[-1](X).argmax(axis=1) == y))
 
 
-@experiment("network", "Digits: stacked autoencoders, fine-tuning, a sigmoid kernel", f"{THESIS}, 4.2", minutes=18)
+@experiment("network", "Digits: stacked autoencoders, fine-tuning, a sigmoid kernel", f"{THESIS}, 4.2", minutes=21)
 def network(result: Result, quick: bool, draw: Any) -> None:
     """Figure 4.4 and the accuracies without and with fine-tuning."""
     train, test = (load_mnist(subset=part) for part in ("train", "test"))
