@@ -270,6 +270,15 @@ def test_large_samples_are_approximated(monkeypatch):
     assert isinstance(rough.gram, Nystrom) and rough.gram.rank == _guess.RANK
 
 
+def test_machines_on_many_rows_hold_more_of_their_kernel():
+    y = rows(40, ["p", "q"])
+    sample = prepare(table(a=[str(np.sin(i)) for i in range(40)], y=y), "t.csv", "y")
+    made = plan(sample, "svc")
+    assert rest(sample, made.estimator, made, None).cache_size == made.estimator.cache_size
+    many = dataclasses.replace(made, rows=30)
+    assert rest(sample, made.estimator, many, None).cache_size == _guess.CACHE
+
+
 @pytest.mark.parametrize(("task", "method"), [(t, m) for t, methods in _guess.METHODS.items() for m in methods])
 def test_every_method_has_an_approximation_that_fits(monkeypatch, task, method):
     monkeypatch.setattr(_guess, "RANK", 15)

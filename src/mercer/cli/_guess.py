@@ -64,6 +64,7 @@ EXACT_OTHERS, EXACT_RIDGE = 3_000, 10_000
 TUNED_ROWS = {"svc": 5_000, "svr": 5_000}  # rows that tuning looks at
 TUNED_OTHERS = 3_000
 RANK = 2_000  # landmarks beyond
+CACHE = 2_000  # megabytes of kernel rows for samples that are larger than those tuned on
 WIDTHS = (1.0, 0.5, 2.0, 0.25, 4.0)  # the likeliest first, for searches that end early
 TOLERANCE = 1e-3  # of `svr`, in units of the target's deviation
 STRENGTHS = (1.0, 10.0, 100.0, 0.1, 1000.0)  # C, and 1/alpha
@@ -396,6 +397,8 @@ def rest(sample: Sample, chosen: Any, plan_: Plan, tuned_on: Any) -> Any:
     n = sample.n
     if plan_.method == "ridge" and sample.task == "regression" and n > TUNED_OTHERS:
         chosen = KernelRidge(alpha=float(np.max(tuned_on.alpha_)), kernel=chosen.kernel, fit_intercept=True)
+    if n > plan_.rows and "cache_size" in chosen.get_params(deep=False):
+        chosen = clone(chosen).set_params(cache_size=CACHE)
     if n > plan_.exact:
         from mercer.gram import Nystrom
 
