@@ -1,0 +1,19 @@
+"""The unit of numbers, as a power of two: by it they are divided and multiplied without a change of digits."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ._array import namespace
+
+
+def power_of_two(values: Any) -> float:
+    """The power of two that brings the largest magnitude of a finite array to [1, 2), when divided by; 1 if all are 0.
+
+    The quotients can be squared and summed, whatever unit the values have. Always a finite float, so that the largest
+    and the least magnitudes have theirs too: divide by it, since its reciprocal may overflow.
+    """
+    xp = namespace(values)
+    largest = float(xp.max(xp.abs(values))) if math.prod(values.shape) else 0.0
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if largest else 1.0

@@ -1,0 +1,25 @@
+import numpy as np
+import pytest
+
+from mercer._units import power_of_two
+
+
+@pytest.mark.parametrize("largest", [1.0, 1.999, 3e-7, 1e300, np.finfo(float).max, np.finfo(float).tiny, 5e-324])
+def test_power_of_two(xp, largest):
+    values = xp.asarray([0.25 * largest, -largest, 0.0], dtype=xp.float64)
+    unit = power_of_two(values)
+    assert isinstance(unit, float) and np.frexp(unit)[0] == 0.5
+    scaled = values / unit
+    assert 1 <= float(xp.max(xp.abs(scaled))) < 2
+    np.testing.assert_array_equal(np.asarray(unit * scaled), np.asarray(values))
+
+
+def test_power_of_two_of_single_precision():
+    values = np.array([np.finfo(np.float32).max, 1e30], dtype=np.float32)
+    scaled = values / power_of_two(values)
+    assert scaled.dtype == np.float32 and 1 <= scaled.max() < 2
+
+
+@pytest.mark.parametrize("values", [np.zeros(3), np.empty((0, 2))])
+def test_nothing_has_the_unit_one(values):
+    assert power_of_two(values) == 1.0
