@@ -9,13 +9,15 @@ other devices take whole row blocks.
 from __future__ import annotations
 
 import os
+import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from ._array import is_array, is_numpy, namespace
 from ._errors import check_number, where
@@ -43,6 +45,68 @@ def check_jobs(owner: object, n_jobs: Any) -> None:
         )
 
 
+class OneBlasThread:
+    """A context in which BLAS uses one thread; the last thread to leave it restores the number that the first found.
+
+    Most libraries have one number for the whole process: of contexts that each restore what they found, those of
+    several threads would leave BLAS at one thread for ever. Under OpenMP each thread has a number of its own.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.inside, self.here = threading.Lock(), 0, threading.local()
+        self.modules, self.libraries, self.found = 0, list[Any](), list[tuple[Any, int]]()
+
+    def __enter__(self) -> None:
+        with self.lock:
+            # the search reads the map of the memory; another library can have come with another module only
+            if self.inside == 0 and self.modules != len(sys.modules):
+                self.modules = len(sys.modules)
+                self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+            if self.inside == 0:
+                self.found = _lower([library for library in self.libraries if not _by_thread(library)])
+            self.inside += 1
+        depth = getattr(self.here, "depth", 0)
+        if depth == 0:
+            self.here.found = _lower([library for library in self.libraries if _by_thread(library)])
+        self.here.depth = depth + 1
+
+    def __exit__(self, *error: object) -> None:
+        self.here.depth -= 1
+        if self.here.depth == 0:
+            _restore(self.here.found)
+        with self.lock:
+            self.inside -= 1
+            if self.inside == 0:
+                _restore(self.found)
+
+
+def _by_thread(library: Any) -> bool:
+    return getattr(library, "threading_layer", None) == "openmp"
+
+
+def _lower(libraries: list[Any]) -> list[tuple[Any, int]]:
+    """Set each library to one thread; which number it had."""
+    found = [(library, library.get_num_threads()) for library in libraries]
+    for library in libraries:
+        _set(library, 1)
+    return found
+
+
+def _restore(found: list[tuple[Any, int]]) -> None:
+    for library, number in found:
+        if library.get_num_threads() == 1:  # otherwise someone else has set it meanwhile
+            _set(library, number)
+
+
+def _set(library: Any, number: int) -> None:
+    library.set_num_threads(number)
+    # recent versions let one thread alone set the number until it says that it is done
+    getattr(library, "clear_controlling_thread", bool)()
+
+
+one_blas_thread = OneBlasThread()
+
+
 def on_host(X: Any) -> bool:
     """Whether a collection lies in NumPy arrays, CSR matrices or Python sequences."""
     if isinstance(X, tuple):
@@ -59,7 +123,7 @@ def slices(n: int, size: int) -> list[slice]:
 def run(jobs: Iterable[Any], work: Callable[[Any], None], n_jobs: int | None = None) -> None:
     """Run `work` over `jobs` on threads, each with one BLAS thread; the first exception or Ctrl-C stops the rest."""
     threads = n_threads(n_jobs)
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+    with one_blas_thread, ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(work, job) for job in jobs]
         try:
             for future in futures:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from .. import _tiles
 from .._array import dense_enough, host, is_array, is_sparse
@@ -150,7 +149,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
 
         count = _tiles.n_threads(self.n_jobs)
         # one thread more than works at a time: it waits while those that it gave work to compute
-        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(count + 1) as pool:
+        with _tiles.one_blas_thread, ThreadPoolExecutor(count + 1) as pool:
             yield Workers(pool, count)
 
     def _watch(self, tasks: int | None, X: Any, y: Any, weight: Any) -> Watch:

@@ -246,10 +246,9 @@ class ImportVectorMachine(LogisticMethod):
                 f"{where(self)}: the kernel {self.kernel_} is {claim}, and has no function for a single point; choose "
                 f"a positive definite one, or KernelLogisticRegression.{remedies(claim)}"
             )
-        self._deadline = Deadline(self.time_budget)
         most = problem.gram.n if self.max_points is None else self.max_points
         chosen, solution, path = import_vectors(
-            problem, self.epsilon, self.lag, most, self.tol, self.max_iter or 100, self._deadline
+            problem, self.epsilon, self.lag, most, self.tol, self.max_iter or 100, Deadline(self.time_budget)
         )
         self.solution_: FitSolution = replace(solution, coefficients=solution.coefficients[chosen])
         self.import_, self.objective_path_ = chosen, path

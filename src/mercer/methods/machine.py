@@ -156,8 +156,8 @@ class KernelMachine(LossEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X and targets y (labels, numbers, counts, times and events: as the loss asks)."""
         problem, basis = self._problem(X, y, sample_weight)
-        self._deadline = Deadline(self.time_budget)
-        self.solution_, self.alpha_ = self._minimise(problem, self._solver(problem, basis))
+        deadline = Deadline(self.time_budget)
+        self.solution_, self.alpha_ = self._minimise(problem, self._solver(problem, basis), deadline)
         self._keep(problem, basis, [self.solution_])
         return self
 
@@ -182,7 +182,6 @@ class KernelMachine(LossEstimator):
 
     def _keep(self, problem: FitProblem, basis: Any, solutions: list[FitSolution], many: bool = False) -> None:
         """Attributes of the fitted function, of one column or of one for each solution."""
-        del self._deadline
         for solution in solutions:
             self._warn(solution)
         self.dual_coef_, self.free_coef_ = solutions[0].coefficients, solutions[0].free
@@ -257,10 +256,10 @@ class KernelMachine(LossEstimator):
             )
         return self.solver
 
-    def _minimise(self, problem: FitProblem, solver: str) -> tuple[FitSolution, float]:
+    def _minimise(self, problem: FitProblem, solver: str, deadline: Deadline) -> tuple[FitSolution, float]:
         """The solution, and the weight of the squared penalty that leads to it."""
         if isinstance(self.penalty, str) and self.penalty == "squared":
-            return self._solve(problem, solver, problem.alpha, None), problem.alpha
+            return self._solve(problem, solver, problem.alpha, None, deadline), problem.alpha
         if isinstance(self.penalty, str) and self.penalty == "l1":
             if not problem.loss.smooth or len(problem.shape) > 1:
                 raise ValueError(f"{where(self)}: penalty = 'l1' needs a smooth loss of one value, not {self.loss!r}.")
@@ -268,7 +267,7 @@ class KernelMachine(LossEstimator):
         last: list[FitSolution] = []
 
         def at(mu: float) -> FitSolution:
-            last.append(self._solve(problem, solver, mu, last[-1] if last else None))
+            last.append(self._solve(problem, solver, mu, last[-1] if last else None, deadline))
             return last[-1]
 
         def norm(s: FitSolution) -> float:
@@ -293,10 +292,12 @@ class KernelMachine(LossEstimator):
         )
         return best.solution, best.mu
 
-    def _solve(self, problem: FitProblem, solver: str, alpha: float, near: FitSolution | None) -> FitSolution:
+    def _solve(
+        self, problem: FitProblem, solver: str, alpha: float, near: FitSolution | None, deadline: Deadline
+    ) -> FitSolution:
         """The solution for (alpha/2)‖f‖², from a near one where the solver can start anywhere."""
         problem = replace(problem, alpha=alpha)
-        gram, most, monitor = problem.gram, self.max_iter, self._deadline
+        gram, most, monitor = problem.gram, self.max_iter, deadline
         if solver == "direct":
             found = solve(gram, problem.y, alpha, linear_solver("auto", gram), problem.H, problem.weight)
             free = None if found.free is None else np.asarray(found.free)
@@ -314,19 +315,19 @@ class KernelMachine(LossEstimator):
             return replace(inner, method="interior_point")
         if solver == "admm":
             return admm(problem, max(self.tol, 1e-7), most or 20_000, monitor)
-        return self._box(problem)
+        return self._box(problem, deadline)
 
-    def _box(self, problem: FitProblem) -> FitSolution:
+    def _box(self, problem: FitProblem, deadline: Deadline) -> FitSolution:
         """By the working set; unless it was asked for, by interior points where a tiny alpha makes its steps small."""
         gram, y = problem.gram, problem.y[problem.weight > 0]
         scale = 1.0 if problem.loss.task in LABELS else float(np.subtract(*np.percentile(y, [75, 25])) or np.ptp(y))
         tol = (scale or 1.0) * (self.tol if gram.dtype == np.float64 else max(self.tol, 1e-3))
         few = gram.n <= FEW and bool(gram.provides & {"dense", "factor"}) and gram.dtype == np.float64
         short = few and self.solver == "auto" and self.max_iter is None
-        found = box(problem, tol, STEPS if short else self.max_iter or -1, self._deadline)
-        if found.converged or not short or self._deadline():
+        found = box(problem, tol, STEPS if short else self.max_iter or -1, deadline)
+        if found.converged or not short or deadline():
             return found
-        return self._solve(problem, "interior_point", problem.alpha, None)
+        return self._solve(problem, "interior_point", problem.alpha, None, deadline)
 
     def _warn(self, solution: FitSolution) -> None:
         if not solution.converged:

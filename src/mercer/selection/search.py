@@ -33,8 +33,8 @@ from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_method_params
-from threadpoolctl import threadpool_limits
 
+from .. import _tiles
 from .._checkpoint import Checkpoint
 from .._errors import check_number, where
 from .._progress import Deadline
@@ -330,8 +330,8 @@ class _Work:
             load()
         with ExitStack() as stack:
             if self.sample.workers > 1 or isinstance(search.estimator, SVC):
-                # fits that limit BLAS and restore it at the same time would leave it limited; blocks of SVC are small
-                stack.enter_context(threadpool_limits(1, user_api="blas"))
+                # workers share the cores, and blocks of SVC are small
+                stack.enter_context(_tiles.one_blas_thread)
             try:
                 run(tasks, self._evaluate, receive, self.sample.workers, Deadline(search.time_budget), self.stop)
             finally:

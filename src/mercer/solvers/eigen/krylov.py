@@ -7,12 +7,13 @@ The whole basis is kept orthonormal, and restarted from the leading Ritz vectors
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
+from ... import _tiles
 from ..._array import eye, like, namespace
 from ..._errors import check_number
 from ...domains import take
@@ -55,7 +56,7 @@ class BlockKrylov(EigenSolver):
         check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
         check_number(self, "width", self.width, at_least=2, integer=True)
         # operators that are not held have threads of their own, beside which those of BLAS only wait
-        with threadpool_limits(None if "dense" in gram.provides else 1, user_api="blas"):
+        with nullcontext() if "dense" in gram.provides else _tiles.one_blas_thread:
             return self._iterate(gram, n_components, rng)
 
     def _iterate(self, gram: Gram, n_components: int, rng: np.random.Generator) -> Spectrum:

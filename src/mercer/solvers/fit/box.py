@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from ... import _tiles
 from ._base import FitProblem, FitSolution, finish
@@ -30,7 +29,7 @@ def box(problem: FitProblem, tol: float = 1e-6, max_iter: int = -1, monitor: Any
     count = _tiles.n_threads()
     diagonal = np.asarray(gram.diagonal(), dtype=np.float64)
     solution: BoxSolution
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(count) as pool:
+    with _tiles.one_blas_thread, ThreadPoolExecutor(count) as pool:
         workers = Workers(pool, count)
         for dtype in (np.float32, np.float64) if tol >= SINGLE else (np.float64,):
             segment = Segment(*gram.points(), diagonal, gram.block)
