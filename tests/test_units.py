@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mercer._units import power_of_two
+from mercer._units import power_of_two, unit_of_squares
 
 
 @pytest.mark.parametrize("largest", [1.0, 1.999, 3e-7, 1e300, np.finfo(float).max, np.finfo(float).tiny, 5e-324])
@@ -23,3 +23,10 @@ def test_power_of_two_of_single_precision():
 @pytest.mark.parametrize("values", [np.zeros(3), np.empty((0, 2))])
 def test_nothing_has_the_unit_one(values):
     assert power_of_two(values) == 1.0
+
+
+def test_squares_have_to_be_numbers():
+    assert unit_of_squares(object(), "y", np.array([3e100, 1.0])) == power_of_two(np.array([3e100]))
+    for size in (1e-200, 1e200):
+        with pytest.raises(ValueError, match="y is of size .*; divide it by"):
+            unit_of_squares(object(), "y", np.array([size]))

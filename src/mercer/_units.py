@@ -6,6 +6,9 @@ import math
 from typing import Any
 
 from ._array import namespace
+from ._errors import where
+
+SQUARED = 480  # the exponent of a power of two whose square leaves room for small shares of it, and large multiples
 
 
 def power_of_two(values: Any) -> float:
@@ -17,3 +20,14 @@ def power_of_two(values: Any) -> float:
     xp = namespace(values)
     largest = float(xp.max(xp.abs(values))) if math.prod(values.shape) else 0.0
     return math.ldexp(1.0, math.frexp(largest)[1] - 1) if largest else 1.0
+
+
+def unit_of_squares(owner: object, name: str, values: Any) -> float:
+    """The same, refused where its square, the unit of variances, would not be a float."""
+    unit = power_of_two(values)
+    if abs(math.log2(unit)) > SQUARED:
+        raise ValueError(
+            f"{where(owner)}: {name} is of size {unit:.0e}, and its square is not a floating-point number; divide it by "
+            f"{unit:.0e}."
+        )
+    return unit

@@ -81,6 +81,34 @@ def test_no_change_of_one_precision_raises_the_dense_evidence(fitted) -> None:
             assert dense_evidence(other, fitted.noise_variance_, Phi) <= fitted.log_evidence_ + 1e-8
 
 
+# Sinc and lengthscales at which an ascent alone ends lower than another under its own noise
+@pytest.mark.parametrize(("lengthscale", "seed"), [(1.0, 4), (2.0, 6), (3.0, 5), (3.0, 0)])
+def test_no_fit_under_the_noise_it_estimates_is_better(lengthscale, seed) -> None:
+    target = SINC + 0.1 * np.random.default_rng(seed).normal(size=100)
+    model = RelevanceVectorMachine(Gaussian(lengthscale), tol=1e-8).fit(X, target)
+    kernel, noise = model.kernel_, model.noise_variance_
+    held = clone(model).set_params(noise_variance=noise).fit(X, target)
+    for found in (model, held):
+        Phi = design(found, kernel, X, X)
+        value = log_density(target, noise * np.eye(100) + (Phi / found.precision_) @ Phi.T)
+        assert found.log_evidence_ == pytest.approx(value, abs=1e-6)
+    assert held.log_evidence_ <= model.log_evidence_ + 1e-8
+    # neither it nor its noise can change alone, nor both a little
+    Phi = design(model, kernel, X, X)
+    for factor in (0.5, 0.99, 1.01, 2.0):
+        C = factor * noise * np.eye(100)
+        for alpha in (model.precision_, model.precision_ * factor):
+            assert log_density(target, C + (Phi / alpha) @ Phi.T) < model.log_evidence_
+
+
+def test_little_noise_first_helps_where_it_is_given() -> None:
+    """Under wide kernels single columns explain little, and an ascent from none of them ends far lower."""
+    target = SINC + 0.1 * np.random.default_rng(0).normal(size=100)
+    estimated = RelevanceVectorMachine().fit(X, target)
+    given = RelevanceVectorMachine(noise_variance=estimated.noise_variance_).fit(X, target)
+    assert given.log_evidence_ == pytest.approx(estimated.log_evidence_, abs=0.1)
+
+
 def test_posterior_and_standard_deviation(fitted) -> None:
     new = np.array([[-11.0], [0.3], [4.0], [30.0]])
     Phi, at = design(fitted, KERNEL, X, X), design(fitted, KERNEL, X, new)
@@ -140,6 +168,27 @@ def test_kernlab_ends_at_a_fixed_point_of_less_evidence(oracle, name) -> None:
     assert ours.log_evidence_ > log_density(target, noise * np.eye(len(target)) + (Phi / alpha) @ Phi.T)
     estimated = RelevanceVectorMachine(kernel, fit_intercept=False).fit(sample, target)
     assert estimated.log_evidence_ > ours.log_evidence_
+
+
+@pytest.mark.parametrize("unit", [2.0**-400, 2.0**400])
+def test_units_of_what_is_reported(unit) -> None:
+    """The evidence is a density of y, variances have the square of its unit and precisions its inverse."""
+    one = RelevanceVectorMachine(KERNEL).fit(X, y)
+    other = RelevanceVectorMachine(KERNEL).fit(X, unit * y)
+    assert other.log_evidence_ == pytest.approx(one.log_evidence_ - 100 * np.log(unit), rel=1e-14)
+    assert other.noise_variance_ / unit**2 == one.noise_variance_
+    assert np.array_equal(other.precision_ * unit**2, one.precision_)
+    assert np.array_equal(other.covariance_ / unit**2, one.covariance_)
+    assert np.array_equal(np.divide(other.predict(X, return_std=True), unit), one.predict(X, return_std=True))
+
+
+def test_sizes_without_a_square_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"y is of size .e\+299, and its square .* divide it by"):
+        RelevanceVectorMachine(KERNEL).fit(X, 1e300 * y)
+    with pytest.raises(ValueError, match="kernel matrix is of size .e-2"):
+        RelevanceVectorMachine("linear").fit(1e-150 * X, y)
+    with pytest.raises(ValueError, match="noise_variance = 1.0 is no noise"):
+        RelevanceVectorMachine(KERNEL, noise_variance=1.0).fit(X, 1e100 * y)
 
 
 # ---- classification

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from .._array import host, is_array
 from .._errors import check_number, where
+from .._units import unit_of_squares
 from ..basis import Polynomials
 from ..domains import Rows, Vectors
 from ..gram import Gram
@@ -19,6 +20,8 @@ from ..losses import Logistic
 from ..solvers.fit.relevance import Design, Evidence, maximise_bernoulli, maximise_gaussian
 from ..space import Function
 from ._base import KernelEstimator
+
+LEAST = 2.0**-480  # noise variance in the unit of y², below which squares over it overflow
 
 
 class RelevanceMethod(KernelEstimator):
@@ -53,8 +56,14 @@ class RelevanceMethod(KernelEstimator):
             self.dtype_ = X.dtype
         return X, y
 
-    def _finish(self, evidence: Evidence, history: list[float], converged: bool) -> None:
-        """Keep what the ascent found."""
+    def _design(self, X: Any) -> Design:
+        """The columns on the sample, whose squares have to be numbers."""
+        gram = self._build(X)
+        unit_of_squares(self, "the kernel matrix", gram.diagonal())
+        return Design(gram, bool(self.fit_intercept))
+
+    def _finish(self, evidence: Evidence, history: list[float], converged: bool, unit: float = 1.0) -> None:
+        """Keep what the ascent found, of targets that were divided by `unit`."""
         if not converged:
             warnings.warn(
                 f"{where(self)}: the evidence still rises by more than tol = {self.tol:g} a step after max_iter = "
@@ -65,12 +74,13 @@ class RelevanceMethod(KernelEstimator):
         gram, n = evidence.design.gram, evidence.design.n
         order = np.argsort(evidence.active)
         active, mean, root = np.array(evidence.active, dtype=int)[order], evidence.mean[order], evidence.root[:, order]
+        mean, root, shift = unit * mean, unit * root, n * np.log(unit)
         self.relevance_ = active[active < n]
         self.relevance_vectors_ = gram.kernel.domain.take(gram.X, self.relevance_)
-        self.precision_, self.covariance_ = evidence.alpha[order], root.T @ root
+        self.precision_, self.covariance_ = evidence.alpha[order] / unit**2, root.T @ root
         self.dual_coef_ = mean[active < n]
         self.intercept_ = float(mean[active == n].sum())
-        self.log_evidence_, self.evidence_history_ = evidence.value, np.array(history)
+        self.log_evidence_, self.evidence_history_ = evidence.value - shift, np.array(history) - shift
         self.n_iter_ = len(history) - 1
         self.function_ = self._combination(gram, active, mean)
         # one function for each row of the root of Σ: the sum of their squares is the variance of f
@@ -162,7 +172,8 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
     infinity where q² ≤ s. Each step makes the one change that gains most: a column comes in, leaves, or changes its
     precision, or σ² changes. The evidence never falls. It has several maxima; the ascent ends at one, where
     :math:`\alpha_j \mu_j^2 = 1 - \alpha_j \Sigma_{jj}`. It is run twice, once with σ² low until the columns have
-    settled, and the higher maximum is kept: with wide kernels, columns explain much together and little alone.
+    settled, and the higher maximum is kept: with wide kernels, columns explain much together and little alone. A third
+    and a fourth run do the same with σ² held at its estimate, and where they end higher, the ascent goes on from there.
 
     A step costs O(nm + m³) for m columns, and one that takes a column in a product with the matrix, O(n²). No other
     columns are held: with ``gram="lazy"`` memory is O(nm). σ² is estimated as no less than 10⁻¹⁰ of the variance of y
@@ -210,10 +221,17 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
         y = np.asarray(host(y), dtype=np.float64)
         if y.ndim != 1:
             raise ValueError(f"{where(self)}: y has shape {y.shape}; give one target, or fit one machine for each.")
-        design = Design(self._build(X), bool(self.fit_intercept))
-        evidence, history, converged = maximise_gaussian(design, y, self.noise_variance, self.tol, self.max_iter)
-        self._finish(evidence, history, converged)
-        self.noise_variance_ = evidence.noise
+        unit = unit_of_squares(self, "y", y)
+        noise = None if self.noise_variance is None else float(self.noise_variance) / unit**2
+        if noise is not None and not LEAST < noise < np.inf:
+            raise ValueError(
+                f"{where(self)}: noise_variance = {self.noise_variance!r} is no noise that y of size {unit:.0e} could "
+                "have, up to rounding; give it in the unit of y², or None."
+            )
+        design = self._design(X)
+        evidence, history, converged = maximise_gaussian(design, y / unit, noise, self.tol, self.max_iter)
+        self._finish(evidence, history, converged, unit)
+        self.noise_variance_ = unit**2 * evidence.noise
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -307,7 +325,7 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
                 f"{where(self)}: Only binary classification is supported; y holds {len(self.classes_)} classes. Use "
                 "sklearn.multiclass.OneVsRestClassifier."
             )
-        design = Design(self._build(X), bool(self.fit_intercept))
+        design = self._design(X)
         self._finish(*maximise_bernoulli(design, np.where(index == 1, 1.0, -1.0), self.tol, self.max_iter))
         return self
 

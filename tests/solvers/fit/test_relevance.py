@@ -129,4 +129,4 @@ def test_the_higher_of_two_maxima_is_kept() -> None:
         eager, patient = GaussianEvidence(design, target, None), GaussianEvidence(design, target, None, 0.01, 0.01)
         found = {evidence.maximise(1e-6, 5000)[0][-1] for evidence in (eager, patient)}
         assert len(found) == 2
-        assert maximise_gaussian(design, target, None, 1e-6, 5000)[0].value == max(found)
+        assert maximise_gaussian(design, target, None, 1e-6, 5000)[0].value >= max(found)

@@ -8,6 +8,8 @@ Tipping, Faul, *Fast marginal likelihood maximisation for sparse Bayesian models
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import solve_triangular
 
@@ -267,6 +269,11 @@ class GaussianEvidence(Evidence):
                 break
         self.age, self.patience = REFRESH, max(self.value - before, 0.0)
 
+    def hold(self, noise: float) -> None:
+        """Fix σ², with the columns as they are."""
+        self.noise, self.estimated, self.age = noise, False, REFRESH
+        self.refused.clear()
+
 
 class BernoulliEvidence(Evidence):
     """P(y = ±1 | w) = 1/(1 + exp(−yΦw)): Laplace's approximation of log ∫ P(y | w) N(w; 0, diag(α)⁻¹) dw."""
@@ -310,13 +317,38 @@ def maximise_gaussian(
 
     σ² that is estimated from the beginning explains all that single columns do not, and with wide kernels only several
     columns together explain anything; σ² that is held low until the columns have settled may leave too many. So both.
+    Where the columns that are then found under the estimate are better, the ascent goes on from them.
     """
     if noise is not None:
-        starts = [GaussianEvidence(design, y, noise)]
-    else:
-        starts = [GaussianEvidence(design, y, None, 0.1), GaussianEvidence(design, y, None, 0.01, patience=0.01)]
-    runs = [(evidence, *evidence.maximise(tol, max_iter)) for evidence in starts]
-    return max(runs, key=lambda run: run[0].value)
+        return _maximise_held(design, y, noise, tol, max_iter)
+    starts = [GaussianEvidence(design, y, None, 0.1), GaussianEvidence(design, y, None, 0.01, patience=0.01)]
+    best = _highest(starts, tol, max_iter)
+    while True:
+        evidence, history, converged = _maximise_held(design, y, best[0].noise, tol, max_iter)
+        if not (converged and evidence.value > best[0].value + tol):
+            return best
+        evidence.estimated = True
+        further, converged = evidence.maximise(tol, max_iter)
+        best = evidence, history + further[1:], converged
+
+
+def _maximise_held(
+    design: Design, y: np.ndarray, noise: float, tol: float, max_iter: int
+) -> tuple[GaussianEvidence, list[float], bool]:
+    """The same at one σ², from no column and from those that settle under little noise."""
+    starts = [GaussianEvidence(design, y, noise)]
+    settled = GaussianEvidence(design, y, None, 0.01)
+    if settled.noise < noise:
+        settled.hold(settled.noise)
+        settled.maximise(0.01, max_iter)
+        settled.hold(noise)
+        starts.append(settled)
+    return _highest(starts, tol, max_iter)
+
+
+def _highest(starts: list[Any], tol: float, max_iter: int) -> Any:
+    """The run that ends at the highest evidence, its history, and whether the gains fell to tol."""
+    return max(((evidence, *evidence.maximise(tol, max_iter)) for evidence in starts), key=lambda run: run[0].value)
 
 
 def maximise_bernoulli(
@@ -328,5 +360,4 @@ def maximise_bernoulli(
     starts = [BernoulliEvidence(design, y), BernoulliEvidence(design, y)]
     for j, alpha in zip(regression.active, regression.alpha, strict=True):
         starts[1].set_precision(j, alpha)
-    runs = [(evidence, *evidence.maximise(tol, max_iter)) for evidence in starts]
-    return max(runs, key=lambda run: run[0].value)
+    return _highest(starts, tol, max_iter)
