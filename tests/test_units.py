@@ -28,5 +28,5 @@ def test_nothing_has_the_unit_one(values):
 def test_squares_have_to_be_numbers():
     assert unit_of_squares(object(), "y", np.array([3e100, 1.0])) == power_of_two(np.array([3e100]))
     for size in (1e-200, 1e200):
-        with pytest.raises(ValueError, match="y is of size .*; divide it by"):
+        with pytest.raises(ValueError, match=r"y is of size .*; divide it by"):
             unit_of_squares(object(), "y", np.array([size]))

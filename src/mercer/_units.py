@@ -27,7 +27,7 @@ def unit_of_squares(owner: object, name: str, values: Any) -> float:
     unit = power_of_two(values)
     if abs(math.log2(unit)) > SQUARED:
         raise ValueError(
-            f"{where(owner)}: {name} is of size {unit:.0e}, and its square is not a floating-point number; divide it by "
+            f"{where(owner)}: {name} is of size {unit:.0e}, and its square is no floating-point number; divide it by "
             f"{unit:.0e}."
         )
     return unit

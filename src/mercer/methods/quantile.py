@@ -66,9 +66,7 @@ class LevelMethod(RegressorMixin, KernelMachine):
         self._keep(problem, basis, solutions, many=levels.ndim == 1)
         return self
 
-    def _apart(
-        self, problem: FitProblem, basis: Any, losses: list[Loss], deadline: Deadline
-    ) -> list[FitSolution]:
+    def _apart(self, problem: FitProblem, basis: Any, losses: list[Loss], deadline: Deadline) -> list[FitSolution]:
         solutions: list[FitSolution] = []
         for loss in losses:
             own = replace(problem, loss=loss)
