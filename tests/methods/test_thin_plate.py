@@ -132,6 +132,35 @@ def test_criteria_are_minimised(name):
     assert found.x == pytest.approx(centre, abs=1e-3)
 
 
+def generalised(X, y, alphas):
+    """GCV by eigenvalues of the kernel on what the affine functions leave, from its definition."""
+    Z = np.linalg.svd(Polynomials(1)(X))[0][:, X.shape[1] + 1 :]
+    values, V = np.linalg.eigh(Z.T @ duchon(2, X.shape[1])(X) @ Z)
+    shrunk = alphas / (values[:, None] + alphas)
+    return len(y) * np.sum((shrunk * (V.T @ Z.T @ y)[:, None]) ** 2, axis=0) / np.sum(shrunk, axis=0) ** 2
+
+
+@pytest.mark.parametrize(("d", "noise"), [(1, 0.3), (2, 0.0), (2, 1e-3), (2, 0.3), (2, 10.0), (3, 10.0)])
+def test_no_alpha_of_a_dense_grid_is_better(d, noise):
+    """Between interpolation, where there is no noise, and the affine functions, where there is little else."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(size=(60, d))
+    y = np.sin(6 * X[:, 0]) * X[:, -1] + noise * rng.normal(size=60)
+    grid = np.logspace(-11, 15, 1000)
+    assert ThinPlateSpline().fit(X, y).criteria_["gcv"] <= generalised(X, y, grid).min() * (1 + 1e-6)
+
+
+def test_a_plane_is_found_where_there_is_nothing_more():
+    """The noise is the roughest that these points can carry, of which each alpha leaves most."""
+    X, _, _ = surface()
+    H = Polynomials(1)(X)
+    Z = np.linalg.svd(H)[0][:, 3:]
+    plane, rough = H @ [1.0, 2.0, -1.0], Z @ np.linalg.eigh(Z.T @ duchon(2, 2)(X) @ Z)[1][:, 0]
+    model = ThinPlateSpline().fit(X, plane + rough)
+    np.testing.assert_allclose(model.predict(X), plane, atol=1e-6)
+    assert model.edf_ == pytest.approx(3, abs=1e-6)
+
+
 def test_leave_one_out_equals_refits():
     X, y, w = surface(25)
     model = ThinPlateSpline(alpha=0.03).fit(X, y, sample_weight=w)

@@ -5,8 +5,10 @@ Powers of two change no digit, so that solvers that compare like with like take 
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from mercer import (
+    AnovaSpline,
     KernelExpectileRegression,
     KernelMachine,
     KernelPLS,
@@ -15,6 +17,7 @@ from mercer import (
     KernelRidgeCV,
     RelevanceVectorMachine,
     RobustKernelRegression,
+    SmoothingSpline,
     ThinPlateSpline,
 )
 
@@ -52,3 +55,61 @@ def test_absolute_errors(unit, alpha):
         expected = model.set_params(alpha=alpha).fit(X, Y).predict(X)
         found = model.set_params(alpha=alpha / unit).fit(X, unit * Y).predict(X) / unit
         np.testing.assert_allclose(found, expected, atol=1e-5 * np.ptp(Y))
+
+
+SQUARES = [
+    RelevanceVectorMachine(kernel="gaussian"),
+    *(SmoothingSpline(name) for name in ("gcv", "loo", "reml", 0.1)),
+    SmoothingSpline(df=6),
+    *(ThinPlateSpline(name) for name in ("gcv", "loo", "reml", 0.1)),
+    ThinPlateSpline(df=6),
+    *(AnovaSpline(name) for name in ("gcv", "reml", 0.1)),
+]
+
+
+def named(model):
+    return f"{type(model).__name__} {getattr(model, 'alpha', '')}"
+
+
+@pytest.mark.parametrize("model", SQUARES, ids=named)
+def test_any_unit_whose_square_is_a_number(model):
+    """Variances and criteria of these methods have that square as their unit."""
+    sample = X[:, :1] if isinstance(model, SmoothingSpline) else X
+    model = clone(model).fit(sample, Y)
+    expected, deviation = model.predict(sample, return_std=True)
+    noise = model.noise_variance_
+    for unit in (*UNITS, 2.0**-470, 2.0**470):
+        found, width = model.fit(sample, unit * Y).predict(sample, return_std=True)
+        np.testing.assert_array_equal(found / unit, expected)
+        np.testing.assert_allclose(width / unit, deviation, rtol=1e-14)
+        assert model.noise_variance_ / unit**2 == noise
+    for unit in (1e-100, 1e100):
+        found = model.fit(sample, unit * Y).predict(sample) / unit
+        np.testing.assert_allclose(found, expected, atol=1e-6 * np.ptp(Y))
+    for unit in (2.0**-1000, 2.0**1000, 1e300):
+        with pytest.raises(ValueError, match=r"y is of size .*, and its square is no floating-point number; divide it"):
+            model.fit(sample, unit * Y)
+
+
+@pytest.mark.parametrize("model", [model for model in SQUARES if isinstance(model, SmoothingSpline)], ids=named)
+def test_criteria_change_with_the_unit(model):
+    one = clone(model).fit(X[:, :1], Y).criteria_
+    unit = 2.0**-20
+    other = clone(model).fit(X[:, :1], unit * Y).criteria_
+    for name in ("gcv", "loo"):
+        assert other[name] / unit**2 == one[name]
+    assert other["reml"] == pytest.approx(one["reml"] + 2 * 78 * np.log(unit), rel=1e-13)
+
+
+def test_splines_in_another_unit_of_the_features():
+    for model in (SmoothingSpline(), SmoothingSpline("reml"), AnovaSpline(), AnovaSpline("reml")):
+        sample = X[:, :1] if isinstance(model, SmoothingSpline) else X
+        expected = model.fit(sample, Y).predict(sample)
+        for unit in UNITS:
+            np.testing.assert_array_equal(model.fit(unit * sample, Y).predict(unit * sample), expected)
+    for unit in (1e-150, 1e150, 2.0**500):
+        np.testing.assert_allclose(model.fit(unit * X, Y).predict(unit * X), expected, atol=1e-6)
+        with pytest.raises(ValueError, match=r"SmoothingSpline: X has the range .* divide X by"):
+            SmoothingSpline().fit(unit * X[:, :1], Y)
+        with pytest.raises(ValueError, match=r"ThinPlateSpline: X is of size .* divide X by"):
+            ThinPlateSpline().fit(unit * X, Y)

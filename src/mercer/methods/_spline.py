@@ -66,6 +66,12 @@ def beyond_rounding(difference: Any, size: float = 1.0) -> Any:
     return xp.where(difference > 64 * np.finfo(np.float64).eps * size, difference, np.nan)
 
 
+def in_unit(criteria: dict[str, float], free: int, unit: float) -> dict[str, float]:
+    """The criteria of y times a power of two, from those of y; `free` of the samples determine the noise."""
+    squares = {name: unit**2 * criteria[name] for name in ("gcv", "loo")}
+    return {**squares, "reml": criteria["reml"] + 2 * free * float(np.log(unit))}
+
+
 class Smoother:
     """Base of the splines: `alpha` or one of its substitutes, `interval` and `summary`."""
 
@@ -89,15 +95,17 @@ class Smoother:
         self.dtype_ = X.dtype
         return X
 
-    def _record(self, path: Spectral, alpha: float, y: Any, fitted: Any) -> None:
-        """Set what is reported of the fit at one alpha, with these values at the samples."""
+    def _record(self, path: Spectral, alpha: float, y: Any, fitted: Any, unit: float) -> None:
+        """Set what is reported of the fit at one alpha to y times `unit`, with these values at the samples."""
         n, y = path.design.effective, like(y, fitted)
-        b, alphas = y[:, None], np.array([alpha])
+        b, alphas, fitted = y[:, None], np.array([alpha]), fitted / unit
         self.n_observations_, self.alpha_, self.edf_ = n, alpha, float(path.degrees_of_freedom(alphas)[0])
-        self.criteria_ = {name: criterion(path, b, name, alpha) for name in CRITERIA}
-        self.noise_variance_ = float(path.rss(b, alphas)[0, 0]) / float(beyond_rounding(n - self.edf_, n))
+        criteria = {name: criterion(path, b, name, alpha) for name in CRITERIA}
+        self.criteria_ = in_unit(criteria, n - path.design.p, unit)
+        rss = float(path.rss(b, alphas)[0, 0])
+        self.noise_variance_ = unit**2 * (rss / float(beyond_rounding(n - self.edf_, n)))
         self.leverage_ = path.leverage(alphas)[:, 0]
-        self.leave_one_out_ = y - (y - fitted) / beyond_rounding(1 - self.leverage_)
+        self.leave_one_out_ = unit * (y - (y - fitted) / beyond_rounding(1 - self.leverage_))
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The values f(x); with `return_std` also their posterior standard deviations, without the noise."""

@@ -15,6 +15,7 @@ from sklearn.base import RegressorMixin
 
 from .._array import host, like, namespace
 from .._errors import check_number, where
+from .._units import unit_of_squares
 from ..basis import Functions
 from ..gram import Dense
 from ..kernels import Features, Kernel
@@ -179,6 +180,8 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         kernels = [self._term_kernel(t) for t in self.terms_]
         H = self._basis(U)
         target = like(y, H)
+        unit = unit_of_squares(self, "y", target)
+        target = target / unit
         if theta is None:
             matrices = [host(k.evaluate(U)) for k in kernels]
             ratio = Selection(str(self.alpha), matrices, host(target), host(H), weight, used).best()
@@ -192,10 +195,10 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         gram = Dense().build(self.kernel_, U, np.random.default_rng(0))
         self._path = Spectral(gram, H, None if weight is None else like(weight, H))
         solution = self._path.solve(target[:, None], alpha)
-        a, c = solution.coefficients[:, 0], solution.free[:, 0]
+        a, c = unit * solution.coefficients[:, 0], unit * solution.free[:, 0]
         self.intercept_ = float(c[0])
         self.function_ = Function(self.kernel_, U, a, self._basis, c)
-        self._record(self._path, alpha, y, self.function_(U))
+        self._record(self._path, alpha, target, self.function_(U), unit)
         return self
 
     def _set_interval(self, X: np.ndarray, weight: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log2
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,14 +14,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import is_array, is_sparse
 from .._errors import check_number, where
+from .._units import unit_of_squares
 from ..basis import Polynomials
 from ..domains import NO_NUMBERS, holds_text, refuse_masked
 from ..kernels.polyharmonic import duchon
 from ..solvers.smoothing import minimiser, modified_gcv, reml
 from ..space import Function
-from ._spline import Smoother
+from ._spline import Smoother, in_unit
 
 MAX_ORDER = 6  # beyond, the polynomials between the knots lose digits
+EXPONENTS = 1000  # powers of two, within which coefficients have to lie
 LEAST = 1e-100  # below, squares of residuals underflow
 
 
@@ -143,9 +146,11 @@ class SmoothingSpline(Smoother, RegressorMixin, BaseEstimator):
         self._check_parameters()
         X, y = self._check_data(X, y, fitting=True)
         x, y = X[:, 0], y.astype(np.float64)
+        unit = unit_of_squares(self, "y", y)
+        y = y / unit
         w = self._check_weight(sample_weight, len(x))
         used = w > 0
-        place = self._gather(x[used], y[used], w[used])
+        place = self._gather(x[used], y[used], w[used], unit)
         self.lam_ = self._choose(lambda lam: self._evaluate(lam, y[used], w[used], place))
         if self.lam_ < LEAST:
             raise ValueError(
@@ -153,10 +158,13 @@ class SmoothingSpline(Smoother, RegressorMixin, BaseEstimator):
             )
         self.alpha_ = self.lam_ * self._unit
         fit = self._evaluate(self.lam_, y[used], w[used], place)
-        self.criteria_, self.edf_, self.noise_variance_ = fit.criteria, fit.edf, fit.noise_variance
+        self.criteria_ = in_unit(fit.criteria, self.n_observations_ - int(self.order), unit)
+        self.edf_, self.noise_variance_ = fit.edf, unit**2 * fit.noise_variance
+        self.y_ *= unit
         self.polynomial_ = self._pieces(fit.sweep)
+        self.polynomial_.c *= unit
         self.leverage_, self.leave_one_out_ = np.zeros(len(x)), self.polynomial_(x)
-        self.leverage_[used], self.leave_one_out_[used] = fit.leverage, y[used] - fit.left_out
+        self.leverage_[used], self.leave_one_out_[used] = fit.leverage, unit * (y[used] - fit.left_out)
         return self
 
     # ---- checks
@@ -211,7 +219,7 @@ class SmoothingSpline(Smoother, RegressorMixin, BaseEstimator):
 
     # ---- the mathematics
 
-    def _gather(self, x: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def _gather(self, x: np.ndarray, y: np.ndarray, w: np.ndarray, unit: float) -> np.ndarray:
         """Merge samples of equal x, scale x to [0, 1], and say to which of the distinct x each sample belongs."""
         m, n = int(self.order), len(x)
         knots, place = np.unique(x, return_inverse=True)
@@ -229,6 +237,11 @@ class SmoothingSpline(Smoother, RegressorMixin, BaseEstimator):
         self.y_ = one + np.bincount(place, w * (y - one[place])) / self.weight_  # exact where there is one sample
         self._within = float(np.sum(w * (y - self.y_[place]) ** 2))
         self._start, self._range = float(knots[0]), float(knots[-1] - knots[0])
+        if abs(log2(unit)) + (2 * m - 1) * abs(log2(self._range)) > EXPONENTS:
+            raise ValueError(
+                f"{where(self)}: X has the range {self._range:.0e}, by whose powers up to {2 * m - 1} y of size "
+                f"{unit:.0e} is divided for the coefficients, which overflow; divide X by {self._range:.0e}."
+            )
         self._gaps = np.diff((knots - self._start) / self._range)
         self._mean_weight = float(np.mean(w))
         self._unit = self._mean_weight * self._range ** (2 * m - 1)  # alpha over R's lambda

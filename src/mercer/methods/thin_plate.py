@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from math import comb
+from math import comb, log2
 from typing import Any, Self
 
 from sklearn.base import RegressorMixin
 
 from .._array import like, namespace
 from .._errors import check_number, where
+from .._units import SQUARED, power_of_two, unit_of_squares
 from ..basis import Polynomials
 from ..kernels import Kernel
 from ..kernels.polyharmonic import Polyharmonic, Reduced, anchors_of, duchon
@@ -118,8 +119,20 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
                 f"{where(self)}: n_samples = {n}; order = {m} on {d} column(s) leaves {p} polynomials free and needs "
                 f"at least {p + 1} samples. Use fewer columns, or AnovaSpline."
             )
+        self._check_size(X, max(2 * m - d, m - 1))
         kernel = duchon(m, d) if 2 * m > d else Polyharmonic(1)
         return Reduced(kernel, anchors_of(X, m - 1), m - 1)
+
+    def _check_size(self, X: Any, power: int) -> None:
+        """Refuse an X whose powers, as kernel and polynomials take them, have squares that are no floats."""
+        xp = namespace(X)
+        largest, least = power_of_two(X), power_of_two(xp.max(X, axis=0) - xp.min(X, axis=0))
+        for size in (largest, least):
+            if power * abs(log2(size)) > SQUARED:
+                raise ValueError(
+                    f"{where(self)}: X is of size {size:.0e}, whose powers up to {2 * power} are no floating-point "
+                    f"numbers; divide X by {size:.0e}."
+                )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X of shape (n, d) and values y of shape (n,)."""
@@ -133,7 +146,9 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
         sample = gram.like
         self._basis = Polynomials(self.order_ - 1)
         path = Spectral(gram, like(self._basis(X), sample), None if weight is None else like(weight, sample))
-        b = like(y, sample)[:, None]
+        y = like(y, sample)
+        unit = unit_of_squares(self, "y", y)
+        b = (y / unit)[:, None]
         n, p = path.design.effective, path.design.p
         if self.df is not None:
             if not p < self.df < n:
@@ -146,11 +161,11 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
         else:
             alpha = float(self.alpha)
         self._path, solution = path, path.solve(b, alpha)
-        a, c = solution.coefficients[:, 0], solution.free[:, 0]
+        a, c = unit * solution.coefficients[:, 0], unit * solution.free[:, 0]
         _, points, coefficients = gram.expansion(a)
         points, coefficients, polynomial = self.kernel_.expand(points, coefficients)
         self.function_ = Function(self.kernel_.kernel, points, coefficients, self._basis, c + polynomial)
-        self._record(path, alpha, y, self.function_(X))
+        self._record(path, alpha, b[:, 0], self.function_(X), unit)
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:

@@ -85,9 +85,10 @@ def alpha_with_edf(path: Spectral, edf: float) -> float:
 
 
 def interval(path: Spectral) -> tuple[float, float]:
-    """log alpha from where all eigenvalues count to where none does."""
+    """log alpha from where all eigenvalues count, or rounding begins, to where none does: criteria are flat beyond."""
     values = host(path.values).astype(np.float64)
-    positive = values[values > 1e-10 * values.max(initial=0.0)]
+    largest = values.max(initial=0.0)
+    positive = values[values > 1e-10 * largest]
     if len(positive) == 0:
         return -1.0, 1.0
-    return float(np.log(1e-3 * positive.min())), float(np.log(1e3 * positive.max()))
+    return float(np.log(max(1e-7 * positive.min(), 1e-13 * largest))), float(np.log(1e8 * largest))
