@@ -35,6 +35,7 @@ from mercer.kernels._algebra import (
     Series,
     Sum,
     Tensor,
+    Translated,
 )
 from mercer.kernels._definiteness import of_exponential, of_product, of_scaled, of_sum
 from mercer.kernels.expression import parse
@@ -582,3 +583,45 @@ def test_centred_norm_is_computed_once_and_follows_the_parameters(monkeypatch):
     np.testing.assert_array_equal(k(X), Gaussian(3.0).centered(X[:5], np.arange(1.0, 6.0))(X))
     assert k(X.astype("float32")).dtype == np.float32
     assert pickle.loads(pickle.dumps(k)) == k
+
+
+# ---- another origin
+
+
+@pytest.mark.parametrize(
+    "k",
+    [
+        k
+        for k in [*(k for cls in registry.values() for k in cls.examples()), 2.0 * Linear() + Gaussian(0.7) + 1.0]
+        if k.drift(np.zeros(3)) is not None
+    ]
+    + [Linear().on([2, 0, 2]) + Affine(0.5).on(1), 0.5 * (Linear() + White())],
+    ids=str,
+)
+def test_a_shift_changes_a_kernel_by_its_drift(k):
+    origin = np.array([0.5, -1.0, 2.0])
+    slope = k.drift(origin)
+    difference = k(X, Y) - k(X - origin, Y - origin) - (X @ slope)[:, None] - (Y @ slope)[None, :]
+    np.testing.assert_allclose(difference, difference[0, 0], atol=1e-12)
+
+
+def test_far_from_zero_a_linear_part_is_computed_about_the_mean():
+    spread = rng.normal(size=(20, 2))
+    near, far = Linear().about(spread), Linear().about(spread + 1e8)
+    assert near == Linear()
+    assert isinstance(far, Translated)
+    centred = spread + 1e8 - (spread + 1e8).mean(axis=0)
+    np.testing.assert_allclose(far(spread + 1e8), centred @ centred.T, rtol=1e-12, atol=1e-12)
+    for k in (Gaussian(), Linear() * Gaussian(), Linear() ** 2):
+        assert k.about(spread + 1e8) is k
+    assert Linear().about(csr_array(spread + 1e8)) == Linear()
+
+
+def test_coefficients_that_sum_to_zero_see_a_constant_of_the_shift():
+    k, points = 2.0 * Linear() + Gaussian(), rng.normal(size=(6, 2)) + 50.0
+    a = rng.normal(size=(6, 2))
+    a -= a.mean(axis=0)
+    near, new = k.about(points), rng.normal(size=(4, 2))
+    assert isinstance(near, Translated)
+    np.testing.assert_allclose(k(new, points) @ a, near(new, points) @ a + near.constant(points, a), rtol=1e-9)
+    np.testing.assert_allclose(np.sum(a * (k(points) @ a)), np.sum(a * (near(points) @ a)), rtol=1e-9)

@@ -8,10 +8,10 @@ from typing import Any
 from ._base import Kernel
 from ._composite import Product, Sum, Tensor
 from ._outer import Exp, PowerOf, Scaled, Series
-from ._transformed import CenteredAt, Normalized, Restricted, Warped
+from ._transformed import CenteredAt, Normalized, Restricted, Translated, Warped
 from .constant import Constant
 
-ALGEBRA = (Sum, Product, Tensor, Scaled, PowerOf, Exp, Series, Normalized, Warped, Restricted, CenteredAt)
+ALGEBRA = (Sum, Product, Tensor, Scaled, PowerOf, Exp, Series, Normalized, Warped, Restricted, Translated, CenteredAt)
 
 
 def add(left: Kernel, right: Any) -> Kernel:

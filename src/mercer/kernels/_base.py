@@ -21,6 +21,7 @@ from ..domains import Domain, Vectors
 from ._definiteness import UNKNOWN, Definiteness
 
 TILE = 2048  # columns of one block: with a few hundred rows it stays in the last-level cache
+FAR = 256.0  # how much smaller values must be about the mean to be computed there: eight binary digits
 ABILITIES = (
     "gradient_x",
     "mixed_xy",
@@ -88,6 +89,10 @@ class Kernel(BaseEstimator):
         """How many explicit features members like those of X have."""
         self.require("feature_map")
         return int(self.feature_map(self.domain.take(X, slice(0, 1))).shape[1])
+
+    def drift(self, origin: np.ndarray) -> np.ndarray | None:
+        """v with k(x, y) = k(x − o, y − o) + vᵀx + vᵀy + constant for all x and y; None where there is no such v."""
+        return None
 
     def prepare(self, X: Any, beside: Any = None) -> Prepared:
         """A checked collection in the form from which rows of the matrix are computed fastest, again and again.
@@ -256,6 +261,32 @@ class Kernel(BaseEstimator):
         from ._algebra import CenteredAt
 
         return CenteredAt(self, X, weights)
+
+    def about(self, X: Any) -> Kernel:
+        """The kernel to compute with on X where constants are free: it differs from this one by some g(x) + g(y).
+
+        Coefficients that sum to zero do not see g, but digits are lost to it: of xᵀy all, far from 0. So a kernel with
+        a linear part is taken from the mean of X, as `Translated`, where its values there are much smaller; any other
+        is its own.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Linear
+        >>> Linear().about(np.array([[1e9], [1e9 + 2]]))(np.array([[1e9], [1e9 + 2]]))
+        array([[ 1., -1.],
+               [-1.,  1.]])
+        """
+        from ._transformed import Translated
+
+        if not is_array(X) or not isinstance(self.domain, Vectors):
+            return self
+        origin = host(namespace(X).mean(X, axis=0))
+        slope = self.drift(origin)
+        if slope is None or not slope.any():
+            return self
+        near = Translated(self, origin)
+        sizes = (float(np.abs(host(k.evaluate_diag(X))).mean(dtype=np.float64)) for k in (self, near))
+        return near if next(sizes) > FAR * next(sizes) else self
 
     # ---- value semantics and text
 

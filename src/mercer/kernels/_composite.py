@@ -88,6 +88,10 @@ class Sum(_Composite):
     def evaluate_diag(self, X: Any) -> Any:
         return sum(k.evaluate_diag(X) for k in self.kernels)
 
+    def drift(self, origin: np.ndarray) -> np.ndarray | None:
+        slopes = [k.drift(origin) for k in self.kernels]
+        return None if any(slope is None for slope in slopes) else np.sum(slopes, axis=0)  # type: ignore[arg-type]
+
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return of_sum([k.definiteness_in(dimension) for k in self.kernels])
 

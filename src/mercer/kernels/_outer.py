@@ -81,6 +81,10 @@ class Scaled(_Outer):
             return float(self.scale) * t
         return xp.full_like(t, self.scale if order == 1 else 0.0)
 
+    def drift(self, origin: np.ndarray) -> np.ndarray | None:
+        slope = self.kernel.drift(origin)
+        return None if slope is None else float(self.scale) * slope
+
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return of_scaled(self.kernel.definiteness_in(dimension), self.scale)
 

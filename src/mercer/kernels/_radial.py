@@ -183,6 +183,9 @@ class Radial(Kernel):
         s = self.scaled_distances(X, Y)
         return self.profile(s, namespace(s))
 
+    def drift(self, origin: np.ndarray) -> np.ndarray:
+        return np.zeros_like(origin)
+
     def prepare(self, X: Any, beside: Any = None) -> Prepared:
         centre = 0.0 if is_sparse(X) else namespace(X).mean(X, axis=0) if beside is None else beside.centre
         A = self.scaled(X if is_sparse(X) else X - centre)

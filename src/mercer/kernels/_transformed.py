@@ -179,6 +179,11 @@ class Restricted(Unary):
     def resolve(self, X: Any) -> Self:
         return super().resolve(self._part(self.domain.check(X, self)))
 
+    def drift(self, origin: np.ndarray) -> np.ndarray | None:
+        chosen = self.indices(len(origin))
+        slope = self.kernel.drift(origin[chosen])
+        return None if slope is None else slope @ np.eye(len(origin), dtype=origin.dtype)[chosen]
+
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         inside, distinct = None, True
         if dimension is not None:
@@ -233,6 +238,80 @@ class Restricted(Unary):
     @classmethod
     def examples(cls) -> list[Kernel]:
         return [cls(k, [2, 0]) for k in inner_examples()]
+
+
+class Translated(Unary):
+    """k(x − o, y − o): k with the origin o in the place of 0; `Kernel.about` makes it.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> Translated(Linear(), np.array([1.0, 1.0]))([[2.0, 3.0]])
+    array([[5.]])
+    """
+
+    def __init__(self, kernel: Kernel, origin: Any):
+        self.kernel, self.origin = kernel, origin
+
+    @property
+    def domain(self) -> Domain:  # type: ignore[override]
+        return Vectors(sparse=getattr(self.kernel.domain, "sparse", False))
+
+    def _moved(self, X: Any) -> Any:
+        X = X.toarray() if is_sparse(X) else X
+        return X - like(self.origin, X)
+
+    def _both(self, X: Any, Y: Any) -> tuple[Any, Any]:
+        X, Y = self.check_arguments(X, Y)
+        return self._moved(X), None if Y is None else self._moved(Y)
+
+    def evaluate(self, X: Any, Y: Any = None) -> Any:
+        return self.kernel.evaluate(self._moved(X), None if Y is None else self._moved(Y))
+
+    def evaluate_diag(self, X: Any) -> Any:
+        return self.kernel.evaluate_diag(self._moved(X))
+
+    def resolve(self, X: Any) -> Self:
+        return super().resolve(self._moved(self.domain.check(X, self)))
+
+    def constant(self, points: Any, coefficients: Any) -> Any:
+        """Σ aᵢk(x, xᵢ) − Σ aᵢk(x − o, xᵢ − o), the same at every x for coefficients that sum to 0; one per column."""
+        slope = like(self.kernel.drift(host(self.origin)), coefficients)
+        return slope @ (namespace(coefficients).matrix_transpose(self._moved(points)) @ coefficients)
+
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        return self.kernel.definiteness_in(dimension)
+
+    @property
+    def provides(self) -> frozenset[str]:
+        return self.kernel.provides - STATIONARY
+
+    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
+        self.require("gradient_x")
+        return self.kernel.gradient_x(*self._both(X, Y))
+
+    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+        """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
+        self.require("mixed_xy")
+        return self.kernel.mixed_xy(*self._both(X, Y))
+
+    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+        """∂k/∂θ for each parameter of the inner kernel."""
+        self.require("gradient_theta")
+        return {f"kernel__{name}": G for name, G in self.kernel.gradient_theta(*self._both(X, Y)).items()}
+
+    def feature_map(self, X: Any) -> Any:
+        """φ(x − o)."""
+        self.require("feature_map")
+        return self.kernel.feature_map(self._both(X, None)[0])
+
+    def feature_count(self, X: Any) -> int:
+        return self.kernel.feature_count(X)
+
+    @classmethod
+    def examples(cls) -> list[Kernel]:
+        return [cls(k, np.array([0.5, -0.25, 0.125])) for k in inner_examples()]
 
 
 class CenteredAt(Unary):

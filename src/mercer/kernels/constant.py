@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._array import device_of, is_array, is_sparse, namespace
 from .._errors import check_number
 from ..domains import Anything, Vectors
@@ -68,6 +70,9 @@ class Constant(Kernel):
         X, _ = self.check_arguments(X)
         return self._full(X, (self.domain.size(X), 1), self.value**0.5)
 
+    def drift(self, origin: np.ndarray) -> np.ndarray:
+        return np.zeros_like(origin)
+
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return PD
 
@@ -126,6 +131,9 @@ class White(Kernel):
         """∂k/∂variance = [x = y]."""
         X, Y = self.check_arguments(X, Y)
         return {"variance": self._equal(X, Y)}
+
+    def drift(self, origin: np.ndarray) -> np.ndarray:
+        return np.zeros_like(origin)
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return STRICTLY_PD

@@ -38,6 +38,7 @@ from ._algebra import (
     Series,
     Sum,
     Tensor,
+    Translated,
     Warped,
     add,
     multiply,
@@ -60,6 +61,7 @@ OPERATIONS: dict[str, type[Kernel]] = {
     "series": Series,
     "normalized": Normalized,
     "restricted": Restricted,
+    "translated": Translated,
     "warped": Warped,
     "centered": CenteredAt,
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._array import eye, is_sparse, namespace
 from .._errors import check_number
 from ._base import register
@@ -51,6 +53,9 @@ class Linear(DotProduct):
         """x itself (dense)."""
         X, _ = self.check_arguments(X)
         return X.toarray() if is_sparse(X) else X
+
+    def drift(self, origin: np.ndarray) -> np.ndarray:
+        return origin
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return PD
@@ -105,6 +110,9 @@ class Affine(DotProduct):
         X = X.toarray() if is_sparse(X) else X
         xp = namespace(X)
         return xp.concat([X, eye(1, X) * float(self.offset) ** 0.5 + xp.zeros_like(X[:, :1])], axis=1)
+
+    def drift(self, origin: np.ndarray) -> np.ndarray:
+        return origin
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return PD

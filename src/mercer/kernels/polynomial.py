@@ -122,6 +122,9 @@ class Polynomial(DotProduct):
         slope = self._power(t, 1, xp)
         return {"scale": slope * t, "offset": slope}
 
+    def drift(self, origin: np.ndarray) -> np.ndarray | None:
+        return float(self.scale) * origin if self.degree == 1 else None
+
     def monomial_weights(self, dimension: int) -> np.ndarray:
         """w_α, with k(x, y) = Σ_α w_α x^α y^α, in the order of ``mercer.basis.Polynomials(degree)``."""
         p, a, c = int(self.degree), float(self.scale), float(self.offset)

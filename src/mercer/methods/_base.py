@@ -16,6 +16,7 @@ from ..basis import Functions, Polynomials, as_basis
 from ..domains import NO_NUMBERS, Rows, Vectors, holds_text, refuse_masked
 from ..gram import Gram, as_representation
 from ..kernels import Kernel
+from ..kernels._transformed import Translated
 from ..kernels.expression import as_kernel
 from ..kernels.sklearn_names import from_sklearn
 from ..space import Function
@@ -26,6 +27,15 @@ UNFOUNDED = "the linear system is solved, but its solution minimises nothing"
 def annihilated(basis: Any) -> int:
     """The order q of the coefficients that the free part leaves: they annihilate polynomials of degree < q."""
     return basis.degree + 1 if isinstance(basis, Polynomials) else 0
+
+
+def at_zero(gram: Gram, coefficients: Any, free: Any) -> Any:
+    """The free part beside the kernel itself, from that beside the kernel about the sample."""
+    if not isinstance(gram.kernel, Translated):
+        return free
+    moved = namespace(free).asarray(free, copy=True)
+    moved[0, ...] -= gram.kernel.constant(gram.X, coefficients)
+    return moved
 
 
 class KernelEstimator(BaseEstimator):
@@ -162,10 +172,11 @@ class KernelEstimator(BaseEstimator):
         for name in names:
             self.__dict__.pop(name, None)
 
-    def _build(self, X: Any) -> Gram:
+    def _build(self, X: Any, constants: bool = False) -> Gram:
+        """The Gram operator of X; where the model has a free constant, of the kernel `about` X."""
         rng = generator(getattr(self, "random_state", None))
         representation = as_representation(self.gram, factor=self._prefers_factor)
-        gram = representation.build(self.kernel_, X, rng)
+        gram = representation.build(self.kernel_.about(X) if constants else self.kernel_, X, rng)
         self.gram_choice_ = gram.choice or f"{type(representation).__name__} as given"
         return gram
 

@@ -16,11 +16,12 @@ from .._random import generator
 from ..basis import Polynomials
 from ..domains import Rows
 from ..gram import Gram, as_representation
+from ..kernels import Kernel
 from ..solvers.design import Design, Resolvent, posterior_variance
 from ..solvers.likelihood import log_marginal_likelihood
 from ..solvers.linear import LinearSolution, PseudoInverse, Symmetric, linear_solver, solve
 from ..solvers.spectral import Spectral
-from ._base import UNFOUNDED, KernelEstimator
+from ._base import UNFOUNDED, KernelEstimator, annihilated, at_zero
 from ._classifier import encode
 
 
@@ -35,7 +36,7 @@ class RidgeSummary:
     alpha : float
     kernel : str
     free_coef, free_std_error : arrays of shape (p,) or (p, n_targets), or None
-        c, and the roots of the diagonal of (σ²/α)(Hᵀ(K + αW⁻¹)⁻¹H)⁻¹.
+        c of `function_`, and the roots of the diagonal of (σ²/α)(Hᵀ(K + αW⁻¹)⁻¹H)⁻¹.
     degrees_of_freedom : float
         The trace of the matrix that takes y to the fitted values.
     residual_variance : float
@@ -85,7 +86,7 @@ class RidgeMethod(KernelEstimator):
     def _fit_system(self, X: Any, y: Any, alpha: np.ndarray, weight: Any, basis: Any) -> None:
         """Solve for targets y of shape (n,) or (n, t), with one strength or one of each target."""
         self._definite = definite = self._is_definite(X, basis)
-        gram = self._build(X)
+        gram = self._build(X, annihilated(basis) > 0)
         sample = gram.like
         b = like(y, sample)
         H = None if basis is None else like(basis(X), sample)
@@ -109,9 +110,9 @@ class RidgeMethod(KernelEstimator):
         self, gram: Gram, b: Any, alpha: np.ndarray, weight: Any, basis: Any, solution: LinearSolution, a: Any, c: Any
     ) -> None:
         self.X_fit_ = gram.X
-        self.dual_coef_, self.free_coef_, self.solution_ = a, c, solution
+        self.dual_coef_, self.free_coef_, self.solution_ = a, at_zero(gram, a, c), solution
         if isinstance(basis, Polynomials) and basis.degree == 0:
-            self.intercept_ = float(c[0]) if c.ndim == 1 else c[0, :]
+            self.intercept_ = float(self.free_coef_[0]) if c.ndim == 1 else self.free_coef_[0, :]
         self.function_ = self._function(gram, a, basis, c)
         self._strength, self._target, self._weight, self._basis = alpha, b, weight, basis
         # a factor may have been drawn, and is small; a whole matrix is computed again where it is asked for
@@ -140,7 +141,8 @@ class RidgeMethod(KernelEstimator):
     def _system(self) -> tuple[Gram, Any, Any]:
         """The Gram operator of the training samples, and the values of the free functions."""
         check_is_fitted(self)
-        gram = self._build(self.X_fit_) if self._factored is None else self._factored
+        constants = annihilated(self._basis) > 0
+        gram = self._build(self.X_fit_, constants) if self._factored is None else self._factored
         H = None if self._basis is None else like(self._basis(self.X_fit_), gram.like)
         return gram, H, self._weight
 
@@ -165,7 +167,7 @@ class RidgeMethod(KernelEstimator):
         blocks = []
         for rows in _tiles.slices(domain.size(X), max(1, (1 << 23) // design.n)):
             some = domain.take(X, rows)
-            cross, diagonal = design.gram.cross(some).dense(), self._prior_variance(some)
+            cross, diagonal = design.gram.cross(some).dense(), self._prior_variance(design.gram.kernel, some)
             h = None if self._basis is None else like(self._basis(some), cross)
             variance = {a: posterior_variance(design, a, G, cross, diagonal, h) for a, G in self._resolvents.items()}
             xp = namespace(cross)
@@ -173,13 +175,13 @@ class RidgeMethod(KernelEstimator):
         std = namespace(blocks[0]).concat(blocks, axis=0)
         return std[:, 0] if self._target.ndim == 1 else std
 
-    def _prior_variance(self, X: Any) -> Any:
+    def _prior_variance(self, kernel: Kernel, X: Any) -> Any:
         if isinstance(self.kernel_.domain, Rows):
             raise TypeError(
                 f"{where(self)}: return_std needs k(x, x) of the new points, which a precomputed matrix does not hold; "
                 "give the kernel itself."
             )
-        return self.kernel_.evaluate_diag(X)
+        return kernel.evaluate_diag(X)
 
     def leave_one_out(self) -> Any:
         r"""For each training sample the value at it of the fit without it, in closed form.
@@ -214,6 +216,7 @@ class RidgeMethod(KernelEstimator):
         if not gradient:
             if theta:
                 rng = generator(getattr(self, "random_state", None))
+                kernel = kernel.about(gram.X) if annihilated(self._basis) else kernel
                 gram = as_representation(self.gram).build(kernel, gram.X, rng)
             path = Spectral(gram, H, weight)
             return float(
@@ -259,7 +262,7 @@ class RidgeMethod(KernelEstimator):
         single = self._target.ndim == 1
         values = [column[0] if single else np.array(column) for column in numbers]
         errors = None if design.H is None else free[0] if single else np.stack(free, axis=1)
-        coefficients = None if self.free_coef_ is None else host(self.free_coef_)
+        coefficients = None if self.free_coef_ is None else host(self.function_.free)
         alpha = float(alphas[0]) if len(np.unique(alphas)) == 1 else alphas
         return RidgeSummary(design.effective, alpha, str(self.kernel_), coefficients, errors, *values)
 

@@ -1,0 +1,58 @@
+"""Where a constant is free, the origin of the data does not matter, however far away the data are."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from mercer import KernelRidge, KernelRidgeCV
+
+rng = np.random.default_rng(3)
+X = np.round(rng.normal(size=(40, 2)) * 2.0**10) / 2.0**10  # so that a shift by whole numbers changes no digit
+NEW = np.round(rng.normal(size=(9, 2)) * 2.0**10) / 2.0**10
+SHIFT = np.array([2.0**30, -(2.0**26)])
+y = X @ [1.0, -2.0] + np.sin(3 * X[:, 0]) + 0.1 * rng.normal(size=40)
+KERNELS = ["linear", "affine(offset=3.0)", "polynomial(degree=1, scale=2.0)", "linear.on(0) + 0.5*gaussian"]
+
+
+def agree(model, found, expected):
+    """Answers of the shifted fit to the shifted points, and of the plain one."""
+    scale = max(np.abs(expected).max(), 1e-12)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-7 * scale, err_msg=str(model))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("gram", ["dense", "lazy", "nystrom"])
+def test_ridge(kernel, gram):
+    model = KernelRidge(0.5, kernel=kernel, fit_intercept=True, gram=gram, random_state=0)
+    far, near = model.fit(X + SHIFT, y), clone(model).fit(X, y)
+    agree(model, far.predict(NEW + SHIFT), near.predict(NEW))
+    agree(model, far.dual_coef_, near.dual_coef_)
+    agree(model, far.function_.norm(), near.function_.norm())
+    agree(model, far.leave_one_out(), near.leave_one_out())
+    agree(model, far.predict(NEW + SHIFT, return_std=True)[1], near.predict(NEW, return_std=True)[1])
+
+
+def test_ridge_of_several_targets_and_weights():
+    Y, weight = np.stack([y, X[:, 0] ** 2], axis=1), rng.uniform(0.5, 2.0, size=40)
+    model = KernelRidge([0.5, 3.0], kernel="linear", fit_intercept=True)
+    far, near = model.fit(X + SHIFT, Y, weight), clone(model).fit(X, Y, weight)
+    agree(model, far.predict(NEW + SHIFT), near.predict(NEW))
+    assert far.kernel_ == near.kernel_
+    # the intercept is that of the kernel itself, to the digits that x has so far away
+    slope = near.function_.weights()
+    np.testing.assert_allclose(far.intercept_, near.intercept_ - SHIFT @ slope, rtol=1e-9)
+
+
+@pytest.mark.parametrize("cv", [None, "gcv", "marginal_likelihood", 4])
+def test_ridge_that_chooses(cv):
+    model = KernelRidgeCV(kernel=["linear", "gaussian"], cv=cv)
+    far, near = model.fit(X + SHIFT, y), clone(model).fit(X, y)
+    assert far.alpha_ == near.alpha_ and far.kernel_ == near.kernel_
+    agree(model, far.scores_, near.scores_)
+    agree(model, far.predict(NEW + SHIFT), near.predict(NEW))
+
+
+def test_seconds_since_1970():
+    time = 1.7e9 + rng.uniform(0, 3e6, size=(60, 1))
+    values = 1e-6 * (time[:, 0] - 1.7e9) + 0.01 * rng.normal(size=60)
+    assert KernelRidge(1.0, fit_intercept=True).fit(time, values).score(time, values) > 0.999
