@@ -4,7 +4,21 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from mercer import KernelRidge, KernelRidgeCV
+from mercer import (
+    KernelCCA,
+    KernelDimensionReduction,
+    KernelFisher,
+    KernelInterpolator,
+    KernelKMeans,
+    KernelLogisticRegression,
+    KernelMachine,
+    KernelMeanClassifier,
+    KernelPCA,
+    KernelPLS,
+    KernelRidge,
+    KernelRidgeCV,
+    LeastSquaresSVC,
+)
 
 rng = np.random.default_rng(3)
 X = np.round(rng.normal(size=(40, 2)) * 2.0**10) / 2.0**10  # so that a shift by whole numbers changes no digit
@@ -56,3 +70,82 @@ def test_seconds_since_1970():
     time = 1.7e9 + rng.uniform(0, 3e6, size=(60, 1))
     values = 1e-6 * (time[:, 0] - 1.7e9) + 0.01 * rng.normal(size=60)
     assert KernelRidge(1.0, fit_intercept=True).fit(time, values).score(time, values) > 0.999
+
+
+LABELS = np.digitize(y, np.quantile(y, [0.3, 0.7]))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LeastSquaresSVC(kernel="linear", alpha=0.5),
+        KernelFisher(kernel="linear", alpha=0.5),
+        KernelFisher(kernel="linear", alpha="loo"),
+        KernelLogisticRegression(kernel="linear", alpha=0.5),
+        KernelMeanClassifier(kernel="linear"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("labels", [LABELS, LABELS > 0], ids=["three", "two"])
+def test_classifiers(model, labels):
+    far, near = model.fit(X + SHIFT, labels), clone(model).fit(X, labels)
+    found, expected = far.decision_function(NEW + SHIFT), near.decision_function(NEW)
+    if isinstance(model, KernelMeanClassifier) and found.ndim == 2:  # values of classes have a term in common
+        found, expected = found - found[:, :1], expected - expected[:, :1]
+    agree(model, found, expected)
+
+
+@pytest.mark.parametrize(
+    "loss", ["squared", "huber", "log_cosh", "absolute", "pinball(quantile=0.3)", "epsilon_insensitive"]
+)
+def test_machines(loss):
+    model = KernelMachine(loss, kernel="linear", alpha=0.5, free=0)
+    far, near = model.fit(X + SHIFT, y), clone(model).fit(X, y)
+    agree(model, far.predict(NEW + SHIFT), near.predict(NEW))
+    intercept = near.free_coef_[0] - SHIFT @ near.function_.weights()
+    np.testing.assert_allclose(far.free_coef_[0], intercept, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelPCA(2),
+        KernelPCA(1, eigen_solver="krylov"),
+        KernelPCA(2, gram="nystrom", random_state=0),
+        KernelPLS(2, kernel="linear"),
+        KernelFisher(kernel="linear"),
+        KernelKMeans(3, kernel="linear", random_state=0),
+    ],
+    ids=str,
+)
+def test_features(model):
+    labels = LABELS if isinstance(model, KernelFisher) else y
+    far, near = model.fit(X + SHIFT, labels), clone(model).fit(X, labels)
+    agree(model, far.transform(NEW + SHIFT), near.transform(NEW))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "gaussian"])
+def test_directions_that_tell_of_the_target(kernel):
+    model = KernelDimensionReduction(1, kernel=kernel, random_state=0)
+    far, near = model.fit(X + SHIFT, y), clone(model).fit(X, y)
+    agree(model, far.components_, near.components_)
+
+
+def test_what_components_leave_out():
+    far, near = KernelPCA(1).fit(X + SHIFT), KernelPCA(1).fit(X)
+    agree(far, far.reconstruction_error(NEW + SHIFT), near.reconstruction_error(NEW))
+    agree(far, far.eigenvalues_, near.eigenvalues_)
+
+
+def test_canonical_correlations():
+    other = np.round(np.cos(X) * 2.0**10) / 2.0**10
+    model = KernelCCA(2, kernel="linear")
+    far, near = model.fit(X + SHIFT, other - SHIFT), clone(model).fit(X, other)
+    agree(model, far.correlations_, near.correlations_)
+
+
+def test_interpolation():
+    model = KernelInterpolator("linear + gaussian", free=0)
+    far, near = model.fit(X + SHIFT, y), clone(model).fit(X, y)
+    agree(model, far.predict(NEW + SHIFT), near.predict(NEW))
+    agree(model, far.power(NEW + SHIFT), near.power(NEW))

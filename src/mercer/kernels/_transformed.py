@@ -274,6 +274,9 @@ class Translated(Unary):
     def resolve(self, X: Any) -> Self:
         return super().resolve(self._moved(self.domain.check(X, self)))
 
+    def drift(self, origin: np.ndarray) -> np.ndarray | None:
+        return self.kernel.drift(origin)
+
     def constant(self, points: Any, coefficients: Any) -> Any:
         """Σ aᵢk(x, xᵢ) − Σ aᵢk(x − o, xᵢ − o), the same at every x for coefficients that sum to 0; one per column."""
         slope = like(self.kernel.drift(host(self.origin)), coefficients)

@@ -29,15 +29,6 @@ def annihilated(basis: Any) -> int:
     return basis.degree + 1 if isinstance(basis, Polynomials) else 0
 
 
-def at_zero(gram: Gram, coefficients: Any, free: Any) -> Any:
-    """The free part beside the kernel itself, from that beside the kernel about the sample."""
-    if not isinstance(gram.kernel, Translated):
-        return free
-    moved = namespace(free).asarray(free, copy=True)
-    moved[0, ...] -= gram.kernel.constant(gram.X, coefficients)
-    return moved
-
-
 class KernelEstimator(BaseEstimator):
     """Base of the estimators: parameters `kernel` and `gram`, attributes `kernel_`, `function_`, `gram_choice_`."""
 
@@ -179,6 +170,14 @@ class KernelEstimator(BaseEstimator):
         gram = representation.build(self.kernel_.about(X) if constants else self.kernel_, X, rng)
         self.gram_choice_ = gram.choice or f"{type(representation).__name__} as given"
         return gram
+
+    def _at_zero(self, gram: Gram, coefficients: Any, free: Any) -> Any:
+        """The free part beside the kernel itself, from that beside the kernel about the sample."""
+        if gram.kernel is self.kernel_ or not isinstance(gram.kernel, Translated):
+            return free
+        moved = namespace(free).asarray(free, copy=True)
+        moved[0, ...] -= gram.kernel.constant(gram.X, coefficients)
+        return moved
 
     def _free_basis(self, free: Any, fit_intercept: bool) -> Polynomials | Functions | None:
         if fit_intercept:

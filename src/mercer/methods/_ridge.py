@@ -21,7 +21,7 @@ from ..solvers.design import Design, Resolvent, posterior_variance
 from ..solvers.likelihood import log_marginal_likelihood
 from ..solvers.linear import LinearSolution, PseudoInverse, Symmetric, linear_solver, solve
 from ..solvers.spectral import Spectral
-from ._base import UNFOUNDED, KernelEstimator, annihilated, at_zero
+from ._base import UNFOUNDED, KernelEstimator, annihilated
 from ._classifier import encode
 
 
@@ -110,7 +110,7 @@ class RidgeMethod(KernelEstimator):
         self, gram: Gram, b: Any, alpha: np.ndarray, weight: Any, basis: Any, solution: LinearSolution, a: Any, c: Any
     ) -> None:
         self.X_fit_ = gram.X
-        self.dual_coef_, self.free_coef_, self.solution_ = a, at_zero(gram, a, c), solution
+        self.dual_coef_, self.free_coef_, self.solution_ = a, self._at_zero(gram, a, c), solution
         if isinstance(basis, Polynomials) and basis.degree == 0:
             self.intercept_ = float(self.free_coef_[0]) if c.ndim == 1 else self.free_coef_[0, :]
         self.function_ = self._function(gram, a, basis, c)

@@ -45,7 +45,7 @@ class View(KernelTransformer):
         self._require_definite(X, 1)
         if domain.size(X) < 2:
             raise ValueError(f"n_samples = {domain.size(X)}: a correlation needs at least two samples, better many.")
-        self._gram = CenteredGram(self._build(X))
+        self._gram = CenteredGram(self._build(X, constants=True))
         return self
 
     def decompose(self) -> Range:

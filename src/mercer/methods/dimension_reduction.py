@@ -252,7 +252,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _by_gradients(self, X: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """The leading eigenvectors of the mean outer product of the regressions' gradients."""
-        gram = CenteredGram(self._build(X))
+        gram = CenteredGram(self._build(X, constants=True))
         a = linear_solver("auto", gram).solve(gram, targets, len(X) * self.epsilon).coefficients
         f = Function(*gram.expansion(a))
         M = np.zeros((X.shape[1], X.shape[1]))
@@ -303,7 +303,8 @@ class Unexplained:
     """
 
     def __init__(self, X: np.ndarray, targets: np.ndarray, kernel: Kernel, epsilon: float):
-        self.X, self.kernel, self.tol = X, kernel, PRECISION * min(epsilon, 1.0)
+        free = kernel.drift(X[0]) is not None  # where a shift changes nothing of K̃, digits of XB are not lost to one
+        self.X, self.kernel, self.tol = X - X.mean(axis=0) if free else X, kernel, PRECISION * min(epsilon, 1.0)
         self.targets = targets / np.linalg.norm(targets)
         self.c = len(X) * epsilon
         self.pivots: np.ndarray | None = None

@@ -171,7 +171,7 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
         self._require_definite(X, 1)
         # scores of the classes, a row each: orthonormal and centred in the weights
         self._code = null_space(np.sqrt(self._totals)[None, :]) / np.sqrt(self._totals)[:, None]
-        base = self._build(X)
+        base = self._build(X, constants=True)
         gram = CenteredGram(base, self._weight)
         self.X_fit_ = X
         self._factored = base if "factor" in gram.provides else None  # it may have been drawn, and is small
@@ -259,7 +259,7 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
         :math:`\nu\,(\varphi - \tfrac12 g_c) C^{-1} g_c + \tfrac{\nu}{2} g_c T^{-1} g_c + \log \pi_c`.
         """
         check_is_fitted(self)
-        base = self._build(self.X_fit_) if self._factored is None else self._factored
+        base = self._build(self.X_fit_, constants=True) if self._factored is None else self._factored
         return self._left_out(base, np.array([self.alpha_]))[0]
 
     def _left_out(self, base: Gram, alphas: np.ndarray) -> list[np.ndarray]:

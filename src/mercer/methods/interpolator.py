@@ -94,7 +94,7 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
                 )
             basis = Polynomials(order - 1)
 
-        gram = Dense().build(self.kernel_, X, np.random.default_rng())
+        gram = Dense().build(self.kernel_ if basis is None else self.kernel_.about(X), X, np.random.default_rng())
         sample = gram.like
         xp = namespace(sample)
         b = like(y, sample)
@@ -117,7 +117,7 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
             c = like(np.linalg.solve(host(R), host(xp.matrix_transpose(Q) @ rest)), sample)
             rest = rest - H @ c
         self._refuse_conflicts(rest, b)
-        self.X_fit_, self.dual_coef_, self.free_coef_ = X, a, c
+        self.X_fit_, self.dual_coef_, self.free_coef_ = X, a, self._at_zero(gram, a, c)
         self.function_ = Function(*gram.expansion(a), basis, c)
         square = xp.sum(a * (b if basis is None else gram @ a), axis=0)
         self.norm_ = float(np.sqrt(max(float(square), 0.0))) if square.ndim == 0 else xp.sqrt(xp.clip(square, min=0.0))
@@ -145,21 +145,21 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
     def power(self, X: Any) -> Any:
         """The power function P(x): the largest |f(x)| over f in the space with ‖f‖ ≤ 1 that vanish on the samples."""
         X = self._check_new(X)
-        centres = self.function_.points
-        B = namespace(self.dual_coef_).matrix_transpose(_tiles.matrix(self.kernel_, X, centres))  # k(X_fit, x)
+        kernel, centres = self.function_.kernel, self.function_.points
+        B = namespace(self.dual_coef_).matrix_transpose(_tiles.matrix(kernel, X, centres))  # k(X_fit, x)
         xp = namespace(B)
-        d = self.kernel_.evaluate_diag(X)
+        d = kernel.evaluate_diag(X)
         if self._basis is None:
             return xp.sqrt(xp.clip(d - xp.sum(B * self._inverse(B), axis=0), min=0.0))
         # the cardinal functions u(x) solve Ku + Hv = k(X, x), Hᵀu = h(x); P² = k(x, x) − 2uᵀk(X, x) + uᵀKu
         h = xp.matrix_transpose(like(self._basis(X), B))
         u0 = self._Q @ like(np.linalg.solve(host(self._R).T, host(h)), B)
-        K_u0 = _tiles.product(self.kernel_, self.X_fit_, None, u0)
+        K_u0 = _tiles.product(kernel, self.X_fit_, None, u0)
         rhs = B - K_u0
         rhs = rhs - self._Q @ (xp.matrix_transpose(self._Q) @ rhs)
         w = self._inverse(rhs)
         u = u0 + w - self._Q @ (xp.matrix_transpose(self._Q) @ w)
-        K_u = _tiles.product(self.kernel_, self.X_fit_, None, u)
+        K_u = _tiles.product(kernel, self.X_fit_, None, u)
         return xp.sqrt(xp.clip(d - 2 * xp.sum(u * B, axis=0) + xp.sum(u * K_u, axis=0), min=0.0))
 
     def error_bound(self, X: Any, norm_bound: float) -> Any:

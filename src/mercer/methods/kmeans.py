@@ -146,7 +146,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self._require_definite(X, 1)
         weight = self._check_weight(sample_weight, X)
         weight = np.ones(n) if weight is None else weight.astype(np.float64)
-        gram = self._build(X)
+        gram = self._build(X, constants=True)
         best = self._best(clusters_of(gram, weight), X, deadline)
         self._report(best)
         self.labels_, self.inertia_ = best.labels.astype(np.int32), best.objective
@@ -202,8 +202,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 f"{where(self)}: init holds {self.kernel_.domain.size(centres)} points; give n_clusters = {k} points, "
                 f"or {n} integer labels."
             )
-        K = host(_tiles.matrix(self.kernel_, X, centres))
-        return (host(self.kernel_.evaluate_diag(centres)) - 2 * K).argmin(axis=1)
+        kernel = self.kernel_.about(X)
+        K = host(_tiles.matrix(kernel, X, centres))
+        return (host(kernel.evaluate_diag(centres)) - 2 * K).argmin(axis=1)
 
     def _given_points(self, X: Any) -> Any:
         """The points of `init`, in the floating type of X."""

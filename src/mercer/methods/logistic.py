@@ -237,6 +237,9 @@ class ImportVectorMachine(LogisticMethod):
         if self.max_points is not None:
             check_number(self, "max_points", self.max_points, at_least=1, integer=True)
 
+    def _constant_is_free(self, basis: Any) -> bool:
+        return False  # the coefficients of the chosen points do not sum to zero
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X with labels y."""
         problem, basis = self._problem(X, y, sample_weight)

@@ -176,9 +176,13 @@ class KernelMachine(LossEstimator):
         self.loss_.check(y)
         basis = self._free_basis(self.free, False)
         self._require_definite(X, annihilated(basis))
-        gram = self._build(X)
+        gram = self._build(X, self._constant_is_free(basis))
         H = None if basis is None else np.asarray(basis(X), dtype=np.float64)
         return FitProblem(gram, self.loss_, y, float(self.alpha), weight, H), basis
+
+    def _constant_is_free(self, basis: Any) -> bool:
+        """Whether the coefficients sum to zero, so that g(x) + g(y) may be added to the kernel."""
+        return annihilated(basis) > 0 and not (isinstance(self.penalty, str) and self.penalty == "l1")
 
     def _keep(self, problem: FitProblem, basis: Any, solutions: list[FitSolution], many: bool = False) -> None:
         """Attributes of the fitted function, of one column or of one for each solution."""
@@ -190,6 +194,7 @@ class KernelMachine(LossEstimator):
             self.free_coef_ = None if basis is None else np.stack([np.asarray(s.free) for s in solutions], axis=1)
         self.n_iter_ = max(1, *(s.n_iter for s in solutions))
         self.function_ = self._function(problem.gram, self.dual_coef_, basis, self.free_coef_)
+        self.free_coef_ = self._at_zero(problem.gram, self.dual_coef_, self.free_coef_)
         used = np.flatnonzero(np.asarray(self.function_.coefficients).reshape(len(self.function_), -1).any(axis=1))
         if 0 < len(used) < len(self.function_):  # sparse expansions answer from what they use
             self.function_ = self.function_.restrict(used)

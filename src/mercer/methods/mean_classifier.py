@@ -39,7 +39,8 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
     intercept_ : float, or array of shape (n_classes,)
         b.
     function_ : Function
-        Σ αᵢ k(xᵢ, ·), the difference of the means for two classes.
+        Σ αᵢ k(xᵢ, ·), the difference of the means for two classes; far from the origin of the kernel about the sample
+        (`Kernel.about`), as b then is.
     kernel_, gram_choice_
         As in `KernelRidge`.
 
@@ -85,7 +86,7 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
             raise ValueError(
                 f"{where(self)}: class {self.classes_.tolist()[totals.argmin()]!r} has no sample of positive weight."
             )
-        gram = self._build(X)
+        gram = self._build(X, constants=True)
         A = like(member / totals, gram.like)
         xp = namespace(A)
         self.squared_norms_ = xp.sum(A * (gram @ A), axis=0)

@@ -181,7 +181,7 @@ class KernelPCA(KernelTransformer):
         self._keep_spectrum(gram, self.spectrum_)
         self.X_fit_, self.n_samples_seen_ = X, gram.n
         self.mean_, self._mean_square = Function(*gram.base.expansion(gram.weights)), float(gram.total)
-        self._features: Any = getattr(gram.base, "features", None)
+        self._computed, self._features = gram.kernel, getattr(gram.base, "features", None)  # type: Kernel, Any
         if self.fit_inverse_transform:
             self._learn_inverse(X)
         return self
@@ -204,13 +204,13 @@ class KernelPCA(KernelTransformer):
             self._warn_indefinite(f"{claim}: its leading components are computed, but lie in no space")
         return X
 
-    def _build(self, X: Any) -> Gram:
-        n, kernel = self.kernel_.domain.size(X), self.kernel_
+    def _build(self, X: Any, constants: bool = True) -> Gram:
+        n, kernel = self.kernel_.domain.size(X), self.kernel_.about(X)
         few = n > 500 and self.n_components is not None and 10 * self.n_components <= n
         thin = "feature_map" in kernel.provides and 4 * kernel.feature_count(X) <= n
         by_products = few and not thin and isinstance(self.eigen_solver, str) and self.eigen_solver in BY_PRODUCTS
         if not (isinstance(self.gram, str) and self.gram == "auto" and by_products and suits(kernel, X)):
-            return super()._build(X)
+            return super()._build(X, constants)
         self.gram_choice_ = f"Packed: {self.n_components} components of {n} samples need products only"
         return Packed().build(kernel, X)
 
@@ -291,7 +291,8 @@ class KernelPCA(KernelTransformer):
         if getattr(self, "_features", None) is None:
             X = self._start(X)
             gram = self._build(X)
-            self._features, Z = gram.features, gram.factor()  # type: ignore[attr-defined]
+            self._computed, self._features = gram.kernel, gram.features  # type: ignore[attr-defined]
+            Z = gram.factor()
         else:
             Z = self._features(self._check_new(X))
             if not hasattr(self, "_moments"):
@@ -389,7 +390,7 @@ class KernelPCA(KernelTransformer):
             )
         mean = self.mean_(X)
         xp = namespace(mean)
-        own = self.kernel_.evaluate_diag(X) if diagonal is None else like(diagonal, mean)
+        own = self._computed.evaluate_diag(X) if diagonal is None else like(diagonal, mean)
         left = own - 2 * mean + self._mean_square - xp.sum((self.function_(X) - self.offset_) ** 2, axis=1)
         return xp.where(left > 0, left, xp.zeros_like(left))
 

@@ -121,7 +121,7 @@ class PartialLeastSquares(KernelTransformer):
         n = self.kernel_.domain.size(X)
         if n < 2:
             raise ValueError(f"{where(self)}: n_samples = {n}; partial least squares needs at least two.")
-        base = self._build(X)
+        base = self._build(X, constants=True)
         Y = like(target, base.like)
         Y, single = (Y[:, None], True) if Y.ndim == 1 else (Y, False)
         w = like(np.ones(n) if weight is None else weight, Y)

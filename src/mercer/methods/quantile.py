@@ -84,7 +84,7 @@ class LevelMethod(RegressorMixin, KernelMachine):
         none = np.zeros(domain.size(extra))
         return replace(
             problem,
-            gram=self._build(X),
+            gram=self._build(X, self._constant_is_free(basis)),
             y=np.concatenate([problem.y, none]),
             weight=np.concatenate([problem.weight, none]),
             H=None if basis is None else np.asarray(basis(X), dtype=np.float64),

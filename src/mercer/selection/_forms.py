@@ -126,7 +126,7 @@ def solved(model: Any, X: Any, y: Any, weight: Any) -> Solved | str:
         if problem.loss.coupled:
             return f"the loss {type(problem.loss).__name__} couples samples"
         a = np.asarray(model.dual_coef_)
-        return Solved(problem, a, np.asarray(problem.gram @ a) + problem.free_part(model.free_coef_))
+        return Solved(problem, a, np.asarray(problem.gram @ a) + problem.free_part(model.function_.free))
     if isinstance(model, (SVC, SVR)):
         return _support_vectors(model, X, y, weight)
     return f"{type(model).__name__} is no machine with one loss"
@@ -180,7 +180,7 @@ def linear(model: Any, X: Any, y: Any, weight: Any) -> Linear | None:
         determined = model.rank_ + (0 if model.free_coef_ is None else len(model.free_coef_))
         if determined < len(model.dual_coef_):
             return None  # equal samples, of which each is determined by the other: there is no system without them
-        gram = Dense().build(model.kernel_, model._check_new(X))
+        gram = Dense().build(model.function_.kernel, model._check_new(X))
         H = None if model._basis is None else like(model._basis(gram.X), gram.like)
         b = like(np.asarray(host(y)), gram.like)
         b = b[:, None] if b.ndim == 1 else b

@@ -180,7 +180,7 @@ def _operator(estimator: KernelKMeans | SpectralClustering, X: Any) -> Gram:
     """The affinities that the estimator would use."""
     if isinstance(estimator, SpectralClustering):
         return estimator._affinities(X)
-    return estimator._build(estimator._check_sample(X))
+    return estimator._build(estimator._check_sample(X), constants=True)
 
 
 def _seed(rng: np.random.Generator) -> int:
