@@ -1,5 +1,7 @@
 """SVR, NuSVR and OneClassSVM against LIBSVM: scikit-learn's and e1071's numbers, and the optimality conditions."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -255,3 +257,61 @@ def test_p_values_need_calibration_and_two_samples() -> None:
     with pytest.raises(ValueError, match="there is one only"):
         OneClassSVM(calibration="cv").fit(X[:1])
     assert OneClassSVM(calibration="cv").fit(X[:2]).p_values(X[:2]).shape == (2,)
+
+
+# ---- kernel values of any size
+
+SMALL_X = np.random.default_rng(0).normal(size=(60, 3))
+BOUNDED = {"max_iter": 20_000}  # such problems are not solved by steps of two variables; they must end
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("model", "scale"),
+    [
+        (SVR(kernel="polynomial(degree=50)", **BOUNDED), 1.0),
+        (SVR(kernel="poly", degree=20, gamma=1, coef0=1, **BOUNDED), 100.0),
+        (SVR(kernel="linear", tol=1e-7, **BOUNDED), 1e150),
+        (SVR(kernel="polynomial(degree=50)", fit_intercept=False, **BOUNDED), 1.0),
+        (NuSVR(kernel="polynomial(degree=50)", **BOUNDED), 1.0),
+        (OneClassSVM(kernel="polynomial(degree=50)", **BOUNDED), 1.0),
+    ],
+    ids=str,
+)
+def test_kernel_values_beyond_1e30(model: Any, scale: float) -> None:
+    A = scale * SMALL_X
+    model.fit(A, SMALL_X[:, 0])
+    assert model.fit_status_ == int(model.solutions_[0].gap > model.tol)
+    assert np.isfinite(model.predict(A)).all() and np.isfinite(model.dual_coef_).all()
+
+
+@pytest.mark.parametrize("factor", [2.0**-300, 2.0**-60, 2.0**60, 2.0**300])
+def test_units_of_kernel_and_targets_give_the_same_machine(factor: float) -> None:
+    # k·s² and C/s² have the same machine, and so have y, ε, tol and C times s
+    y = np.sin(SMALL_X[:, 0])
+    plain = SVR(kernel="linear", C=2.0).fit(SMALL_X, y)
+    wide = SVR(kernel="linear", C=2.0 / factor**2).fit(factor * SMALL_X, y)
+    tall = SVR(kernel="linear", C=2.0 * factor, epsilon=0.1 * factor, tol=1e-3 * factor).fit(SMALL_X, factor * y)
+    assert np.array_equal(wide.predict(factor * SMALL_X), plain.predict(SMALL_X))
+    assert np.array_equal(tall.predict(SMALL_X), factor * plain.predict(SMALL_X))
+    assert wide.n_iter_ == tall.n_iter_ == plain.n_iter_
+
+
+@pytest.mark.parametrize("model", [SVR(kernel="linear"), OneClassSVM(kernel="poly"), NuSVR(kernel="linear")], ids=str)
+def test_kernel_values_that_overflow_are_refused(model: Any) -> None:
+    with pytest.raises(ValueError, match=f"{type(model).__name__}: .*scale the data"):
+        model.fit(1e200 * SMALL_X, SMALL_X[:, 0])
+
+
+@pytest.mark.parametrize("factor", [1e200, 1e-200])
+def test_gamma_scale_needs_a_variance(factor: float) -> None:
+    with pytest.raises(ValueError, match="SVR: gamma = 'scale' needs the variance of X.*scale the data"):
+        SVR().fit(factor * SMALL_X, SMALL_X[:, 0])
+
+
+def test_gamma_scale_in_single_precision() -> None:
+    y = np.sin(SMALL_X[:, 0])
+    plain, large = SVR().fit(SMALL_X.astype(np.float32), y), SVR().fit((SMALL_X * 2.0**100).astype(np.float32), y)
+    assert np.allclose(
+        large.predict((SMALL_X * 2.0**100).astype(np.float32)), plain.predict(SMALL_X.astype(np.float32)), atol=1e-5
+    )

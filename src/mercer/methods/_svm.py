@@ -81,12 +81,27 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
     def _resolved_kernel(self, X: Any, n_features: int) -> Kernel:
         gamma = self.gamma
         if isinstance(gamma, str):
-            variance = 1.0
-            if gamma == "scale" and (is_array(X) or is_sparse(X)):
-                variance = float(X.multiply(X).mean() - X.mean() ** 2) if is_sparse(X) else float(host(X).var())
+            variance = self._variance(X) if gamma == "scale" and (is_array(X) or is_sparse(X)) else 1.0
             gamma = 1.0 / (n_features * variance) if variance > 0 else 1.0
         self._gamma = gamma
         return self._kernel_with(gamma, n_features).resolve(X)
+
+    def _variance(self, X: Any) -> float:
+        """The variance of all entries, in double precision."""
+        values = X.data if is_sparse(X) else host(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if is_sparse(X):
+                squares, mean = np.square(values, dtype=np.float64).sum(), values.sum(dtype=np.float64)
+                variance = float(squares / np.prod(X.shape) - (mean / np.prod(X.shape)) ** 2)
+            else:
+                variance = float(values.var(dtype=np.float64))
+        largest = float(np.abs(values).max(initial=0.0))
+        if not np.isfinite(variance) or (variance == 0 and 0 < largest < 1e-150):
+            raise ValueError(
+                f"{where(self)}: gamma = 'scale' needs the variance of X, which is not representable for entries up to "
+                f"{largest:.1g}; scale the data to mean 0 and variance 1."
+            )
+        return variance
 
     def _prepare(self, X: Any) -> None:
         """Check the kernel, and build the representation if one is asked for.
@@ -124,6 +139,8 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         if self._gram is not None:
             return Segment(*self._gram.points(), host(self._gram.diagonal()).astype(np.float64), self._gram.block)
         centres = domain.centres(X)
+        with np.errstate(over="ignore", invalid="ignore"):  # the solver refuses what is not finite
+            diagonal = host(kernel.evaluate_diag(X)).astype(np.float64)
 
         def exact(rows: np.ndarray, columns: np.ndarray) -> Any:
             right = kernel.prepare(_cast(domain.take(centres, columns), np.float64))
@@ -131,7 +148,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
 
         left = kernel.prepare(_cast(X, dtype))
         right = left if centres is X else kernel.prepare(_cast(centres, dtype))
-        return Segment(left, right, host(kernel.evaluate_diag(X)).astype(np.float64), exact)
+        return Segment(left, right, diagonal, exact)
 
     def _precision(self, variables: int) -> Any:
         """Of kernel rows: double for small tolerances, and for problems so small that it saves the check of single."""
@@ -303,10 +320,13 @@ class KernelRows:
         solution: Any
         while True:
             rest = (problem, slack * model.tol, self.workers, model.max_iter, monitor)
-            if isinstance(problem, BoxProblem):
-                solution = minimise(self.segments, self.grid, *rest)
-            else:
-                solution = minimise_multiclass(self.segments[0], self.grid[0][0], *rest)
+            try:
+                if isinstance(problem, BoxProblem):
+                    solution = minimise(self.segments, self.grid, *rest)
+                else:
+                    solution = minimise_multiclass(self.segments[0], self.grid[0][0], *rest)
+            except OverflowError as error:
+                raise ValueError(f"{where(model)}: {error}.") from None
             if solution.message != COARSE or self.grid[0][0].K.dtype == np.float64:
                 break
             self._build(np.float64)

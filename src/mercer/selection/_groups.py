@@ -60,7 +60,7 @@ def machines(
             weight[m] *= factor
     members = [m[weight[m] > 0] for m in members]
     valid = claim.kind == "UNKNOWN" or (claim.is_cpd and claim.order <= 1)
-    if not valid or any(len(m) == 0 for m in members):
+    if not valid or any(len(m) == 0 for m in members) or not np.isfinite(K).all():
         return None
     path = solve_pairs(K, members, weight, strengths, estimator.tol, stop)
     if not stop[0] and path.gaps.max() > estimator.tol:

@@ -16,6 +16,7 @@ FAR = 0.3  # of the way to the next C, from which it is gone to its end
 @njit
 def solve(
     K: Any,
+    unit: float,
     order: Any,
     edges: Any,
     weight: Any,
@@ -28,12 +29,12 @@ def solve(
     gaps: Any,
     steps: Any,
 ) -> None:
-    """All pairs for all C, into the last four, until `stop[0]` is not zero; samples lie class after class."""
+    """All pairs for all C on unit·K, into the last four, until `stop[0]` is not zero; samples lie class after class."""
     S = np.empty((len(order), len(order)))
     for i in range(len(order)):
         source, target = K[order[i]], S[i]
         for j in range(len(order)):
-            target[j] = source[order[j]]
+            target[j] = unit * source[order[j]]
     sizes = np.sort(edges[1:] - edges[:-1])
     memory = np.empty(_padded(sizes[-1] + sizes[-2]) ** 2)  # of all pairs in turn, since fresh memory is slow
     pair = 0
@@ -77,9 +78,10 @@ def _path(
             _stretch(beta, last, f, first, n, strengths[k] / strengths[k - 1], lower, upper)
             _follow(Q, beta, last, f, n)
             gap, offset = _gap(f, beta, lower, upper, n)
-        taken = 0
-        while gap > tol and taken < most and stop[0] == 0:
-            taken += smo(Q, f, beta, lower, upper, diagonal, tol, STEPS)
+        taken, count = 0, 1
+        while gap > tol and count > 0 and taken < most and stop[0] == 0:
+            count = smo(Q, f, beta, lower, upper, diagonal, tol, STEPS)
+            taken += count
             _follow(Q, beta, last, f, n)
             gap, offset = _gap(f, beta, lower, upper, n)
         parts[0][k], parts[1][k] = beta[:first], beta[first:n]

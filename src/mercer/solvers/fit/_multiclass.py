@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._jit import maximum, minimum, njit, njit_reordered
+from ._smo import BIG
 
 
 @njit
@@ -74,7 +75,7 @@ def descend(K: Any, f: Any, beta: Any, lower: Any, upper: Any, tol: float, most:
     """
     k, q = f.shape
     kind = K.dtype.type
-    big = kind(1e30)
+    big = kind(BIG)
     up, low = np.empty((k, q), K.dtype), np.empty((k, q), K.dtype)
     for m in range(k):
         for t in range(q):
@@ -97,8 +98,10 @@ def descend(K: Any, f: Any, beta: Any, lower: Any, upper: Any, tol: float, most:
         if worst <= tol:
             break
         i = 0
-        while gap[i] != worst:
-            i += 1
+        for t in range(q):
+            if gap[t] == worst:
+                i = t
+                break
         curve = max(float(K[i, i]), 1e-12)
         for m in range(k):
             below[m], above[m] = lower[m, i], upper[m, i]

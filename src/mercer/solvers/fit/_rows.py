@@ -131,6 +131,10 @@ class Block:
     def _compute(self, rows: np.ndarray, places: np.ndarray, workers: Workers) -> None:
         left = self.S.left.take(rows)
 
-        workers(lambda start, stop: left.fill(self.K, places, self.T.right, start, stop), self.T.n, 512)
+        def work(start: int, stop: int) -> None:
+            with np.errstate(over="ignore", invalid="ignore"):  # the solver looks at what it takes of the rows
+                left.fill(self.K, places, self.T.right, start, stop)
+
+        workers(work, self.T.n, 512)
         with self.lock:
             self.computed += len(rows)

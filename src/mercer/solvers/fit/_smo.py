@@ -3,6 +3,9 @@
 Problem: minimise ½βᵀKβ − pᵀβ with lower ≤ β ≤ upper and Σβ fixed over each group, for f = p − Kβ. Pairs are chosen with
 second-order information: Fan, Chen, Lin, *Working set selection using second order information for training SVM*
 (2005), WSS 2; without an equality, single variables by the exact decrease of the objective.
+
+Callers bring K and f to a size of about 1 by powers of two (`exponent`), so that the sentinels and the least curvature mean
+the same in every unit. No value steers an index out of its array: whatever K and f hold, the loops end.
 """
 
 from __future__ import annotations
@@ -13,8 +16,15 @@ import numpy as np
 
 from ..._jit import as_float, as_integer, maximum, minimum, njit, njit_reordered
 
+BIG = 1e37  # stands for infinity, in either precision
 CHUNK = 128  # blocks are padded to a multiple of this, with variables that cannot move
 RECIPROCAL, TWO = np.int32(0x7EF311C7), np.float32(2)
+
+
+def exponent(values: np.ndarray) -> int:
+    """e such that the largest magnitude is 2^e up to 2^(e + 1); 0 where all are zero, or one is not finite."""
+    largest = float(np.abs(values).max(initial=0.0))
+    return int(np.frexp(largest)[1]) - 1 if 0 < largest < np.inf else 0
 
 
 @njit
@@ -26,18 +36,16 @@ def _reciprocal(a: Any) -> Any:
 
 @njit_reordered
 def _find(values: Any, largest: Any) -> int:
-    """The first index of `largest`, the maximum of `values`, by chunks that vectorise."""
-    start = 0
-    while True:
+    """The first index of `largest`, the maximum of `values`, by chunks that vectorise; 0 where no value equals it."""
+    for start in range(0, len(values), CHUNK):
         best = values[start]
         for t in range(1, CHUNK):
             best = maximum(best, values[start + t])
         if best == largest:
-            break
-        start += CHUNK
-    while values[start] != largest:
-        start += 1
-    return start
+            for t in range(start, start + CHUNK):
+                if values[t] == largest:
+                    return t
+    return 0
 
 
 @njit_reordered
@@ -49,7 +57,7 @@ def smo(K: Any, f: Any, beta: Any, lower: Any, upper: Any, diagonal: Any, tol: f
     """
     n = len(f)
     kind = K.dtype.type
-    big, tiny, zero, two = kind(1e30), kind(1e-12), kind(0), kind(2)
+    big, tiny, zero, two = kind(BIG), kind(1e-12), kind(0), kind(2)
     up, low, gain, half = np.empty(n, K.dtype), np.empty(n, K.dtype), np.empty(n, np.float32), np.empty(n, K.dtype)
     for t in range(n):
         half[t] = diagonal[t] / two
@@ -98,14 +106,14 @@ def smo_groups(
     while count < most:
         chosen, worst, i = -1, tol, -1
         for c in range(groups):
-            top, bottom, at = -1e300, 1e300, -1
+            top, bottom, at = -BIG, BIG, -1
             for t in range(n):
                 if group[t] == c:
                     if beta[t] < upper[t] and g[t] > top:
                         top, at = g[t], t
                     if beta[t] > lower[t] and g[t] < bottom:
                         bottom = g[t]
-            if top - bottom > worst:
+            if at >= 0 and top - bottom > worst:
                 chosen, worst, i = c, top - bottom, at
         if chosen < 0:
             break
@@ -116,6 +124,8 @@ def smo_groups(
                 value = (g[i] - g[t]) ** 2 / curve
                 if value > best:
                     best, j = value, t
+        if j < 0:
+            break
         curve = max(float(diagonal[i] + diagonal[j]) - 2.0 * Ki[j], 1e-12)
         room_i, room_j = upper[i] - beta[i], beta[j] - lower[j]
         move = min((g[i] - g[j]) / curve, room_i, room_j)
@@ -200,9 +210,9 @@ def mirror(Q: Any, rows: Any, fresh: Any, start: int, stop: int) -> None:
 
 
 @njit
-def gather(Q: Any, rows: Any, slots: Any, to: Any, columns: Any, at: Any, start: int, stop: int) -> None:
-    """Q[to[k], at[l]] = rows[slots[k], columns[l]] for k from `start` to `stop`."""
+def gather(Q: Any, unit: Any, rows: Any, slots: Any, to: Any, columns: Any, at: Any, start: int, stop: int) -> None:
+    """Q[to[k], at[l]] = unit · rows[slots[k], columns[l]] for k from `start` to `stop`."""
     for k in range(start, stop):
         source, target = rows[slots[k]], Q[to[k]]
         for t in range(len(columns)):
-            target[at[t]] = source[columns[t]]
+            target[at[t]] = unit * source[columns[t]]

@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import _ovr_decision_function
 
+from .working_set import STEPS
+
 __all__ = ["LARGEST", "PairPath", "solve_pairs", "vote"]
 
 LARGEST = 2048  # samples of a pair, up to which its whole matrix is cheaper than a working set
-MOST = 10_000_000  # steps, LIBSVM's limit
 
 
 @dataclass(frozen=True)
@@ -73,14 +74,14 @@ def solve_pairs(
     strengths: np.ndarray,
     tol: float,
     stop: np.ndarray | None = None,
-    most: int = MOST,
+    most: int = STEPS,
 ) -> PairPath:
     """The machines of all pairs of classes, for each C.
 
     Parameters
     ----------
     K : array of shape (N, N), float64
-        Kernel values of all samples, symmetric.
+        Kernel values of all samples, symmetric and finite.
     members : list of arrays of int
         The training samples of each class, of two or more, none empty.
     weight : array of shape (N,)
@@ -103,6 +104,7 @@ def solve_pairs(
     [[0.075, 0.1, -0.1, -0.075], [0.0, 0.5, -0.5, 0.0]]
     """
     from ._many import solve
+    from ._smo import exponent
 
     edges = np.cumsum([0] + [len(m) for m in members])
     order = np.concatenate(members)
@@ -111,8 +113,10 @@ def solve_pairs(
     coefficients = np.zeros((len(strengths), len(members) - 1, len(order)))
     offsets, gaps, steps = np.zeros(shape), np.zeros(shape), np.zeros(shape, np.int64)
     flag = np.zeros(1) if stop is None else stop
-    solve(K, order, edges, weight[order], strengths, float(tol), most, flag, coefficients, offsets, gaps, steps)
-    return PairPath(order, edges, coefficients, offsets, gaps, steps)
+    e = exponent(K[order, order])  # K/2ᵉ and 2ᵉC have 2ᵉβ: the same machines, whatever the unit of K
+    settings = np.ldexp(1.0, -e), order, edges, weight[order], np.ldexp(strengths, e), float(tol), most, flag
+    solve(K, *settings, coefficients, offsets, gaps, steps)
+    return PairPath(order, edges, np.ldexp(coefficients, -e), offsets, gaps, steps)
 
 
 def vote(values: np.ndarray, classes: int, break_ties: bool = False) -> np.ndarray:

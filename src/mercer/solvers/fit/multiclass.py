@@ -28,7 +28,7 @@ import numpy as np
 
 from ..._errors import check_choice, check_number
 from ._rows import Block, Segment, Workers
-from .working_set import COARSE, FRESH, IDLE, INNER, PATIENCE
+from .working_set import COARSE, FRESH, IDLE, INNER, LIMIT, OVERFLOW, PATIENCE, STEPS
 
 SIZE = 512  # samples of a working set: with more, the search for the worst one costs more than rounds that it saves
 TILE = 1024  # columns of one product: with a few hundred rows in double precision it stays in the cache
@@ -145,7 +145,7 @@ def minimise_multiclass(
     workers : Workers, optional
         Threads for rows and products.
     max_iter : int
-        Steps of the inner problem, at most; −1 for no limit.
+        Steps of the inner problem, at most; −1 for LIBSVM's limit, 10⁷ or 100 a sample.
     monitor : callable, optional
         Called every round with the state (gap, round, beta, values); ends the run by returning a reason. β is then the
         best so far: the objective falls with every step.
@@ -168,7 +168,8 @@ def minimise_multiclass(
            [-0.333,  0.667, -0.333],
            [-0.333, -0.333,  0.667]])
     """
-    return _Run(segment, block, problem, tol, workers or Workers(), max_iter, monitor).solve()
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused
+        return _Run(segment, block, problem, tol, workers or Workers(), max_iter, monitor).solve()
 
 
 class _Run:
@@ -187,8 +188,9 @@ class _Run:
         from ._multiclass import project
 
         self.segment, self.block, self.problem = segment, block, problem
-        self.tol, self.workers, self.most, self.monitor = tol, workers, most, monitor
+        self.tol, self.workers, self.monitor = tol, workers, monitor
         self.n, k = segment.n, problem.n_classes
+        self.most = most if most >= 0 else max(STEPS, 100 * self.n)
         self.own = problem.labels == np.arange(k)[:, None]
         self.linear = problem.margin * self.own
         self.lower = np.where(self.own, 0.0, -problem.bound)
@@ -267,6 +269,8 @@ class _Run:
                     "seconds": time.perf_counter() - started,
                 }
             )
+            if not np.isfinite(gap + self.history[-1]["objective"]):
+                raise OverflowError(OVERFLOW)
             if gap <= self.tol:
                 drift = self.drift(violation)
                 if drift <= 0.05 * self.tol and gap + 2.0 * drift <= self.tol:
@@ -285,7 +289,7 @@ class _Run:
                 message = self.monitor({"gap": gap, "round": self.rounds, "beta": self.beta.T, "values": values}) or ""
                 if message:
                     break
-            if 0 <= self.most <= self.inner:
+            if self.inner >= self.most:
                 message = f"max_iter = {self.most} steps were taken"
                 break
             working = self.choose(working, born, violation)
@@ -326,16 +330,29 @@ class _Run:
     def step(self, working: np.ndarray, gap: float) -> None:
         """Solve the inner problem on the working set and move f along."""
         from ._multiclass import descend
+        from ._smo import exponent
 
         rows, slots = self.block.K, self.block.require(working, self.rounds, self.workers)
         Q = rows[slots[:, None], working]
         Q += self.problem.offset
         f, beta, lower, upper = (a[:, working] for a in (self.f, self.beta, self.lower, self.upper))
-        most = 200 * len(working) // 10**self.idle  # shorter rounds gather less rounding
-        if self.most >= 0:
-            most = min(most, self.most - self.inner)
+        # shorter rounds gather less rounding
+        most = min(200 * len(working) // 10**self.idle, self.most - self.inner)
         rounding = 4.0 * np.finfo(Q.dtype).eps * np.abs(f).max()
-        self.inner += int(descend(Q, f, beta, lower, upper, max(0.5 * self.tol, INNER * gap, rounding), most))
+        if not np.isfinite(Q).all():
+            if Q.dtype == np.float64:
+                raise OverflowError(OVERFLOW)
+            self.idle = IDLE
+            return
+        # f/2^size has β·2^(unit − size): in these units all numbers are about 1, and the compiled constants fit
+        unit, size = exponent(Q), exponent(f)
+        tol = max(0.5 * self.tol, INNER * gap, rounding)
+        scaled = [np.ldexp(f, -size), *(np.clip(np.ldexp(v, unit - size), -LIMIT, LIMIT) for v in (beta, lower, upper))]
+        self.inner += int(descend(np.ldexp(Q, -unit), *scaled, float(np.ldexp(tol, -size)), most))
+        beta = np.ldexp(scaled[1], size - unit)
+        if not np.isfinite(beta).all():
+            self.idle = IDLE
+            return
         change = beta - self.beta[:, working]
         # each sample's change has sum 0 but for rounding, which f would magnify: its mean where it matters is taken off
         share = np.abs(change)

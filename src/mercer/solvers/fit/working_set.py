@@ -30,14 +30,17 @@ SMALL = 768  # up to so many variables, a problem is its own working set
 LARGEST = 2048  # beyond it the block leaves the last-level cache
 INNER = 0.1  # of the gap: how far the inner problem is solved
 PATIENCE = 30  # corrections in double precision, or rounds without a lower objective, before giving up
+LIMIT = 1e300  # of scaled bounds: compiled code knows no infinity
 IDLE = 3  # rounds without a step, before giving up
 WRONG = (
     1e-3  # of k(x, x): where single precision misses it by more, as for data far from scaled, no row is to be trusted
 )
 AFFORDABLE = 1 << 28  # kernel values in double precision, for an honest report of a run that ended early
 OLD = -(1 << 40)  # rows that earlier runs left are older than any of this one, whose rounds count from 0
+STEPS = 10_000_000  # of two variables, LIBSVM's limit
 SINGLE = 1e-5  # tolerances below this need kernel rows in double precision
 COARSE = "the precision of the kernel rows does not suffice for this tol"
+OVERFLOW = "kernel values or their sums overflow; scale the data to mean 0 and variance 1, or lower C"
 
 
 @dataclass
@@ -96,9 +99,11 @@ def minimise(
     """Solve; `blocks[s][t]` holds the rows of segment s over the columns of segment t.
 
     `monitor` is called every round with the state (gap, round, beta, values) and ends the run by returning a reason; so
-    do ``max_iter`` inner steps (−1: no limit). β is then the best so far: the objective falls with every step.
+    do ``max_iter`` inner steps (−1: LIBSVM's limit, 10⁷ or 100 a variable). β is then the best so far: the objective falls with every step. Kernel
+    values that overflow raise an OverflowError.
     """
-    return _Run(segments, blocks, problem, tol, workers or Workers(), max_iter, monitor).solve()
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused
+        return _Run(segments, blocks, problem, tol, workers or Workers(), max_iter, monitor).solve()
 
 
 class _Run:
@@ -115,15 +120,18 @@ class _Run:
         monitor: Any,
     ):
         self.segments, self.blocks, self.problem = segments, blocks, problem
-        self.tol, self.workers, self.most, self.monitor = tol, workers, most, monitor
+        self.tol, self.workers, self.monitor = tol, workers, monitor
         self.edges = np.cumsum([0] + [s.n for s in segments])
         self.n = int(self.edges[-1])
+        self.most = most if most >= 0 else max(STEPS, 100 * self.n)
         self.lower, self.upper = problem.lower, problem.upper
         self.groups = problem.groups
         self.group = np.zeros(self.n, dtype=np.int64) if problem.group is None else problem.group
         self.ridge = np.zeros(self.n) if problem.ridge is None else problem.ridge
         self.beta = np.zeros(self.n) if problem.start is None else problem.start.astype(np.float64)
         self.diagonal = np.concatenate([s.diagonal for s in segments]) + self.ridge
+        if not np.isfinite(self.diagonal).all():
+            raise OverflowError(OVERFLOW)
         self.largest = min(LARGEST, self.n, *(b.capacity for row in blocks for b in row if not b.whole))
         free = int(np.sum((self.beta > self.lower) & (self.beta < self.upper) & (self.beta != 0)))
         self.double = blocks[0][0].K.dtype == np.float64
@@ -131,6 +139,7 @@ class _Run:
         self.size = self.n if self.small else min(self.largest, max(segments[0].left.batch, 3 * free // 2))
         self.inner = self.rounds = self.idle = 0
         self.Q: Any = None  # the matrix of the working set, kept from round to round
+        self.unit: int | None = None  # Q holds (K + R)/2^unit
         self.seats = np.empty(0, dtype=np.int64)  # which variable has which row of Q; −1 is a hole
         self.history: list[dict[str, float]] = []
         for row in blocks:
@@ -243,6 +252,8 @@ class _Run:
                     "seconds": time.perf_counter() - started,
                 }
             )
+            if not np.isfinite(gap + objective):
+                raise OverflowError(OVERFLOW)
             stalled = 0 if objective < least else stalled + 1
             least = min(least, objective)
             if gap <= self.tol:
@@ -263,7 +274,7 @@ class _Run:
                 message = self.monitor(now) or ""
                 if message:
                     break
-            if 0 <= self.most <= self.inner:
+            if self.inner >= self.most:
                 message = f"max_iter = {self.most} steps were taken"
                 break
             before = sum(b.computed for row in self.blocks for b in row)
@@ -320,7 +331,7 @@ class _Run:
 
     def step(self, working: np.ndarray, gap: float) -> None:
         """Solve the inner problem on the working set and move f along."""
-        from ._smo import CHUNK, gather, mirror, smo, smo_groups, smo_single
+        from ._smo import CHUNK, exponent, gather, mirror, smo, smo_groups, smo_single
 
         if self.Q is None:
             width = -(-self.largest // CHUNK) * CHUNK
@@ -333,44 +344,66 @@ class _Run:
         at = at[np.argsort(self.seats[at])]  # the seats of `working`, which is sorted
         width = -(-(int(at.max()) + 1) // CHUNK) * CHUNK
         parts = self.parts(working)
-        slots = {}
-        for s, (mine, rows) in enumerate(parts):
+        slots = {
+            (s, t): self.blocks[s][t].require(rows, self.rounds, self.workers)
+            for s, (_, rows) in enumerate(parts)
+            for t in range(len(parts))
+        }
+        if self.unit is None:  # a diagonal of zeros, as of a negative distance, tells nothing
+            some = [self.blocks[k][k].K[slots[k, k][:8]].ravel() for k in range(len(parts))]
+            self.unit = exponent(np.concatenate([self.diagonal, *some]))
+        scale = dtype.type(np.ldexp(1.0, -self.unit))
+        for s, (mine, _) in enumerate(parts):
             enter = fresh[mine]
             for t, (other, columns) in enumerate(parts):
                 block = self.blocks[s][t]
-                slots[s, t] = block.require(rows, self.rounds, self.workers)
-                copy = partial(gather, Q, block.K, slots[s, t][enter], at[mine][enter], columns, at[other])
+                copy = partial(gather, Q, scale, block.K, slots[s, t][enter], at[mine][enter], columns, at[other])
                 self.workers(copy, int(enter.sum()), 64)
         if not fresh.all():
             entered = np.zeros(width, dtype=bool)
             entered[at[fresh]] = True
             self.workers(partial(mirror, Q, at[fresh], entered), width, 256)
-        Q[at[fresh], at[fresh]] += self.ridge[new].astype(dtype)
-        missed = np.abs(Q[at[fresh], at[fresh]] - self.diagonal[new]) > WRONG * np.abs(self.diagonal[new])
-        if dtype == np.float32 and missed.any():
+        Q[at[fresh], at[fresh]] += np.ldexp(self.ridge[new], -self.unit).astype(dtype)
+        known = np.ldexp(self.diagonal[new], -self.unit)
+        missed = np.abs(Q[at[fresh], at[fresh]] - known) > WRONG * np.abs(known)
+        finite = bool(np.isfinite(Q[at[fresh], :width]).all())
+        if dtype == np.float32 and (missed.any() or not finite):
             self.idle = IDLE
             return
+        if not finite:
+            raise OverflowError(OVERFLOW)
 
-        def padded(values: np.ndarray, dtype: Any = np.float64) -> np.ndarray:
+        def padded(values: np.ndarray, e: int, dtype: Any = np.float64) -> np.ndarray:
             out = np.zeros(width, dtype)  # a hole has lower = upper = 0 and cannot move
-            out[at] = values[working]
+            out[at] = np.ldexp(values[working], e)
             return out
 
-        f, beta, lower, upper = (padded(v) for v in (self.f, self.beta, self.lower, self.upper))
-        diagonal = padded(self.diagonal, dtype)
-        inner_tol = 0.5 * self.tol if self.small else max(0.5 * self.tol, INNER * gap)
-        most = 200 * width if self.most < 0 else min(200 * width, self.most - self.inner)
+        # f/2^size has β·2^(unit − size): in these units all numbers are about 1, and the compiled constants fit
+        size = exponent(self.f[working])
+        f, diagonal = padded(self.f, -size), padded(self.diagonal, -self.unit, dtype)
+        beta, lower, upper = (padded(v, self.unit - size) for v in (self.beta, self.lower, self.upper))
+        np.clip(lower, -LIMIT, None, out=lower)
+        np.clip(upper, None, LIMIT, out=upper)
+        before = beta[at]
+        inner_tol = float(np.ldexp(0.5 * self.tol if self.small else max(0.5 * self.tol, INNER * gap), -size))
+        most = min(200 * width, self.most - self.inner)
         if self.groups == 0:
             count = smo_single(Q, f, beta, lower, upper, diagonal, inner_tol, most)
         elif self.groups == 1:
             count = smo(Q, f.astype(dtype), beta, lower, upper, diagonal, dtype.type(inner_tol), most)
         else:
-            group = padded(self.group, np.int64)
+            group = np.zeros(width, np.int64)
+            group[at] = self.group[working]
             count = smo_groups(Q, f, beta, lower, upper, diagonal, group, self.groups, inner_tol, most)
         self.inner += int(count)
+        if not np.isfinite(beta).all():
+            self.idle = IDLE
+            return
         self.idle = 0 if count else self.idle + 1
-        change = beta[at] - self.beta[working]
-        self.beta[working] = beta[at]
+        moved = beta[at]
+        after = np.where(moved == before, self.beta[working], np.ldexp(moved, size - self.unit))
+        change = after - self.beta[working]
+        self.beta[working] = after
         self.f[working] -= self.ridge[working] * change
         self.follow(parts, slots, change)
 
