@@ -305,7 +305,7 @@ def test_kernel_values_that_overflow_are_refused(model: Any) -> None:
 
 @pytest.mark.parametrize("factor", [1e200, 1e-200])
 def test_gamma_scale_needs_a_variance(factor: float) -> None:
-    with pytest.raises(ValueError, match="SVR: gamma = 'scale' needs the variance of X.*scale the data"):
+    with pytest.raises(ValueError, match=r"SVR: gamma = 'scale' needs the variance of X.*scale the data"):
         SVR().fit(factor * SMALL_X, SMALL_X[:, 0])
 
 

@@ -4,8 +4,8 @@ Problem: minimise ½βᵀKβ − pᵀβ with lower ≤ β ≤ upper and Σβ fix
 second-order information: Fan, Chen, Lin, *Working set selection using second order information for training SVM*
 (2005), WSS 2; without an equality, single variables by the exact decrease of the objective.
 
-Callers bring K and f to a size of about 1 by powers of two (`exponent`), so that the sentinels and the least curvature mean
-the same in every unit. No value steers an index out of its array: whatever K and f hold, the loops end.
+Callers bring K and f to a size of about 1 by powers of two (`exponent`), so that the sentinels and the least curvature
+mean the same in every unit. No value steers an index out of its array: whatever K and f hold, the loops end.
 """
 
 from __future__ import annotations

@@ -99,8 +99,8 @@ def minimise(
     """Solve; `blocks[s][t]` holds the rows of segment s over the columns of segment t.
 
     `monitor` is called every round with the state (gap, round, beta, values) and ends the run by returning a reason; so
-    do ``max_iter`` inner steps (−1: LIBSVM's limit, 10⁷ or 100 a variable). β is then the best so far: the objective falls with every step. Kernel
-    values that overflow raise an OverflowError.
+    do ``max_iter`` inner steps (−1: LIBSVM's limit, 10⁷ or 100 a variable). β is then the best so far: the objective
+    falls with every step. Kernel values that overflow raise an OverflowError.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused
         return _Run(segments, blocks, problem, tol, workers or Workers(), max_iter, monitor).solve()
