@@ -13,6 +13,7 @@ from scipy import linalg, sparse
 __all__ = [
     "apply_host",
     "dense_enough",
+    "detached",
     "device_of",
     "eigh_part",
     "eps",
@@ -81,6 +82,22 @@ def apply_host(function: Any, X: Any, *args: Any) -> Any:
     if getattr(X, "requires_grad", False):
         raise TypeError("This kernel is computed on the host, where torch cannot follow; call it with X.detach().")
     return like(function(host(X), *args), X)
+
+
+def detached(X: Any, given: Any) -> Any:
+    """X in memory of its own: a copy where `given`, of which it was made, still holds it."""
+    if is_sparse(X):
+        shared = any(
+            np.may_share_memory(getattr(X, part), np.asarray(getattr(given, part, None)))
+            for part in ("data", "indices", "indptr")
+        )
+        return X.copy() if shared else X
+    if not is_array(X):
+        return list(X) if isinstance(X, list) else X
+    if not isinstance(X, np.ndarray):
+        return namespace(X).astype(X, X.dtype, copy=True)
+    fresh = isinstance(given, (list, tuple)) or not np.may_share_memory(X, np.asarray(given))
+    return X if fresh else X.copy()
 
 
 def eps(X: Any) -> float:

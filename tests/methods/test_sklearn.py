@@ -1,7 +1,12 @@
 """scikit-learn's own checks on every estimator, dense and low-rank."""
 
+import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import has_fit_parameter
 
 from mercer import (
     SVC,
@@ -46,7 +51,10 @@ from mercer import (
     SpectralClustering,
     ThinPlateSpline,
 )
+from mercer._array import detached, host
 from mercer.gram import IncompleteCholesky, Nystrom, RandomFeatures
+from mercer.kernels import Gaussian
+from mercer.kernels.sets import MeanMap
 
 MEDIAN = "the default lengthscale is the median distance of the samples as they stand, weights or not"
 EQUAL_ROWS = "the check's sparse data hold equal rows with different targets, which no function interpolates"
@@ -239,3 +247,49 @@ def test_scikit_learn_checks(estimator, check) -> None:
 @parametrize_with_checks(OTHERS, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks_of_variants(estimator, check) -> None:
     check(estimator)
+
+
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, SVC(kernel=lambda A, B: A @ B.T)], ids=lambda e: type(e).__name__)
+def test_sample_is_its_own(estimator) -> None:
+    """What a fitted estimator says of new points does not change with the arrays that it was fitted on."""
+    rng, tags, estimator = np.random.default_rng(0), get_tags(estimator).input_tags, clone(estimator)
+    X = rng.normal(size=(24, 3))
+    y = 1.0 * (X[:, 0] + X[:, 1] > 0) if is_classifier(estimator) else X[:, 0] + 0.1 * rng.normal(size=24)
+    X = X @ X.T + np.eye(24) if tags.pairwise else np.abs(X) if tags.positive_only else X
+    new, weight = X.copy(), rng.integers(1, 3, 24).astype(float)
+    estimator.fit(X, y, **({"sample_weight": weight} if has_fit_parameter(estimator, "sample_weight") else {}))
+    names = ("predict", "transform", "decision_function", "predict_proba", "score_samples")
+    before = {name: getattr(estimator, name)(new) for name in names if hasattr(estimator, name)}
+    X[:], y[:], weight[:] = 7.0, 0.0, 5.0
+    for name, values in before.items():
+        np.testing.assert_array_equal(getattr(estimator, name)(new), values, err_msg=name)
+
+
+def test_sample_of_any_form_is_its_own(xp) -> None:
+    A, y = np.random.default_rng(0).normal(size=(2, 12, 3))
+    for form in (np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_matrix, xp.asarray):
+        X, new = form(A.copy()), form(A.copy())
+        estimator = KernelRidge(kernel=Gaussian()).fit(X, y if sparse.issparse(X) else form(y))
+        before = estimator.predict(new)
+        (X.data if sparse.issparse(X) else X)[...] = 7.0
+        np.testing.assert_array_equal(host(estimator.predict(new)), host(before))
+
+
+def test_members_of_bags_are_copied() -> None:
+    rng = np.random.default_rng(0)
+    X, y = [rng.normal(size=(4, 2)) for _ in range(8)], rng.normal(size=8)
+    new = [x.copy() for x in X]
+    estimator = KernelRidge(kernel=MeanMap(Gaussian())).fit(X, y)
+    before = estimator.predict(new)
+    X[0][:] = 7.0
+    X[1] = X[2]
+    np.testing.assert_array_equal(estimator.predict(new), before)
+
+
+def test_sample_is_not_copied_in_vain() -> None:
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    assert KernelPCA(copy_X=False).fit(X).X_fit_ is X
+    assert not np.may_share_memory(KernelPCA().fit(X).X_fit_, X)
+    for given in (X.tolist(), X.astype(np.float32), sparse.csr_array(X.astype(np.float32))):
+        checked = given.astype(float) if sparse.issparse(given) else np.asarray(given, dtype=float)
+        assert detached(checked, given) is checked

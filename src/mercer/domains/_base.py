@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import host, is_array, is_sparse, like, namespace
+from .._array import detached, host, is_array, is_sparse, like, namespace
 from .._errors import where
 
 
@@ -46,6 +46,10 @@ class Domain:
     def centres(self, X: Any) -> Any:
         """What a function ``Σ aᵢ k(·, xᵢ)`` must keep of X: X itself, unless members are only known by their index."""
         return X
+
+    def keep(self, X: Any, given: Any) -> Any:
+        """The checked X so that it does not change with what was given; copied only where it still shares memory."""
+        return detached(X, given)
 
     def dimension(self, X: Any) -> int | None:
         """The number of coordinates, where that means something."""
@@ -131,6 +135,10 @@ class Product(Domain):
 
     def join(self, parts: Sequence[Any]) -> Any:
         return tuple(d.join(list(column)) for d, column in zip(self.domains, zip(*parts, strict=True), strict=True))
+
+    def keep(self, X: Any, given: Any) -> Any:
+        parts = given if isinstance(given, tuple) else X
+        return tuple(d.keep(x, part) for d, x, part in zip(self.domains, X, parts, strict=True))
 
     def centres(self, X: Any) -> Any:
         C = tuple(d.centres(x) for d, x in zip(self.domains, X, strict=True))

@@ -126,6 +126,9 @@ class Bags(Domain):
             )
         return members
 
+    def keep(self, X: Any, given: Any) -> Any:
+        return [self.inner.keep(x, part) for x, part in zip(X, given, strict=True)]
+
     def dimension(self, X: Any) -> int | None:
         return self.inner.dimension(X[0])
 

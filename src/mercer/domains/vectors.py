@@ -227,6 +227,9 @@ class Rows(Domain):
             )
         return xp.arange(n, device=device_of(X))
 
+    def keep(self, X: Any, given: Any) -> Any:
+        return X  # functions keep the indices of its rows
+
     def join(self, parts: Sequence[Any]) -> Any:
         return namespace(*parts).concat(list(parts), axis=0)
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._array import device_of, host, is_array, is_sparse, namespace
+from .._array import detached, device_of, host, is_array, is_sparse, namespace
 from .._errors import INSTEAD, IndefiniteKernelWarning, remedies, where
 from .._random import generator
 from ..basis import Functions, Polynomials, as_basis
@@ -35,6 +35,7 @@ class KernelEstimator(BaseEstimator):
     kernel: Any
     gram: Any = "auto"
     _prefers_factor: ClassVar[bool] = False  # whether "auto" takes a thin factor also where the matrix fits
+    _keeps_sample: ClassVar[bool] = True  # whether X and y outlive the fit, so that they must be our own
 
     # ---- data
 
@@ -63,10 +64,13 @@ class KernelEstimator(BaseEstimator):
 
     def _check_training(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
         provisional = self._kernel(1)  # its domain does not depend on the number of columns
+        given_X, given_y = X, y
         X, y = self._check_data(provisional, X, y, reset=True, **options)
         self.kernel_ = self._resolved_kernel(X, provisional.domain.dimension(X) or 1)
         self.kernel_.validate()
         X = self.kernel_.domain.check(X, self.kernel_, "X")
+        if self._keeps_sample and getattr(self, "copy_X", True):
+            X, y = self.kernel_.domain.keep(X, given_X), detached(y, given_y)
         self.dtype_ = X.dtype if is_array(X) or is_sparse(X) else None
         return X, y
 
@@ -154,7 +158,7 @@ class KernelEstimator(BaseEstimator):
             raise ValueError(
                 f"{where(self)}: sample_weight must be {n} finite numbers >= 0, not all zero; got shape {values.shape}."
             )
-        return values
+        return detached(values, sample_weight)
 
     # ---- the model
 

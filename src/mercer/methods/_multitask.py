@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from .._array import host, is_array, is_sparse
+from .._array import detached, host, is_array, is_sparse
 from .._errors import check_choice, check_number, where
 from .._progress import Deadline
 from ..domains import Categories, Rows
@@ -56,7 +56,7 @@ class Multitask(KernelEstimator):
         if self.task is None:
             return X, None
         X, labels = self._pairs(X) if isinstance(self.task, str) and self.task == PAIRS else self._column(X)
-        return X, Categories().check(labels, self, "the tasks")[:, 0]
+        return X, detached(Categories().check(labels, self, "the tasks")[:, 0], labels)
 
     def _pairs(self, X: Any) -> tuple[Any, Any]:
         if isinstance(X, tuple) and len(X) == 2:

@@ -49,6 +49,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
     fit_intercept: bool
     _gram: Gram | None
     _to_free_the_offset = "set fit_intercept=True"
+    _keeps_sample = False  # it takes the support vectors
 
     # ---- the kernel, with scikit-learn's meaning of gamma
 

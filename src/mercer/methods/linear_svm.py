@@ -37,6 +37,7 @@ class LinearMachine(KernelEstimator):
     verbose: Any
     random_state: Any
     max_iter: int
+    _keeps_sample = False
 
     def _kernel(self, n_features: int) -> Kernel:
         return Linear()

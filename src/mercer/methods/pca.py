@@ -63,10 +63,12 @@ class KernelPCA(KernelTransformer):
         Of the Krylov solver, relative to the largest eigenvalue; 0 is near the rounding of the data.
     max_iter : int, optional
         Its block products at most.
-    iterated_power, copy_X, n_jobs
+    iterated_power, n_jobs
         Accepted for scikit-learn's sake, and without effect here.
     remove_zero_eig : bool
         Whether to leave out directions without variance also where n_components is given.
+    copy_X : bool
+        Whether to keep a copy of X where it is an array of floats. With False, changing X changes the components.
     random_state : int, RandomState, Generator or None
         For the Krylov solver's start and for representations that draw.
     gram : str or Representation
