@@ -41,6 +41,55 @@ def test_agrees_with_gss(oracle, name, columns):
     assert (std >= out["se_new"] * (1 - 1e-3)).all()
 
 
+def test_generalised_cross_validation_does_not_interpolate(oracle):
+    """Depths of earthquakes: it falls by two orders of magnitude towards 49 degrees of freedom, and misleads there."""
+    data = oracle("tps_quakes_gcv")["inputs"]
+    X, y = data["X"], data["y"]
+    model = AnovaSpline().fit(X, y)
+    rough = AnovaSpline(1e-4 * model.alpha_, theta=model.theta_).fit(X, y)
+    assert rough.criteria_["gcv"] < model.criteria_["gcv"]
+    assert rough.criteria_["loo"] > 2 * model.criteria_["loo"]
+    assert model.edf_ < 50 / 1.4
+    assert model.criteria_["loo"] < 1.2 * AnovaSpline("reml").fit(X, y).criteria_["loo"]
+    for terms in (None, [0, 1, (0, 1)]):
+        folds = np.arange(50) % 10
+        held = [
+            AnovaSpline(terms=terms).fit(X[folds != k], y[folds != k]).predict(X[folds == k]) - y[folds == k]
+            for k in range(10)
+        ]
+        assert np.sqrt(np.mean(np.concatenate(held) ** 2)) < np.std(y)
+
+
+@pytest.mark.parametrize("terms", [None, [0, 1, (0, 1)]])
+def test_depths_of_earthquakes(data_dir, terms):
+    """By place: as far as leave-one-out can tell, no worse than the likelihood's choice."""
+    values = np.genfromtxt(data_dir / "splines" / "quakes.csv.gz", delimiter=",", skip_header=1)
+    for rows in (slice(0, 50), slice(50, 100), slice(100, 200)):
+        X, y = values[rows, :2], values[rows, 2]
+        chosen, likely = (AnovaSpline(name, terms=terms).fit(X, y).criteria_ for name in ("gcv", "reml"))
+        assert chosen["loo"] < 1.5 * likely["loo"]
+
+
+@pytest.mark.parametrize(("seed", "n", "noise"), [(6, 31, 0.1), (60, 25, 0.1)])
+def test_clustered_points_do_not_draw_it_to_interpolation(seed, n, noise):
+    """A dozen points that share their first coordinate but for a thousandth; the truth is known."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, 2))
+    X[:12, 0] = 0.5 + 1e-3 * X[:12, 0]
+    U = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    truth = np.sin(5 * U[:, 0]) + 2 * (U[:, 1] - 0.5) ** 2
+    model = AnovaSpline().fit(X, truth + noise * rng.normal(size=n))
+    assert model.edf_ < n / 2
+    assert np.sqrt(np.mean((model.predict(X) - truth) ** 2)) < 0.7 * noise
+
+
+def test_additive_functions_without_noise_are_kept():
+    U = np.random.default_rng(2).uniform(size=(60, 2))
+    y = np.sin(12 * U[:, 0]) + np.cos(9 * U[:, 1])
+    model = AnovaSpline().fit(U, y)
+    np.testing.assert_allclose(model.predict(U), y, atol=1e-3)
+
+
 def test_one_column_is_the_smoothing_spline():
     X, y, w = sample(d=2)
     x = X[:, :1]

@@ -25,6 +25,9 @@ from ..space import Function
 from ._base import KernelEstimator
 from ._spline import Smoother
 
+COST = 1.4  # of a degree of freedom, in the modification of generalised cross-validation by Kim and Gu
+FLAT = 1e3  # over it a term has no weight that counts, and no slope: from there it returns if that helps
+LEFT = 1e-9  # share of n that the degrees of freedom have to leave
 MARGIN = 0.05  # of the range of a column, by which the interval of its means is wider at either end
 
 
@@ -74,13 +77,20 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
     The criteria may have several minima, some of them close to interpolation. The search is local, from the starting
     values of Gu and Wahba as RKPACK and gss compute them: with K_t the matrix of a term on what the free part leaves,
     θ_t = 1/tr K_t and the alpha next to tr K²/tr K that minimises the criterion; then θ_t becomes ‖f_t‖², alpha is
-    searched again, and quasi-Newton steps follow.
+    searched again, and quasi-Newton steps follow. Generalised cross-validation is guarded: these steps minimise its
+    modification by Kim and Gu, in which a degree of freedom costs 1.4 (gss's default), and further ones lead downhill
+    from there. Where they end with edf > n/1.4 and a larger leave-one-out error, the minimum of the modification stays.
+
+    An interaction has one weight for its whole norm. gss gives each product of penalised and unpenalised spaces one of
+    its own, three for two columns, so that ``ssanova(y ~ a * b)`` agrees with ``terms=[0, 1, (0, 1)]`` where these are
+    equal; without interactions the models are the same.
 
     References
     ----------
     Wahba, Wang, Gu, Klein, Klein, *Smoothing spline ANOVA for exponential families* (1995). Gu, *Smoothing Spline ANOVA
-    Models* (2013); R's ``gss::ssanova``. Gu, Wahba, *Minimizing GCV/GML scores with multiple smoothing parameters via
-    the Newton method* (1991): the starting values.
+    Models* (2013); R's ``gss::ssanova``. Kim, Gu, *Smoothing spline Gaussian regression: more scalable computation via
+    efficient approximation* (2004): the factor 1.4. Gu, Wahba, *Minimizing GCV/GML scores with multiple smoothing
+    parameters via the Newton method* (1991): the starting values.
 
     Examples
     --------
@@ -292,7 +302,8 @@ class Selection:
     ) -> None:
         root = np.ones(len(y)) if weight is None else np.sqrt(weight)
         Q, _ = linalg.qr(H * root[:, None])
-        Z = Q[:, H.shape[1] :] * root[:, None]
+        self.used, self.Z = root > 0, Q[:, H.shape[1] :]
+        Z = self.Z * root[:, None]
         self.K = [(P + P.T) / 2 for P in (Z.T @ M @ Z for M in matrices)]
         self.q, self.n, self.N = Z.T @ y, n, n - H.shape[1]
         self.likelihood = criterion == "reml"
@@ -304,17 +315,32 @@ class Selection:
         self.most = -np.log(1e-12 * whole / self.N)  # beyond, that rounding would count
 
     def best(self) -> np.ndarray:
-        """θ/α by quasi-Newton steps on the logarithms, from the starting values of Gu and Wahba."""
+        """θ/α at a minimum, from the starting values of Gu and Wahba.
+
+        Generalised cross-validation goes downhill from the minimum of its modification, in which a degree of freedom
+        costs 1.4; where that leads beyond what this can pay for, to predictions of left-out samples that are worse, the
+        modification keeps its minimum.
+        """
         if self.explained:
             return np.exp(self.most - 40)
-        r = -np.log(np.where(self.traces > 0, self.traces, self.traces.max()))
-        theta = np.exp(r := self.level(r))
+        self.cost = 1.0 if self.likelihood else COST
+        size = np.where(self.traces > 0, self.traces, self.traces.max())
+        theta = np.exp(r := self.level(-np.log(size)))
         b = linalg.solve(self.total(theta) + np.eye(len(self.q)), self.q, assume_a="pos")
         energies = [t * t * (b @ k @ b) for t, k in zip(theta, self.K, strict=True)]  # ‖f_t‖²
-        r = self.level(np.log(np.maximum(energies, max(1e-25 * max(energies), 1e-300))))
+        r = self.descend(self.level(np.log(np.maximum(energies, max(1e-25 * max(energies), 1e-300)))))
+        if self.likelihood:
+            return np.exp(r)
+        safe, self.cost = r, 1.0
+        r = self.descend(np.maximum(safe, -np.log(FLAT * size)))
+        (left, error), (_, safe_error) = self.left_out(r), self.left_out(safe)
+        return np.exp(safe if left <= 0 and error > safe_error else r)
+
+    def descend(self, r: np.ndarray) -> np.ndarray:
+        """Quasi-Newton steps on the logarithms of θ/α."""
         bounds = [(low - 40, high) for low, high in zip(r, self.most, strict=True)]
         options = {"ftol": 1e-14, "gtol": 1e-8}
-        return np.exp(optimize.minimize(self.value, r, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x)
+        return optimize.minimize(self.value, r, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
 
     def level(self, r: np.ndarray) -> np.ndarray:
         """The multiple of θ at the minimum that lies next to α = tr K²/tr K, by steps of at most a decade."""
@@ -330,6 +356,13 @@ class Selection:
             if abs(found.x - centre) < 0.99 * decade or not -60 < found.x + np.max(r - self.most) < 0:
                 return r + found.x
             centre = float(found.x)
+
+    def left_out(self, r: np.ndarray) -> tuple[float, float]:
+        """n less 1.4 times the degrees of freedom, and the sum of the squared leave-one-out residuals."""
+        B = linalg.inv(self.total(np.exp(r)) + np.eye(len(self.q)))
+        share = np.sum((self.Z @ B) * self.Z, axis=1)  # 1 − leverage
+        residuals = (self.Z @ (B @ self.q))[self.used] / np.maximum(share[self.used], np.finfo(np.float64).eps)
+        return COST * float(np.sum(share[self.used])) - (COST - 1) * self.n, float(np.sum(residuals**2))
 
     def total(self, theta: np.ndarray) -> np.ndarray:
         """Σ θ_t K_t."""
@@ -350,7 +383,10 @@ class Selection:
             return float(value), np.array(slope)
         # coordinates of samples of weight zero have residual and trace that do not count
         rss, trace = b @ b, np.trace(B) - (len(M) - N)
+        left, change = self.cost * trace - (self.cost - 1) * self.n, self.cost  # n − cost · edf, and its slope in tr B
+        if left < LEFT * self.n:  # too few degrees of freedom are left to pay for: a wall
+            left, change = LEFT * self.n, 0.0
         Bb, BB = B @ b, B @ B
         pairs = zip(theta, self.K, strict=True)
-        slope = [2 * t * (np.sum(BB * k) / trace - (b @ k @ Bb) / rss) for t, k in pairs]
-        return float(np.log(self.n * rss / trace**2)), np.array(slope)
+        slope = [2 * t * (change * np.sum(BB * k) / left - (b @ k @ Bb) / rss) for t, k in pairs]
+        return float(np.log(self.n * rss / left**2)), np.array(slope)
