@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ._array import host
+
 
 class IndefiniteKernelWarning(UserWarning):
     """A kernel that is not positive definite was given to a method whose guarantees need one."""
@@ -78,6 +80,59 @@ def check_choice(owner: object, name: str, value: Any, choices: tuple[Any, ...])
     if not any(type(plain) is type(c) and plain == c for c in choices):
         listed = ", ".join(repr(c) for c in choices)
         raise ValueError(f"{where(owner)}: {name} = {value!r} is unknown; choose one of {listed}.")
+
+
+def check_targets(owner: object, y: Any) -> None:
+    """Raise unless `y` may hold real numbers: text, times and complex numbers are refused, and not converted."""
+    try:
+        values = host(y)
+    except ValueError:
+        return  # rows of unequal length, which scikit-learn explains
+    some = values.ravel() if values.dtype.kind in "OSU" else ()
+    text = next((str(value) for value in some if isinstance(value, (str, bytes))), None)
+    if text is not None:
+        raise TypeError(
+            f"{where(owner)}: y holds text, such as {text!r}; give real numbers, or use a classifier for labels."
+        )
+    if values.dtype.kind in "cMmV":
+        raise TypeError(f"{where(owner)}: y holds {values.dtype} values; give real numbers.")
+
+
+def check_weight(owner: object, sample_weight: Any, n: int) -> np.ndarray:
+    """The weights of `n` samples, finite, none negative and one positive; one number stands for all."""
+    try:
+        weight = host(sample_weight)
+    except ValueError:
+        weight = np.empty(0, dtype=object)  # of unequal length
+    if weight.dtype.kind not in "fiub":
+        raise TypeError(f"{where(owner)}: sample_weight holds {weight.dtype} values; give {n} numbers >= 0.")
+    weight = np.full(n, weight) if weight.ndim == 0 else weight
+    if weight.shape != (n,):
+        raise ValueError(
+            f"{where(owner)}: sample_weight has shape {weight.shape}, expected ({n},): give a number for each sample."
+        )
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if len(bad):
+        raise ValueError(
+            f"{where(owner)}: sample_weight[{bad[0]}] = {weight[bad[0]]:g} must be a finite number >= 0; "
+            "weight 0 leaves a sample out."
+        )
+    if not (weight > 0).any():
+        raise ValueError(f"{where(owner)}: sample_weight is zero for all {n} samples; give one a positive weight.")
+    return weight
+
+
+def check_class_weight(owner: Any) -> None:
+    """Raise unless `class_weight` is None, "balanced" or a dict of finite numbers >= 0."""
+    if not isinstance(owner.class_weight, dict):
+        check_choice(owner, "class_weight", owner.class_weight, (None, "balanced"))
+        return
+    for name, value in owner.class_weight.items():
+        if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+            raise type_or_value(value)(
+                f"{where(owner)}: class_weight[{name!r}] = {value!r} must be a finite number >= 0, by which the "
+                "weights of the samples of this class are multiplied."
+            )
 
 
 def optional(module: str, extra: str, purpose: str) -> ModuleType:

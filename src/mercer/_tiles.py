@@ -14,13 +14,14 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from ._array import is_array, is_numpy, namespace
-from ._errors import check_number, where
+from ._errors import type_or_value, where
 
 TILE = 1024  # rows and columns: 4 MiB in float32, with temporaries within the last-level cache of a core
 SMALL = 1 << 21  # entries below which one call of evaluate is fastest, for kernels whose values are cheap
@@ -36,13 +37,11 @@ def n_threads(n_jobs: int | None = None) -> int:
 
 def check_jobs(owner: object, n_jobs: Any) -> None:
     """Raise unless `n_jobs` is a number of threads, or None."""
-    if n_jobs is None:
+    if n_jobs is None or (isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool) and n_jobs != 0):
         return
-    check_number(owner, "n_jobs", n_jobs, integer=True)
-    if n_jobs == 0:
-        raise ValueError(
-            f"{where(owner)}: n_jobs = 0 must be a number of threads, negative to count from the end, or None."
-        )
+    raise type_or_value(n_jobs)(
+        f"{where(owner)}: n_jobs = {n_jobs!r} must be a number of threads, negative to count from the end, or None."
+    )
 
 
 class OneBlasThread:

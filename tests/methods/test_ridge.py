@@ -220,7 +220,7 @@ def test_bad_parameters(settings, message) -> None:
 
 
 @pytest.mark.parametrize(
-    ("weight", "message"), [(-WEIGHT, "sample_weight"), (0 * WEIGHT, "not all zero"), (WEIGHT[:5], "sample_weight")]
+    ("weight", "message"), [(-WEIGHT, "sample_weight"), (0 * WEIGHT, "zero for all"), (WEIGHT[:5], "sample_weight")]
 )
 def test_bad_weights(weight, message) -> None:
     with pytest.raises(ValueError, match=message):
@@ -290,7 +290,7 @@ def test_masked_entries_are_refused(kernel):
         (np.ones((60, 2, 2)), r"y has shape \(60, 2, 2\); expected \(60,\) or \(60, n_targets\)"),
         (np.float64(1.0), r"y has shape \(\)"),
         (y + 1j, "y holds complex128 values; give real numbers"),
-        (["a"] * 60, "y holds .* values; give real numbers"),
+        (["a"] * 60, "y holds text, such as 'a'; give real numbers"),
         (y[:5], "X has 60 samples and y has 5"),
     ],
     ids=["3d", "0d", "complex", "text", "short"],

@@ -438,16 +438,16 @@ def test_refuses_data_that_it_cannot_use():
         SmoothingSpline().fit(np.stack([x, x], axis=1), y)
     with pytest.raises(ValueError, match="order = 2 needs at least 3"):
         SmoothingSpline().fit([0.0, 1.0, 1.0], [1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="sample_weight must be 60 finite numbers"):
+    with pytest.raises(ValueError, match=r"sample_weight\[0\] = -1 must be a finite number"):
         SmoothingSpline().fit(x, y, sample_weight=-np.ones(60))
-    with pytest.raises(ValueError, match="got shape \\(60,\\) of <U1"):
+    with pytest.raises(TypeError, match="sample_weight holds <U1 values"):
         SmoothingSpline().fit(x, y, sample_weight=["a"] * 60)
     with pytest.raises(ValueError, match="requires y"):
         SmoothingSpline().fit(x, None)
     with pytest.raises(ValueError, match="X has masked entries"):
         SmoothingSpline().fit(np.ma.masked_array(x, mask=x > 0), y)
     for pair in ((x.astype(str), y), (x, y.astype(str))):
-        with pytest.raises(TypeError, match="expected numbers"):
+        with pytest.raises(TypeError, match=r"expected numbers|give real numbers"):
             SmoothingSpline().fit(*pair)
     with pytest.raises(TypeError, match=r"alpha = array\(\[1., 2.\]\) must be a finite number"):
         SmoothingSpline(np.array([1.0, 2.0])).fit(x, y)

@@ -144,7 +144,7 @@ def test_bad_arguments(arguments, words) -> None:
 
 
 def test_bad_weights_and_classes() -> None:
-    with pytest.raises(ValueError, match="sample_weight must be 2 finite numbers"):
+    with pytest.raises(ValueError, match=r"alignment: sample_weight\[1\] = -1 must be a finite number"):
         alignment("linear", [[0.0], [1.0]], [0, 1], sample_weight=[1.0, -1.0])
     with pytest.raises(ValueError, match="one class"):
         class_separability("linear", [[0.0], [1.0]], [0, 0])

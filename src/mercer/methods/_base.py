@@ -9,9 +9,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._array import detached, device_of, host, is_array, is_sparse, namespace
-from .._errors import INSTEAD, IndefiniteKernelWarning, remedies, where
+from .._array import detached, device_of, is_array, is_sparse, namespace
+from .._errors import INSTEAD, IndefiniteKernelWarning, check_targets, check_weight, remedies, where
 from .._random import generator
+from .._tiles import check_jobs
 from ..basis import Functions, Polynomials, as_basis
 from ..domains import NO_NUMBERS, Rows, Vectors, holds_text, refuse_masked
 from ..gram import Gram, as_representation
@@ -63,6 +64,7 @@ class KernelEstimator(BaseEstimator):
         return self._check_training(X, None)[0]
 
     def _check_training(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
+        check_jobs(self, getattr(self, "n_jobs", None))
         provisional = self._kernel(1)  # its domain does not depend on the number of columns
         given_X, given_y = X, y
         X, y = self._check_data(provisional, X, y, reset=True, **options)
@@ -95,6 +97,8 @@ class KernelEstimator(BaseEstimator):
         native = is_array(X) and not isinstance(X, np.ndarray)
         if isinstance(domain, (Vectors, Rows)) and not native:
             self._refuse_conversions(X, y)
+            if y is not None and options.get("y_numeric"):
+                check_targets(self, y)
             accept = "csr" if getattr(domain, "sparse", False) else False
             settings: dict[str, Any] = {"accept_sparse": accept, "dtype": [np.float64, np.float32], "reset": reset}
             if y is None:
@@ -137,7 +141,9 @@ class KernelEstimator(BaseEstimator):
             raise ValueError(f"{where(self)}: y has shape {tuple(y.shape)}; expected ({n},) or ({n}, n_targets).")
         if y.shape[0] != n:
             raise ValueError(f"{where(self)}: X has {n} samples and y has {y.shape[0]}; they must agree.")
-        if numeric and isinstance(y, np.ndarray) and y.dtype.kind == "O" and not holds_text(y):
+        if numeric:
+            check_targets(self, y)
+        if numeric and isinstance(y, np.ndarray) and y.dtype.kind == "O":
             y = y.astype(np.float64)
         if numeric and not xp.isdtype(y.dtype, ("bool", "integral", "real floating")):
             raise TypeError(f"{where(self)}: y holds {y.dtype} values; give real numbers.")
@@ -149,16 +155,7 @@ class KernelEstimator(BaseEstimator):
         """Non-negative weights, not all zero, or None."""
         if sample_weight is None:
             return None
-        n = self.kernel_.domain.size(X)
-        values = host(sample_weight)
-        if values.dtype.kind not in "fiub":
-            raise TypeError(f"{where(self)}: sample_weight holds {values.dtype} values; give {n} numbers >= 0.")
-        values = np.full(n, float(values)) if values.ndim == 0 else values
-        if values.shape != (n,) or not np.all(np.isfinite(values)) or (values < 0).any() or not (values > 0).any():
-            raise ValueError(
-                f"{where(self)}: sample_weight must be {n} finite numbers >= 0, not all zero; got shape {values.shape}."
-            )
-        return detached(values, sample_weight)
+        return detached(check_weight(self, sample_weight, self.kernel_.domain.size(X)), sample_weight)
 
     # ---- the model
 

@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 
 from .._array import host, is_sparse
-from .._errors import check_choice, where
+from .._errors import check_choice, check_class_weight, where
 from .._progress import Watch, run, with_callbacks
 from .._random import generator
 from ..solvers.fit._rows import Arena, Block, Segment, Workers
@@ -62,8 +62,7 @@ def encode(owner: Any, y: Any, sample_weight: Any, by_weight: bool = True) -> tu
         raise ValueError(
             f"{where(owner)}: the number of classes has to be greater than one; y holds one class, {names[0]!r}."
         )
-    if not isinstance(owner.class_weight, dict):
-        check_choice(owner, "class_weight", owner.class_weight, (None, "balanced"))
+    check_class_weight(owner)
     weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
 
     def refuse_empty(weight: np.ndarray) -> None:

@@ -27,7 +27,7 @@ from ..gram.centered import CenteredGram
 from ..kernels import Kernel
 from ..kernels.expression import as_kernel
 from ..solvers.linear import linear_solver
-from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_pd
+from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_pd, require_values
 from ..space import Function
 from ._base import KernelEstimator
 
@@ -171,6 +171,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
                 raise ValueError(f"{where(self)}: n_components = {d} must be <= n_features = {X.shape[1]}.")
         self.kernel_.require("gradient_x")
         require_pd(self, "kernel", self.kernel_, X.shape[1])
+        require_values(self, "kernel", self.kernel_, X)
         targets = self._targets(y)
         self.n_components_ = self._choose(X, y)
         B = self._by_gradients(X, targets)

@@ -19,7 +19,7 @@ from .._progress import Deadline
 from .._random import generator
 from ..kernels import Gaussian, Kernel
 from ..kernels.expression import as_kernel
-from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_pd
+from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_pd, require_values
 
 __all__ = ["KernelICA", "amari_error"]
 
@@ -153,6 +153,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.kernel_.validate()
         self.kernel_.require("gradient_x")
         require_pd(self, "kernel", self.kernel_, 1)
+        require_values(self, "kernel", self.kernel_, white[:, :1])
         rng, deadline = generator(self.random_state), Deadline(self.time_budget)
         start = self._start(white, rng, deadline)
         self.frame_ = self._descend(white, start, self.tol, deadline)

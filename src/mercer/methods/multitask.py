@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._array import host, is_sparse, like
-from .._errors import check_number, where
+from .._errors import check_class_weight, check_number, where
 from .._progress import Deadline, under
 from .._random import generator
 from ..domains import Rows
@@ -470,6 +470,7 @@ class MultitaskSVC(ClassifierMixin, Multitask):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_number(self, "cv", self.cv, at_least=2, integer=True)
+        check_class_weight(self)
 
     def _machine(self, kernel: Any) -> SVC:
         names = ("C", "class_weight", "tol", "cache_size", "n_jobs", "time_budget", "random_state")

@@ -229,6 +229,11 @@ class KernelPCA(KernelTransformer):
     def _spectrum(self, gram: CenteredGram) -> Spectrum:
         """The leading eigenpairs, with signs by the largest entry of each vector, as scikit-learn has them."""
         limit = gram.factor().shape[1] if "factor" in gram.provides else gram.n
+        if limit == 0:
+            raise ValueError(
+                f"{where(self)}: the kernel {self.kernel_} is zero on all samples, and there is no component; choose "
+                "another."
+            )
         count = limit if self.n_components is None else min(self.n_components, limit)
         name = {"arpack": "krylov", "randomized": "krylov"}.get(self.eigen_solver, self.eigen_solver)
         solver = DenseEigen() if name == "auto" and count == gram.n else eigen_solver(name, gram, count)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._array import eps, host, is_sparse, like, namespace
 from .._errors import check_choice, check_number, where
 from .._random import generator
+from .._tiles import check_jobs
 from ..gram import Gram
 from ..gram.normalized import GraphGram, NormalizedGram
 from ..kernels import Kernel
@@ -223,6 +224,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
             check_choice(self, "eigen_solver", self.eigen_solver, SOLVERS)
         if self.eigen_tol != "auto":
             check_number(self, "eigen_tol", self.eigen_tol, at_least=0)
+        check_jobs(self, self.n_jobs)
 
     def _affinities(self, X: Any) -> Gram:
         """The affinities of the sample as an operator."""

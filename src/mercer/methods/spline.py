@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import is_array, is_sparse
-from .._errors import check_number, where
+from .._errors import check_number, check_targets, check_weight, where
 from .._units import unit_of_squares
 from ..basis import Polynomials
 from ..domains import NO_NUMBERS, holds_text, refuse_masked
@@ -191,8 +191,10 @@ class SmoothingSpline(Smoother, RegressorMixin, BaseEstimator):
                     "NumPy arrays."
                 )
             refuse_masked(values, where(self), name)
-            if values is not None and not is_sparse(values) and holds_text(np.asarray(values)):
-                raise TypeError(NO_NUMBERS.format(who=where(self), name=name, dtype=np.asarray(values).dtype))
+        if not is_sparse(X) and holds_text(np.asarray(X)):
+            raise TypeError(NO_NUMBERS.format(who=where(self), name="X", dtype=np.asarray(X).dtype))
+        if fitting:
+            check_targets(self, y)
         X = X if hasattr(X, "ndim") else np.asarray(X)
         if X.ndim == 1 and not is_sparse(X):
             X = np.asarray(X).reshape(-1, 1)
@@ -207,15 +209,7 @@ class SmoothingSpline(Smoother, RegressorMixin, BaseEstimator):
         return (X, y) if fitting else X
 
     def _check_weight(self, sample_weight: Any, n: int) -> np.ndarray:
-        w = np.ones(n) if sample_weight is None else np.asarray(sample_weight)
-        w = np.full(n, w) if w.ndim == 0 else w
-        numbers = w.dtype.kind in "fiub"
-        if not numbers or w.shape != (n,) or not np.all(np.isfinite(w)) or (w < 0).any() or not (w > 0).any():
-            raise ValueError(
-                f"{where(self)}: sample_weight must be {n} finite numbers >= 0, not all zero; got shape {w.shape} of "
-                f"{w.dtype}."
-            )
-        return w.astype(np.float64)
+        return check_weight(self, 1.0 if sample_weight is None else sample_weight, n).astype(np.float64)
 
     # ---- the mathematics
 

@@ -55,6 +55,8 @@ def machines(
     if estimator.class_weight is not None:
         classes, labels = np.array([y[m[0]] for m in members]), y[np.concatenate(members)]
         factors = compute_class_weight(estimator.class_weight, classes=classes, y=labels)
+        if not np.all(np.isfinite(factors)):
+            return None
         weight = weight.copy()
         for m, factor in zip(members, factors, strict=True):
             weight[m] *= factor

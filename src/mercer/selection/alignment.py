@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
 from .._array import host, like
-from .._errors import check_choice
+from .._errors import check_choice, check_weight
 from ..gram import Gram, as_representation
 from ..kernels import Kernel
 from ..kernels.expression import as_kernel
@@ -189,9 +189,4 @@ def _targets(who: str, y: Any, n: int) -> np.ndarray:
 
 
 def _weight(who: str, sample_weight: Any, n: int) -> np.ndarray | None:
-    if sample_weight is None:
-        return None
-    w = np.asarray(host(sample_weight), dtype=np.float64)
-    if w.shape != (n,) or not np.all(np.isfinite(w)) or (w < 0).any() or not w.any():
-        raise ValueError(f"{who}: sample_weight must be {n} finite numbers >= 0, not all zero; got shape {w.shape}.")
-    return w
+    return None if sample_weight is None else check_weight(who, sample_weight, n).astype(np.float64)

@@ -10,7 +10,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from .. import _tiles
-from .._errors import check_number
+from .._errors import check_class_weight, check_number
 from .._progress import run
 from ..methods import SVC
 from ..methods._svm import KernelRows, rescaled
@@ -136,6 +136,7 @@ def svm_path(X: Any, y: Any, C: Any, *, sample_weight: Any = None, **params: Any
         raise ValueError(f"svm_path: y holds {len(classes)} classes; the path is of two.")
     weight = model._check_weight(sample_weight, X)
     weight = np.ones(len(labels)) if weight is None else weight.astype(np.float64)
+    check_class_weight(model)
     weight = weight * compute_class_weight(model.class_weight, classes=classes, y=np.asarray(y))[labels]
     signs = np.where(labels == 1, 1.0, -1.0)
 

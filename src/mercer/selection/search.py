@@ -282,6 +282,7 @@ class _Work:
         self.stop = np.zeros(1)
         several = getattr(scorers, "_scorers", None)  # by name, where they come in one object
         made = [hasattr(scorer, "_score_func") for scorer in (several or {"score": scorers}).values()]
+        _tiles.check_jobs(search, search.n_jobs)
         workers = effective_n_jobs(search.n_jobs)
         self.sample = Sample(X, search.memory, workers, search.scoring is None or all(made))
         self.scorer: Any = _Scorer(scorers)

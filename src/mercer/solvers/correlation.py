@@ -81,6 +81,8 @@ def range_of(gram: Gram) -> Range:
     """
     thin = "factor" in gram.provides
     count = min(gram.n, gram.factor().shape[1]) if thin else gram.n
+    if count == 0:
+        return Range(np.empty((gram.n, 0)), np.empty(0))
     spectrum = (FactorEigen() if thin else DenseEigen()).solve(gram, count)
     values, vectors = host(spectrum.values).astype(np.float64), host(spectrum.vectors).astype(np.float64)
     whole = gram.base if isinstance(gram, CenteredGram) else gram

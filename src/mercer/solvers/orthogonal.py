@@ -22,7 +22,7 @@ from .._errors import remedies, where
 from ..gram import IncompleteCholesky
 from ..kernels import Kernel
 
-__all__ = ["Frame", "ProjectedFactor", "minimise", "random_frame", "require_pd"]
+__all__ = ["Frame", "ProjectedFactor", "minimise", "random_frame", "require_pd", "require_values"]
 
 MEMORY = 10  # pairs of the quasi-Newton method
 ARMIJO = 1e-4  # the part of the decrease that the slope promises, which a step must bring
@@ -191,6 +191,12 @@ def require_pd(owner: object, name: str, kernel: Kernel, dimension: int | None) 
         raise ValueError(
             f"{where(owner)}: {name} = {kernel} is {claim}; give one that is positive definite.{remedies(claim)}"
         )
+
+
+def require_values(owner: object, name: str, kernel: Kernel, Y: np.ndarray) -> None:
+    """Raise for a kernel that is zero on the samples: its factor has no columns."""
+    if not np.any(kernel.evaluate_diag(Y)):
+        raise ValueError(f"{where(owner)}: {name} = {kernel} is zero on all samples; choose another.")
 
 
 class ProjectedFactor:

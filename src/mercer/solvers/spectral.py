@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import eps, eye, host, like, namespace
+from .._array import device_of, eps, eye, host, like, namespace
 from .._errors import IndefiniteError
 from ..domains import take
 from ..gram import Gram
@@ -227,7 +227,9 @@ class Spectral:
     def _room(self) -> Any:
         """1 − hᵢᵢ of the fit by the free part alone."""
         xp, design = namespace(self._basis), self.design
-        return xp.ones_like(self._basis[:, 0]) if design.H is None else 1 - xp.sum(design.Q**2, axis=1)
+        if design.H is None:
+            return xp.ones(self._basis.shape[0], dtype=self._basis.dtype, device=device_of(self._basis))
+        return 1 - xp.sum(design.Q**2, axis=1)
 
     def rss(self, b: Any, alphas: Any) -> Any:
         """Σ wᵢrᵢ², of shape (t, A)."""

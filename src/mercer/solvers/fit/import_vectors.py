@@ -55,7 +55,7 @@ def import_vectors(
         message = (monitor({"gap": path[-2] - on.value, "round": len(chosen)}) if monitor else None) or ""
         if message:
             break
-    points = np.array(chosen)
+    points = np.array(chosen, dtype=np.int64)
     a = np.zeros(problem.shape)
     a[points], c = on.coefficients(points)
     if not converged:

@@ -42,6 +42,8 @@ def factorize(K: Any, shift: float) -> tuple[Any, float]:
     xp = namespace(K)
     diagonal = xp.linalg.diagonal(K) + shift
     n = K.shape[0]
+    if n == 0:
+        return K, 0.0  # of a factor without columns, which a kernel has that is zero
     rounding = float(xp.finfo(K.dtype).eps) * float(xp.max(xp.abs(diagonal)))
     for jitter in (0.0, *(rounding * 10.0**e for e in range(int(np.log10(n)) + 5))):
         try:

@@ -1,0 +1,152 @@
+"""Laws over all estimators: a refusal is one sentence with the name of the estimator, the argument and its value."""
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier, is_regressor
+from tests.methods.test_sklearn import ESTIMATORS
+
+from mercer import LinearSVC, LinearSVR, SmoothingSpline, methods
+from mercer.gram import IncompleteCholesky, Nystrom
+from mercer.selection import KernelSearchCV, svm_path
+
+rng = np.random.default_rng(5)
+X = rng.normal(size=(20, 2))
+TARGETS = X[:, 0] + 0.1 * rng.normal(size=20)
+LABELS = (X[:, 0] > 0).astype(int)
+EVERY = [*ESTIMATORS, LinearSVC(), LinearSVR(), SmoothingSpline()]
+# of each class one, of those that are both one of each kind
+FIRST = {(type(e), is_classifier(e)): e for e in reversed(EVERY) if getattr(e, "kernel", None) != "precomputed"}
+
+
+def those(suits):
+    chosen = [e for e in FIRST.values() if suits(e)]
+    return pytest.mark.parametrize("estimator", chosen, ids=lambda e: type(e).__name__)
+
+
+def data(estimator):
+    x = X[:, 0] if isinstance(estimator, SmoothingSpline) else X
+    return x, LABELS if is_classifier(estimator) else TARGETS
+
+
+def refusal(estimator, X, y, **options):
+    """The message of the error of a fit, which starts with the name of the estimator."""
+    with pytest.raises((TypeError, ValueError)) as error:
+        clone(estimator).fit(X, y, **options)
+    message = str(error.value)
+    assert message.startswith(f"{type(estimator).__name__}: ") and message.endswith(".") and "\n" not in message
+    return message.split(": ", 1)[1]
+
+
+def test_every_method_is_here():
+    made = {getattr(methods, name) for name in methods.__all__}
+    every = {cls for cls in made if isinstance(cls, type) and hasattr(cls, "fit")}
+    assert every - {type(e) for e in EVERY} == {methods.SemiSupervised}  # which fits the estimator that it is given
+
+
+REAL = "give real numbers"
+
+
+@those(is_regressor)
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (np.array(["no", "yes"] * 10), f"y holds text, such as 'no'; {REAL}, or use a classifier for labels."),
+        (np.array([0.5, "no"] * 10, dtype=object), f"y holds text, such as 'no'; {REAL}, or use a classifier"),
+        (np.full(20, "0.5"), f"y holds text, such as '0.5'; {REAL}"),
+        (TARGETS + 1j, f"y holds complex128 values; {REAL}."),
+        (np.full(20, np.datetime64("2020-01-01")), f"y holds datetime64[D] values; {REAL}."),
+    ],
+    ids=["text", "mixed", "numerals", "complex", "dates"],
+)
+def test_targets_that_are_no_numbers(estimator, y, words):
+    assert refusal(estimator, data(estimator)[0], y).startswith(words)
+
+
+@those(lambda e: "sample_weight" in inspect.signature(e.fit).parameters)
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [
+        (np.where(np.arange(20) == 3, -1.0, 1), "sample_weight[3] = -1 must be a finite number >= 0;"),
+        (np.where(np.arange(20) == 3, np.nan, 1), "sample_weight[3] = nan must be a finite number >= 0;"),
+        (np.where(np.arange(20) == 3, np.inf, 1), "sample_weight[3] = inf must be a finite number >= 0;"),
+        (np.ones(5), "sample_weight has shape (5,), expected (20,): give a number for each sample."),
+        (np.ones((20, 1)), "sample_weight has shape (20, 1), expected (20,)"),
+        (np.zeros(20), "sample_weight is zero for all 20 samples; give one a positive weight."),
+        (np.full(20, "a"), "sample_weight holds <U1 values; give 20 numbers >= 0."),
+        ([[1, 2], [3]], "sample_weight holds object values; give 20 numbers >= 0."),
+    ],
+    ids=["negative", "nan", "infinite", "short", "column", "zero", "text", "ragged"],
+)
+def test_weights(estimator, weight, words):
+    assert refusal(estimator, *data(estimator), sample_weight=weight).startswith(words)
+
+
+@those(lambda e: "class_weight" in e.get_params() and is_classifier(e))
+@pytest.mark.parametrize("value", [-1, -1e-300, np.nan, np.inf, "a", None], ids=str)
+def test_class_weights(estimator, value):
+    message = refusal(clone(estimator).set_params(class_weight={0: 1.0, 1: value}), X, LABELS)
+    assert message.startswith(f"class_weight[1] = {value!r} must be a finite number >= 0")
+
+
+def test_class_weights_of_paths_and_searches():
+    with pytest.raises(ValueError, match=r"SVC: class_weight\[1\] = -1 must be"):
+        svm_path(X, LABELS, [1.0], class_weight={1: -1})
+    for value in (-1, np.nan, np.inf):
+        search = KernelSearchCV(methods.SVC(class_weight={1: value}), {"C": [0.5, 1.0]}, cv=2, error_score="raise")
+        with pytest.raises(ValueError, match=r"SVC: class_weight\[1\] = .* must be a finite number >= 0"):
+            search.fit(X, LABELS)
+
+
+@those(lambda e: "n_jobs" in e.get_params())
+@pytest.mark.parametrize("value", ["a", 0, 1.5, True], ids=str)
+def test_numbers_of_threads(estimator, value):
+    message = refusal(clone(estimator).set_params(n_jobs=value), *data(estimator))
+    assert message == f"n_jobs = {value!r} must be a number of threads, negative to count from the end, or None."
+
+
+# ---- the kernel 0, whose space holds the function 0 alone, and whose factors have no columns
+
+
+@pytest.mark.parametrize("gram", ["dense", "lazy", Nystrom(), IncompleteCholesky()], ids=str)
+def test_no_function_is_left_of_the_zero_kernel(gram):
+    ridge = methods.KernelRidge(kernel="0*linear", gram=gram)
+    np.testing.assert_array_equal(ridge.fit(X, TARGETS).predict(X), 0.0)
+    ridge = ridge.set_params(fit_intercept=True)
+    np.testing.assert_allclose(ridge.fit(X, TARGETS).predict(X), TARGETS.mean(), rtol=1e-12)
+
+
+REFUSE = methods.KernelInterpolator, methods.KernelFisher, methods.KernelPLS, methods.KernelPLSClassifier
+ZERO = "0*linear + 0*gaussian(lengthscale=2.0)"
+
+
+@pytest.mark.filterwarnings("ignore:.*the margin ρ vanishes")
+@those(lambda e: "kernel" in e.get_params() and (is_regressor(e) or is_classifier(e)))
+@pytest.mark.parametrize("gram", ["auto", "nystrom"])
+def test_predictions_of_the_zero_kernel_are_constant(estimator, gram):
+    model = clone(estimator).set_params(kernel=ZERO)
+    if "gram" not in model.get_params() and gram != "auto":
+        return
+    model = model.set_params(gram=gram) if "gram" in model.get_params() else model
+    if isinstance(model, REFUSE):
+        words = "no function|there is no component|tells them apart"
+        with pytest.raises(ValueError, match=rf"{type(model).__name__}: .*({words})"):
+            model.fit(*data(model))
+    else:
+        assert len(np.unique(model.fit(*data(model)).predict(X))) == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (methods.KernelPCA(2, kernel=ZERO, gram=Nystrom()), "zero on all samples, and there is no component"),
+        (methods.KernelICA(2, kernel=ZERO), r"KernelICA: kernel = 0.* is zero on all samples; choose another\."),
+        (methods.KernelDimensionReduction(1, kernel=ZERO), "is zero on all samples; choose another"),
+        (methods.KernelCCA(kernel=ZERO, gram=Nystrom()), "the view is constant"),
+    ],
+    ids=lambda thing: type(thing).__name__ if hasattr(thing, "fit") else "",
+)
+def test_no_component_is_left_of_the_zero_kernel(model, words):
+    with pytest.raises(ValueError, match=words):
+        model.fit(X, TARGETS)
