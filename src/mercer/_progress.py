@@ -16,10 +16,23 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 from ._checkpoint import Checkpoint
 
-__all__ = ["CallbackSupportMixin", "Deadline", "Watch", "called_off", "run", "under", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Deadline", "Watch", "called_off", "remedy", "run", "under", "with_callbacks"]
 
+
+INTERRUPTED = "interrupted"
+ASKED = "a callback asked to stop"
+SPENT = "the time budget of {seconds:g} s is spent"
 
 _thread = threading.local()
+
+
+def remedy(reason: str, otherwise: str) -> str:
+    """What to do about work that ended for this reason; `otherwise` is for the reasons of its solver."""
+    if reason.startswith(INTERRUPTED):
+        return "What was found until then is kept; fit again, and let it end."
+    if reason.startswith(ASKED):
+        return "What was found until then is kept; let the callback stop later."
+    return "Raise time_budget." if reason.startswith(SPENT.split("{")[0]) else otherwise
 
 
 @contextmanager
@@ -51,9 +64,9 @@ class Deadline:
     def __call__(self, state: Any = None) -> str | None:
         """The reason to stop, or None."""
         if self.interrupted.is_set():
-            return "interrupted"
+            return INTERRUPTED
         if self.end is not None and time.monotonic() > self.end:
-            return f"the time budget of {self.seconds:g} s is spent"
+            return SPENT.format(seconds=self.seconds)
         return self.above() if self.above else None
 
     def gather(self, pool: Any, work: Callable[..., Any], tasks: list[tuple[Any, ...]]) -> list[Any]:
@@ -97,7 +110,7 @@ class Watch(Deadline):
         self.data = data
 
     def __call__(self, state: Any = None) -> str | None:
-        return "a callback asked to stop" if self.stopped else super().__call__(state)
+        return ASKED if self.stopped else super().__call__(state)
 
     def monitor(self, task: str) -> Callable[[dict[str, Any]], str | None]:
         """What a solver calls every round of the task, which may be done in several runs."""

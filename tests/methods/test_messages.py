@@ -1,6 +1,7 @@
 """Laws over all estimators: a refusal is one sentence with the name of the estimator, the argument and its value."""
 
 import inspect
+import warnings
 
 import numpy as np
 import pytest
@@ -8,8 +9,10 @@ from sklearn.base import clone, is_classifier, is_regressor
 from tests.methods.test_sklearn import ESTIMATORS
 
 from mercer import LinearSVC, LinearSVR, SmoothingSpline, methods
+from mercer._progress import ASKED, INTERRUPTED, SPENT, Deadline
 from mercer.gram import IncompleteCholesky, Nystrom
 from mercer.selection import KernelSearchCV, svm_path
+from mercer.solvers.fit import working_set
 
 rng = np.random.default_rng(5)
 X = rng.normal(size=(20, 2))
@@ -26,6 +29,8 @@ def those(suits):
 
 
 def data(estimator):
+    if getattr(estimator, "coupling", None) == "learned":
+        return X, X  # as many tasks as targets
     x = X[:, 0] if isinstance(estimator, SmoothingSpline) else X
     return x, LABELS if is_classifier(estimator) else TARGETS
 
@@ -150,3 +155,40 @@ def test_predictions_of_the_zero_kernel_are_constant(estimator, gram):
 def test_no_component_is_left_of_the_zero_kernel(model, words):
     with pytest.raises(ValueError, match=words):
         model.fit(X, TARGETS)
+
+
+# ---- why a fit ended early, and what helps
+
+CLOSED = methods.KernelMachine, methods.MultipleKernel, methods.MultitaskKernelRidge, methods.MultitaskSVC
+LONG = [
+    *(e for e in FIRST.values() if "time_budget" in e.get_params() and not isinstance(e, CLOSED)),
+    # those whose defaults are closed forms, or fits of other estimators
+    methods.KernelMachine("huber", kernel="gaussian"),
+    methods.KernelMachine("hinge", kernel="gaussian", solver="working_set"),
+    methods.MultipleKernel(methods.KernelRidge(), ["gaussian", "linear"], method="simplemkl"),
+    methods.MultitaskKernelRidge(1.0, kernel="gaussian", coupling="learned"),
+]
+
+
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [
+        (INTERRUPTED, "What was found until then is kept; fit again, and let it end."),
+        (SPENT.format(seconds=2), "Raise time_budget."),
+        (ASKED, "What was found until then is kept; let the callback stop later."),
+    ],
+)
+@pytest.mark.parametrize("estimator", LONG, ids=lambda e: type(e).__name__)
+def test_the_remedy_suits_the_reason(estimator, reason, advice, monkeypatch):
+    monkeypatch.setattr(Deadline, "__call__", lambda self, state=None: reason)
+    monkeypatch.setattr(working_set, "SMALL", 0)  # several rounds, of which the deadline is asked
+    values = {"tol": 1e-12, "random_state": 0}
+    model = clone(estimator).set_params(**{k: v for k, v in values.items() if k in estimator.get_params()})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(*data(model))
+    messages = [str(w.message) for w in caught if reason in str(w.message)]
+    assert messages
+    for message in messages:
+        assert message.startswith(type(estimator).__name__) and advice in message
+        assert not any(word in message for word in ("cale the", "ower C", "max_iter"))

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._array import detached, host, is_array, is_sparse
 from .._errors import check_choice, check_number, where
-from .._progress import Deadline
+from .._progress import Deadline, remedy
 from ..domains import Categories, Rows
 from ..kernels import Kernel
 from ..kernels.tasks import Shared, Tasks
@@ -166,7 +166,8 @@ class Multitask(KernelEstimator):
         if not learned.converged:
             warnings.warn(
                 f"{where(self)}: the task matrix was not learned to the end ({learned.message}; a slope of "
-                f"{learned.slope:.1g} per target is left). Raise time_budget, scale the targets, or lower rank.",
+                f"{learned.slope:.1g} per target is left). "
+                f"{remedy(learned.message, 'Scale the targets, or lower rank.')}",
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -17,7 +17,7 @@ from .. import _tiles
 from .._array import dense_enough, host, is_array, is_sparse
 from .._checkpoint import Checkpoint
 from .._errors import REMEDIES, check_choice, check_number, where
-from .._progress import CallbackSupportMixin, Watch, called_off
+from .._progress import CallbackSupportMixin, Watch, called_off, remedy
 from ..basis import Polynomials
 from ..domains import Rows
 from ..gram import Centered, Gram
@@ -205,9 +205,11 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         self.fit_status_ = int(not all(s.converged for s in solutions))
         if self.fit_status_ and not called_off():
             worst = max((s for s in solutions if not s.converged), key=lambda s: s.gap)
+            way_out = "raise tol" if worst.message == COARSE else "raise max_iter"
+            advice = remedy(worst.message, f"Scale the data to mean 0 and variance 1, lower C, or {way_out}.")
             warnings.warn(
                 f"{where(self)}: the solver stopped early ({worst.message}) at a gap of {worst.gap:.2g} "
-                f"(tol = {self.tol:g}). Scale the data to mean 0 and variance 1, lower C, or raise max_iter.",
+                f"(tol = {self.tol:g}). {advice}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

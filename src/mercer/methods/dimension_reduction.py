@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import type_of_target
 from .. import _tiles
 from .._array import is_array, is_sparse
 from .._errors import check_choice, check_number, where
-from .._progress import Deadline
+from .._progress import Deadline, remedy
 from .._random import generator
 from ..domains import Vectors
 from ..gram import IncompleteCholesky
@@ -279,7 +279,8 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.frame_ = self._descend(Unexplained(X, targets, self.kernel_, self.epsilon), best, self.tol, deadline)
         if not self.frame_.converged:
             warnings.warn(
-                f"{where(self)}: the descent ended early: {self.frame_.message}. Raise tol, max_iter or time_budget.",
+                f"{where(self)}: the descent ended early: {self.frame_.message}. "
+                f"{remedy(self.frame_.message, 'Raise tol or max_iter.')}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

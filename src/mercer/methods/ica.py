@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import eigh_part, is_array
 from .._errors import check_choice, check_number, where
-from .._progress import Deadline
+from .._progress import Deadline, remedy
 from .._random import generator
 from ..kernels import Gaussian, Kernel
 from ..kernels.expression import as_kernel
@@ -243,9 +243,9 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return minimise(objective, start, tol=tol, max_iter=self.max_iter, progress=progress, stop=deadline)
 
     def _warn(self, frame: Frame) -> None:
+        advice = "Raise tol or max_iter, or see whether the sources can be told apart at all: two Gaussian ones cannot."
         warnings.warn(
-            f"{where(self)}: the descent ended early: {frame.message}. Raise tol, max_iter or time_budget, or see "
-            "whether the sources can be told apart at all: two Gaussian ones cannot.",
+            f"{where(self)}: the descent ended early: {frame.message}. {remedy(frame.message, advice)}",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .. import _tiles
 from .._array import host, is_numpy, is_sparse, like, namespace
 from .._errors import IndefiniteKernelWarning, check_choice, check_number, where
-from .._progress import Deadline
+from .._progress import Deadline, remedy
 from .._random import generator
 from ..domains import Rows, Vectors
 from ..gram import Gram
@@ -229,8 +229,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             )
         if not best.converged:
             warnings.warn(
-                f"{where(self)} stopped before its end: {best.message}. Points still move between clusters; raise "
-                "max_iter or time_budget, or tol.",
+                f"{where(self)} stopped before its end: {best.message}. Points still move between clusters. "
+                f"{remedy(best.message, 'Raise max_iter, or tol.')}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

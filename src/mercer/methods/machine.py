@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._array import host, is_array
 from .._errors import check_choice, check_number, where
-from .._progress import Deadline
+from .._progress import Deadline, remedy
 from ..basis import Polynomials
 from ..solvers.fit._base import FitProblem, FitSolution, finish
 from ..solvers.fit.box import box
@@ -336,9 +336,9 @@ class KernelMachine(LossEstimator):
 
     def _warn(self, solution: FitSolution) -> None:
         if not solution.converged:
+            advice = remedy(solution.message, "Scale the data, raise alpha or max_iter, or try another solver.")
             warnings.warn(
-                f"{where(self)}: the solver stopped early ({solution.message}). Scale the data, raise alpha or "
-                "max_iter, or try another solver.",
+                f"{where(self)}: the solver stopped early ({solution.message}). {advice}",
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._array import host
 from .._errors import INSTEAD, check_choice, check_number, where
-from .._progress import Deadline
+from .._progress import Deadline, remedy
 from .._random import generator
 from ..gram import Auto, Gram, as_representation
 from ..gram.centered import CenteredGram
@@ -407,9 +407,10 @@ class MultipleKernel(KernelEstimator):
 
     def _report_descent(self, descent: Descent) -> None:
         if not descent.converged:
+            advice = remedy(descent.message, "Raise max_iter or tol, or lower the tolerance of the estimator.")
             warnings.warn(
                 f"{where(self)}: the weights were left at a relative gap of {descent.gap:.2g} (tol = {self.tol:g}): "
-                f"{descent.message}.",
+                f"{descent.message}. {advice}",
                 ConvergenceWarning,
                 stacklevel=4,
             )

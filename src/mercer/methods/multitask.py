@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._array import host, is_sparse, like
 from .._errors import check_class_weight, check_number, where
-from .._progress import Deadline, under
+from .._progress import Deadline, remedy, under
 from .._random import generator
 from ..domains import Rows
 from ..gram import Gram
@@ -537,7 +537,8 @@ class MultitaskSVC(ClassifierMixin, Multitask):
     def _report_unjudged(self, reason: str, kernels: list[Kernel]) -> None:
         shares = ", ".join(f"{kernel.share:g}" for kernel in kernels if isinstance(kernel, Shared))
         warnings.warn(
-            f"{where(self)}: {reason} before the shares {shares} were judged; raise time_budget, or give coupling.",
+            f"{where(self)}: {reason} before the shares {shares} were judged. {remedy(reason, '')} With coupling "
+            "given there is nothing to judge.",
             ConvergenceWarning,
             stacklevel=5,
         )

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._array import eps, host, is_array, like
 from .._errors import check_choice, check_number, where
-from .._progress import Deadline
+from .._progress import Deadline, remedy
 from ..gram import Gram
 from ..losses import Hampel, Huber, Loss
 from ..space import Function
@@ -183,8 +183,8 @@ class RobustKernelDensity(DensityEstimator):
         found = reweight(gram, loss, p, w, self.tol, int(self.max_iter), deadline)
         if not found.converged:
             warnings.warn(
-                f"{where(self)}: the weights still change after {len(found.history)} steps ({found.message}); raise "
-                "max_iter or time_budget, or tol.",
+                f"{where(self)}: the weights still change after {len(found.history)} steps ({found.message}). "
+                f"{remedy(found.message, 'Raise max_iter, or tol.')}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

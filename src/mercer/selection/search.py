@@ -37,7 +37,7 @@ from sklearn.utils.validation import _check_method_params
 from .. import _tiles
 from .._checkpoint import Checkpoint
 from .._errors import check_number, where
-from .._progress import Deadline
+from .._progress import INTERRUPTED, Deadline
 from ..methods import SVC
 from ..methods._svm import SupportVectorMachine
 from ..solvers.fit.many import LARGEST, PairPath, vote
@@ -47,7 +47,6 @@ from ._work import run
 
 __all__ = ["KernelSearchCV"]
 
-INTERRUPTED = "interrupted"  # the message of `mercer._progress.Deadline` after Ctrl-C
 Cell = tuple[int, int]  # setting and fold
 
 

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._array import host
 from .._errors import check_choice, check_number, where
-from .._progress import Deadline, run
+from .._progress import Deadline, remedy, run
 from .._random import generator
 from .._tiles import on_host
 from ..basis import Polynomials
@@ -243,7 +243,8 @@ class KernelTuner(MetaEstimatorMixin, BaseEstimator):
             )
         if search.ended_early:
             warnings.warn(
-                f"{where(self)}: the search ended early: {self.message_}. Raise max_iter, tol or time_budget.",
+                f"{where(self)}: the search ended early: {self.message_}. "
+                f"{remedy(self.message_, 'Raise max_iter or tol.')}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -67,7 +67,7 @@ def on_simplex(oracle: Oracle, m: int, tol: float, max_iter: int, stop: Stop) ->
         ahead = _model_minimum(B, mu, q)
         d = ahead - mu
         if d @ q <= 0:
-            message = "no step lowers the objective any more; lower the tolerance of the estimator"
+            message = "no step lowers the objective any more"
             break
         last, q_last = mu, q
         mu, q = ahead, oracle(ahead)
