@@ -92,3 +92,10 @@ def test_bases_clone():
 
 def test_a_degree_may_be_a_numpy_integer():
     assert as_basis(np.int64(2)).get_params() == {"degree": 2}
+
+
+@pytest.mark.parametrize("degree", [10**5, 2**63])
+def test_degrees_that_no_machine_could_compute_are_refused(degree):
+    for compute in (Polynomials(degree), Polynomials(degree).gradient):
+        with pytest.raises(ValueError, match=f"degree = {degree} has more monomials of 2 coordinates than can be"):
+            compute(np.ones((1, 2)))

@@ -70,7 +70,7 @@ def broken(path):
     yield "text", b"alpha beta gamma"
     yield "half", whole[:middle]
     yield "no beginning", whole[middle:]
-    for at in range(len(whole)):
+    for at in range(0, len(whole), 3):
         yield f"flipped at {at}", whole[:at] + bytes([whole[at] ^ 255]) + whole[at + 1 :]
 
 
@@ -88,9 +88,27 @@ def test_a_broken_file_is_refused(tmp_path) -> None:
             assert all(np.array_equal(found[name], STATE[name]) for name in STATE), what
     np.save(tmp_path / "array.npy", np.ones(3))
     np.savez(tmp_path / "others.npz", a=np.ones(3))
-    for name in ("array.npy", "others.npz", "."):
-        with pytest.raises(ValueError, match="is not a checkpoint"):
+    np.savez_compressed(tmp_path / "bomb.npz", a=np.zeros(10**6))
+    (tmp_path / "notes.txt").write_text("what I did on Monday")
+    for name in ("array.npy", "others.npz", "bomb.npz", "notes.txt", "."):
+        with pytest.raises(ValueError, match=r"is not a checkpoint: .*\. Delete it, or name another file\.") as caught:
             Checkpoint(tmp_path / name, "SVC", {"it": [1]})
+        assert "pickle" not in str(caught.value)
+
+
+def test_changed_content_is_refused(tmp_path) -> None:
+    """Also where the archive itself is whole."""
+    path = tmp_path / "file"
+    written(path, [1])
+    with np.load(path) as file:
+        content = dict(file)
+    for name in content:
+        if content[name].dtype.kind == "f":
+            changed = content | {name: content[name] + 1e-9}
+            with open(path, "wb") as stream:
+                np.savez(stream, **changed)
+            with pytest.raises(ValueError, match="changed or damaged after it was written"):
+                Checkpoint(path, "SVC", {"it": [1]})
 
 
 def test_a_write_that_fails_leaves_the_last_one(tmp_path, monkeypatch) -> None:
@@ -98,10 +116,35 @@ def test_a_write_that_fails_leaves_the_last_one(tmp_path, monkeypatch) -> None:
     checkpoint = written(path, [1])
     monkeypatch.setattr(_files.os, "replace", lambda *paths: (_ for _ in ()).throw(OSError("no power")))
     checkpoint.put("a", {"beta": np.ones(3)}, done=True)
-    with pytest.raises(OSError, match="no power"):
+    with pytest.warns(
+        UserWarning, match=r"X: checkpoint = .*file' could not be written \(no power\); the work goes on"
+    ):
         checkpoint.write()
+    checkpoint.write()  # said once
     assert list(tmp_path.iterdir()) == [path]
     assert np.array_equal(Checkpoint(path, "X", {"it": [1]}).get("a")["beta"], STATE["beta"])
+
+
+def test_writes_go_on_when_they_can_again(tmp_path) -> None:
+    (tmp_path / "folder").mkdir()
+    path = tmp_path / "folder" / "file"
+    checkpoint = written(path, [1])
+    (tmp_path / "folder").rename(tmp_path / "away")
+    with pytest.warns(UserWarning, match="its folder does not exist"):
+        checkpoint.write()
+    (tmp_path / "away").rename(tmp_path / "folder")
+    checkpoint.put("b", STATE, done=True)
+    checkpoint.write()
+    assert Checkpoint(path, "X", {"it": [1]}).get("b") is not None
+
+
+def test_a_folder_that_takes_no_files_is_said_at_once(tmp_path, monkeypatch) -> None:
+    def denied(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(_files, "_begin", denied)
+    with pytest.raises(ValueError, match=r"SVC: checkpoint = .* cannot be written .*Permission denied.*name another"):
+        Checkpoint(tmp_path / "file", "SVC", {"it": [1]})
 
 
 def test_what_cannot_work_is_said_at_once(tmp_path) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
+import warnings
+import zipfile
+from hashlib import sha256
 from pathlib import Path
 from pickle import PicklingError
 from typing import Any
@@ -12,7 +16,7 @@ from typing import Any
 import joblib
 import numpy as np
 
-from ._files import replacing
+from ._files import replacing, require_writable
 
 SECONDS = 5.0  # between two writes, at least
 
@@ -21,36 +25,52 @@ class Checkpoint:
     """Named states, each a dictionary of arrays, in one file that is replaced as a whole.
 
     `about` is what the states depend on, by the name under which a message mentions it; the file holds marks of all of
-    it, and one with other marks is refused.
+    it, and one with other marks is refused. So is a file whose content is not that of its digest. Whether a state is
+    one of the problem at hand is for whoever takes it up to check, and `error` to say.
+
+    A write that fails is warned of, once: the work that the file should protect goes on, and so do further attempts.
     """
 
     def __init__(self, path: Any, who: str, about: dict[str, Any]):
-        self.path = Path(path)
+        self.path, self.who = Path(path), who
         self.marks = json.dumps({name: _mark(who, path, name, value) for name, value in about.items()})
         if not self.path.parent.is_dir():
             raise ValueError(f"{who}: checkpoint = {str(path)!r} lies in a folder that does not exist; make it first.")
         self.states: dict[str, dict[str, np.ndarray]] = {}
-        self.lock, self.written = threading.Lock(), time.monotonic()
-        if not self.path.exists():
-            return
+        self.lock, self.written, self.warned = threading.Lock(), time.monotonic(), False
+        if self.path.exists():
+            self._read()
         try:
-            with self.path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-                content = dict(file)
-            found, count = json.loads(str(content.pop("marks"))), int(content.pop("count"))
-            if count != len(content):
-                raise ValueError("parts of it are missing")
+            require_writable(path)
+        except OSError as error:
+            raise ValueError(
+                f"{who}: checkpoint = {str(path)!r} cannot be written ({error}); name another file."
+            ) from error
+
+    def _read(self) -> None:
+        try:
+            with self.path.open("rb") as stream:
+                content = _parts(stream)
+            digest = str(content.pop("digest"))
+            if digest != _digest(content):
+                raise ValueError("it was changed or damaged after it was written")
+            found = json.loads(str(content.pop("marks")))
         except Exception as error:  # a broken archive can fail in any way
-            raise ValueError(f"{who}: checkpoint = {str(path)!r} is not a checkpoint: {error}") from error
+            raise ValueError(
+                f"{self.who}: checkpoint = {str(self.path)!r} is not a checkpoint: {error}. Delete it, or name another "
+                "file."
+            ) from error
         mine = json.loads(self.marks)
         different = [name for name in mine | found if mine.get(name) != found.get(name)]
         if different:
-            raise ValueError(
-                f"{who}: checkpoint = {str(path)!r} is of other work: {', '.join(different)} differ. Delete it, or "
-                "name another file."
-            )
+            raise self.error(f"is of other work: {', '.join(different)} differ")
         for key, value in content.items():
             name, part = key.rsplit("/", 1)
             self.states.setdefault(name, {})[part] = value
+
+    def error(self, fault: str) -> ValueError:
+        """The error for a file that this work cannot go on from."""
+        return ValueError(f"{self.who}: checkpoint = {str(self.path)!r} {fault}. Delete it, or name another file.")
 
     def get(self, name: str) -> dict[str, np.ndarray] | None:
         """The last state of that name."""
@@ -71,12 +91,44 @@ class Checkpoint:
             self.write()
 
     def write(self) -> None:
-        """Replace the file by one with all states."""
+        """Replace the file by one with all states, or warn that this is impossible."""
         with self.lock:
-            parts: dict[str, Any] = {f"{n}/{p}": v for n, s in self.states.items() for p, v in s.items()}
-            with replacing(self.path) as file:
-                np.savez(file, marks=self.marks, count=len(parts), **parts)
+            parts = {f"{n}/{p}": v for n, s in self.states.items() for p, v in s.items()}
+            parts["marks"] = np.array(self.marks)
+            try:
+                with replacing(self.path) as file:
+                    np.savez(file, digest=_digest(parts), **parts)  # type: ignore[arg-type]
+            except OSError as error:
+                if not self.warned:
+                    warnings.warn(
+                        f"{self.who}: checkpoint = {str(self.path)!r} could not be written ({error}); the work goes on "
+                        "without, and could not be resumed from here.",
+                        stacklevel=2,
+                    )
+                self.warned = True
             self.written = time.monotonic()
+
+
+def _parts(stream: Any) -> dict[str, np.ndarray]:
+    """The arrays of a file that NumPy's `savez` wrote; what reading takes is bounded by the size of the file."""
+    if not zipfile.is_zipfile(stream):
+        raise ValueError("it is no archive of arrays")
+    stream.seek(0)
+    members = zipfile.ZipFile(stream).infolist()
+    if any(m.compress_type for m in members) or sum(m.file_size for m in members) > os.fstat(stream.fileno()).st_size:
+        raise ValueError("its parts are compressed, or larger than the file")
+    stream.seek(0)
+    with np.load(stream, allow_pickle=False) as file:
+        return dict(file)
+
+
+def _digest(parts: dict[str, np.ndarray]) -> str:
+    digest = sha256()
+    for name in sorted(parts):
+        A = np.ascontiguousarray(parts[name])
+        digest.update(json.dumps([name, A.dtype.str, A.shape]).encode())
+        digest.update(A.tobytes())
+    return digest.hexdigest()
 
 
 def _mark(who: str, path: Any, name: str, value: Any) -> str:

@@ -2,34 +2,94 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import uuid4
+
+try:
+    import fcntl
+except ImportError:  # Windows: what a killed process left behind stays there
+    fcntl = None  # type: ignore[assignment]
 
 
 @contextmanager
 def replacing(path: Any) -> Iterator[BinaryIO]:
     """A stream whose content appears under `path` when it is complete; until then, or after an error, the old stays.
 
-    A link keeps pointing to its file, and the new file has the permissions of the old one.
+    A link keeps pointing to its file, and the new file has the permissions of the old one. What killed processes left
+    of earlier writes to the same path is removed.
     """
-    path = Path(os.fsdecode(os.path.realpath(path)))
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path}: its folder does not exist; make it first.")
-    if path.exists() and not path.is_file():
-        raise OSError(f"{path} is a folder or a device, which no file can replace; choose another name.")
-    temporary = path.with_name(f".{uuid4().hex}")
+    path = _target(path)
+    _clean(path)
+    raw, temporary = _begin(path)
     try:
-        with open(temporary, "xb") as raw:
+        with raw:
             if path.exists():
                 shutil.copymode(path, temporary)
             yield raw
             raw.flush()
             os.fsync(raw.fileno())
-        os.replace(temporary, path)
+            if fcntl:  # while it is locked, and no one takes it for a leftover
+                os.replace(temporary, path)
+        if not fcntl:
+            os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def require_writable(path: Any) -> None:
+    """Raise OSError where `replacing` could not write."""
+    raw, temporary = _begin(_target(path))
+    raw.close()
+    temporary.unlink(missing_ok=True)
+
+
+def _target(path: Any) -> Path:
+    path = Path(os.fsdecode(os.path.realpath(path)))
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path}: its folder does not exist; make it first.")
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is a folder or a device, which no file can replace; choose another name.")
+    return path
+
+
+def _prefix(path: Path) -> str:
+    """How the names of temporary files for `path` begin; its own name may be as long as names can be."""
+    return f".mercer-{sha256(os.fsencode(path.name)).hexdigest()[:16]}-"
+
+
+def _begin(path: Path) -> tuple[BinaryIO, Path]:
+    """A new file beside `path`, locked as long as it is open."""
+    while True:
+        temporary = path.with_name(f"{_prefix(path)}{uuid4().hex}.tmp")
+        raw = open(temporary, "xb")  # noqa: SIM115
+        if fcntl:
+            with contextlib.suppress(OSError):  # a file system without locks, where no one cleans either
+                fcntl.flock(raw, fcntl.LOCK_EX)
+        if temporary.exists():  # not taken for a leftover before it was locked
+            return raw, temporary
+        raw.close()
+
+
+def _clean(path: Path) -> None:
+    """Remove temporary files for `path` that no process holds any more."""
+    if not fcntl:
+        return
+    name = re.compile(re.escape(_prefix(path)) + r"[0-9a-f]{32}\.tmp")
+    with os.scandir(path.parent) as entries:
+        found = [entry.path for entry in entries if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)]
+    for leftover in found:
+        with contextlib.suppress(OSError):  # another process holds it, or was faster
+            raw = os.open(leftover, os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(raw, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(leftover)
+            finally:
+                os.close(raw)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import combinations_with_replacement
+from math import comb
 from numbers import Integral
 from typing import Any
 
@@ -13,6 +14,8 @@ from ._array import is_array, is_sparse, namespace
 from ._errors import check_number
 
 __all__ = ["Functions", "Polynomials", "as_basis"]
+
+MOST = 1 << 28  # factors of all monomials: for more, neither time nor memory suffices
 
 
 class Polynomials(BaseEstimator):
@@ -38,6 +41,7 @@ class Polynomials(BaseEstimator):
         check_number(self, "degree", self.degree, at_least=0, integer=True)
         if self.degree == 0:
             return _ones(X)
+        self._check_size(X.shape[1])
         X = X.toarray() if is_sparse(X) else X  # the values have a column per coordinate in any case
         xp = namespace(X)
         columns = [_ones(X)[:, 0]]
@@ -49,10 +53,18 @@ class Polynomials(BaseEstimator):
                 columns.append(column)
         return xp.stack(columns, axis=1)
 
+    def _check_size(self, d: int) -> None:
+        if self.degree * comb(d + self.degree, self.degree) > MOST:
+            raise ValueError(
+                f"Polynomials: degree = {self.degree} has more monomials of {d} coordinates than can be computed; "
+                "lower it."
+            )
+
     def gradient(self, X: Any) -> Any:
         """∂h_b/∂x, of shape (n, p, d)."""
         xp = namespace(X)
         d = X.shape[1]
+        self._check_size(d)
         nothing = xp.zeros_like(X[:, 0])
         columns = [xp.zeros_like(X)]
         for k in range(1, self.degree + 1):

@@ -130,3 +130,10 @@ def test_float32_is_kept_with_numpy_parameters():
 def test_refusals(name, value):
     with pytest.raises(ValueError, match=f"Polynomial: {name} = "):
         Polynomial(**{name: value})([[1.0]])
+
+
+def test_degrees_that_floating_point_does_not_know():
+    assert Polynomial(degree=2**53)([[0.0]], [[1.0]]) == 1.0
+    for degree in (2**53 + 2, 2**63, 10**400):
+        with pytest.raises(ValueError, match=r"Polynomial: degree = .* must be > 0 and <= 9\.0072e\+15"):
+            Polynomial(degree=degree)([[0.0]], [[1.0]])

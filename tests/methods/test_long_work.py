@@ -243,6 +243,107 @@ def test_what_was_stopped_goes_on(tmp_path) -> None:
     assert np.allclose(objectives(model), objectives(cold), rtol=1e-6)
 
 
+def forged(path, change):
+    """The checkpoint with its states changed, and a digest that fits."""
+    with np.load(path) as file:
+        content = {name: file[name] for name in file.files if name != "digest"}
+    for name in content:
+        if name != "marks":
+            state, _, part = name.rpartition("/")
+            content[name] = change(part, content[name], content.get(f"{state}/values"))
+    with open(path, "wb") as stream:
+        np.savez(stream, digest=_checkpoint._digest(content), **content)
+
+
+def beta_only(change):
+    return lambda part, value, values: change(value) if part == "beta" else value
+
+
+def moved(beta):
+    """A feasible point of each equality no longer: one coefficient is halved."""
+    out = beta.copy()
+    largest = np.unravel_index(np.abs(beta).argmax(), beta.shape)
+    out[largest] /= 2
+    return out
+
+
+def with_nan(beta):
+    out = beta.copy()
+    out.flat[3] = np.nan
+    return out
+
+
+FORGERIES = {
+    "nan": (beta_only(with_nan), "finite numbers"),
+    "infinite values": (lambda part, value, _: value if part == "beta" else value * np.inf, "values are not .* finite"),
+    "outside": (beta_only(lambda beta: 1e3 * beta), "leave their bounds"),
+    "signs": (beta_only(lambda beta: -beta), "leave their bounds"),
+    "swapped": (lambda part, value, values: values if part == "beta" else value, "(leave their bounds|another sum)"),
+    "sum": (beta_only(moved), "another sum"),
+    "short": (beta_only(lambda beta: beta[:-1]), "finite numbers"),
+    "single": (beta_only(lambda beta: beta.astype(np.float32)), "finite numbers"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in multiply")
+@pytest.mark.parametrize("name", ["binary", "nu", "crammer_singer", "one class"])
+@pytest.mark.parametrize("forgery", list(FORGERIES))
+def test_states_of_no_problem_are_refused(name, forgery, tmp_path) -> None:
+    model, data = task(name)
+    model.set_params(checkpoint=tmp_path / "file").fit(*data)
+    change, message = FORGERIES[forgery]
+    forged(tmp_path / "file", change)
+    with pytest.raises(ValueError, match=rf"checkpoint = .*file' holds a state of .*{message}.* Delete it, or name"):
+        clone(model).fit(*data)
+
+
+@pytest.mark.parametrize("name", ["binary", "nu", "squared", "crammer_singer", "regression", "one class"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda part, value, _: value if part == "beta" else np.zeros_like(value),
+        lambda part, value, _: value if part == "beta" else value[::-1].copy(),
+        lambda part, value, _: value if part == "beta" else np.where(np.arange(len(value)) == 7, 1e3, value.T).T,
+    ],
+    ids=["zero", "reversed", "one"],
+)
+@pytest.mark.parametrize("tol", [1e-3, 1e-6])  # kernel rows in single and in double precision
+def test_values_of_another_beta_are_computed_anew(name, change, tol, tmp_path) -> None:
+    model, data = task(name)
+    model.set_params(checkpoint=tmp_path / "file", tol=tol).fit(*data)
+    forged(tmp_path / "file", change)
+    again = clone(model).fit(*data)
+    assert again.fit_status_ == 0
+    assert np.allclose(objectives(again), objectives(model), rtol=10 * tol)
+    assert np.allclose(again.dual_coef_, model.dual_coef_, atol=20 * tol * np.abs(model.dual_coef_).max())
+
+
+@pytest.mark.parametrize("name", ["pairs", "crammer_singer", "regression"])
+def test_a_disk_that_fills_up_does_not_end_the_fit(name, tmp_path, monkeypatch) -> None:
+    model, data = task(name)
+    expected = clone(model).fit(*data)
+    monkeypatch.setattr(_checkpoint, "SECONDS", 0.0)
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_checkpoint.np, "savez", full)
+    with pytest.warns(UserWarning, match=r"could not be written .*No space left on device.* goes on") as caught:
+        model.set_params(checkpoint=tmp_path / "file", n_jobs=1).fit(*data)
+    assert len(caught) == 1 and model.fit_status_ == 0 and not list(tmp_path.iterdir())
+    assert np.array_equal(objectives(model), objectives(expected))
+
+
+def test_a_folder_that_vanishes_does_not_end_the_fit(tmp_path, monkeypatch) -> None:
+    (tmp_path / "folder").mkdir()
+    model, data = task("regression")
+    model.set_callbacks(Recorder(1, lambda: (tmp_path / "folder").rmdir()))
+    monkeypatch.setattr(_checkpoint, "SECONDS", 1e6)
+    with pytest.warns(UserWarning, match="could not be written .*folder does not exist"):
+        model.set_params(checkpoint=tmp_path / "folder" / "file").fit(*data)
+    assert model.fit_status_ == 0 and usable(model)
+
+
 def test_other_work_is_refused(tmp_path) -> None:
     model, data = task("pairs")
     model.set_params(checkpoint=tmp_path / "file").fit(*data)

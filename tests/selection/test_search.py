@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 from scipy.stats import loguniform
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.metrics import make_scorer, mean_absolute_error
 from sklearn.model_selection import (
@@ -32,7 +32,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import SVC, SVR, KernelRidge, LinearSVC, NuSVC, NuSVR, OneClassSVM
+from mercer import SVC, SVR, KernelRidge, LinearSVC, NuSVC, NuSVR, OneClassSVM, _checkpoint
 from mercer.gram import Nystrom
 from mercer.kernels import Callable, Gaussian, Linear, Log, Matern
 from mercer.selection import KernelSearchCV, _groups, _sample, search
@@ -662,6 +662,46 @@ def test_a_complete_checkpoint_is_all_that_is_needed(tmp_path):
         if key != "params":
             assert_array_equal(second.cv_results_[key], value)
     assert [file.name for file in tmp_path.iterdir()] == ["cells"]
+
+
+RESULT = {"fit_error": None, "test_scores": 0.5, "n_test_samples": 3, "fit_time": 0.1, "score_time": 0.1}
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [[7, 0, RESULT]],
+        [[0, 0, RESULT | {"test_scores": "high"}]],
+        [[0, 0, {"test_scores": 1.0}]],
+        [[0, 0, RESULT | {"fit_error": 1}]],
+        [[0, RESULT]],
+        {"a": 1},
+        7,
+    ],
+    ids=str,
+)
+def test_results_of_no_cell_are_refused(cells, tmp_path):
+    path = tmp_path / "cells"
+    KernelSearchCV(SVC(), {"C": [1.0]}, cv=2, checkpoint=path).fit(X, LABELS)
+    with np.load(path) as file:
+        content = {"marks": file["marks"], "cells/json": np.array(json.dumps(cells))}
+    with path.open("wb") as stream:
+        np.savez(stream, digest=_checkpoint._digest(content), **content)
+    with pytest.raises(ValueError, match=r"KernelSearchCV: checkpoint = .* holds results that are none of this search"):
+        KernelSearchCV(SVC(), {"C": [1.0]}, cv=2, checkpoint=path).fit(X, LABELS)
+
+
+def test_a_disk_that_fills_up_does_not_end_the_search(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    search = KernelSearchCV(SVC(), {"C": [1.0, 4.0]}, cv=2)
+    expected = clone(search).fit(X, LABELS)
+    monkeypatch.setattr(_checkpoint.np, "savez", full)
+    with pytest.warns(UserWarning, match="KernelSearchCV: checkpoint = .* could not be written .*No space") as caught:
+        search.set_params(checkpoint=tmp_path / "cells").fit(X, LABELS)
+    assert len(caught) == 1 and search.best_params_ == expected.best_params_
+    assert_array_equal(search.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"])
 
 
 def test_the_checkpoint_of_another_search_is_refused(tmp_path):

@@ -6,11 +6,11 @@ A value of JSON stands for itself. Everything else is an object with one key, wh
 
 from __future__ import annotations
 
-import importlib
 from collections import OrderedDict
 from copyreg import __newobj__  # type: ignore[attr-defined]
 from functools import partial
 from math import isfinite
+from numbers import Number
 from pathlib import Path
 from types import FunctionType, MethodType
 from typing import Any
@@ -20,15 +20,25 @@ from scipy import sparse
 from scipy.interpolate import PPoly
 
 from .._array import host, is_array, is_sparse
-from ..domains import Graph
+from ..domains import Graph, Rows
+from ..kernels import Kernel
+from ..space import Function
+from ._allowed import (
+    CALLED,
+    METHODS,
+    PACKAGES,
+    address,
+    find,
+    is_class,
+    is_own_method,
+    is_plain_function,
+    is_safe_class,
+    is_ufunc,
+    may_be_class,
+    may_be_function,
+    may_be_named,
+)
 
-PACKAGES = ("mercer", "sklearn")  # whose classes may be named in a file
-# modules in them that do something when they are imported, and such as run programs, write or fetch files, or unpickle
-PROGRAMS = {"__main__", "conftest", "tests", "testing", "_testing", "datasets", "externals", "_build_utils", "callback"}
-PROGRAMS |= {"io", "cli", "reports", "plot", "experiments", "_files", "_checkpoint"}
-SAVED = "mercer.cli._model"  # of these, what the command line itself saves
-# modules whose functions may be named: a model calls them when it is used, with arguments of the file
-FUNCTIONS = {"kernels", "losses", "basis", "measures", "metrics", "preprocessing", "feature_selection", "cluster"}
 CONTAINERS: dict[str, type] = {"tuple": tuple, "set": set, "frozenset": frozenset}
 BUILTINS = {
     kind.__name__: kind for kind in (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, object)
@@ -36,57 +46,59 @@ BUILTINS = {
 GENERATORS = {"Generator", "RandomState"}
 BITS = {"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
 PLAIN = "biufU"  # kinds of scalars that JSON holds
+PLACES = {"memory", "checkpoint"}  # parameters that say where to write, or what folder of pickles to read
+READERS = {"input"}  # of scikit-learn's vectorizers: samples may be names of files
+GRIDS = {"param_grid", "param_distributions"}  # where searches keep parameters of others
 DEEPEST = 250  # levels that can be read again: each takes three calls, and Python allows a thousand
-HEAP = 1 << 9  # the flag of classes that a statement of Python has made
 
 
 class ModelError(ValueError):
     """A model that cannot be written, or a file that is not one."""
 
 
-def address(thing: Any) -> str:
-    """``module:name`` of a class or function."""
-    return f"{thing.__module__}:{thing.__qualname__}"
+def without_places(state: Any, found: set[str]) -> Any:
+    """The attributes of an object without places to write to, whose names go into `found`; numbers are none."""
+    if isinstance(state, tuple):  # attributes, and slots
+        return tuple(without_places(part, found) for part in state)
+    if not isinstance(state, dict):
+        return state
+    out = dict(state)
+    for name, value in state.items():
+        if name in GRIDS:
+            out[name] = _settings(value, found)
+        elif _word(name) in PLACES and not _is_number(value):
+            out[name] = None
+            found.add(_word(name))
+    return out
 
 
-def find(module: str, name: str) -> Any:
-    """What a module calls by that name."""
-    thing = importlib.import_module(module)
-    for part in name.split("."):
-        thing = getattr(thing, part)
-    return thing
+def _settings(grid: Any, found: set[str]) -> Any:
+    """The settings that a search tries, without places and without what makes samples names of files."""
+    if grid is None:
+        return None
+    if isinstance(grid, (list, tuple)):
+        return type(grid)(_settings(part, found) for part in grid)
+    if not isinstance(grid, dict):
+        raise ModelError(f"a search has the settings {grid!r:.80}; give a dict, or a list of them.")
+    wrong = [name for name in grid if _word(name) in PLACES | READERS and not _is_number(grid[name])]
+    found.update(map(_word, wrong))
+    return {name: values for name, values in grid.items() if name not in wrong}
 
 
-def is_class(thing: Any) -> bool:
-    return isinstance(thing, type)
+def _word(name: Any) -> str:
+    """The parameter that a name such as ``step__memory`` means."""
+    return str(name).rpartition("__")[2]
+
+
+def _is_number(value: Any) -> bool:
+    return (
+        value is None or isinstance(value, Number) or (isinstance(value, (list, tuple)) and all(map(_is_number, value)))
+    )
 
 
 def is_function(thing: Any) -> bool:
     """Whether it can be called and has a name of its own: by def, or a function of NumPy or numba."""
     return callable(thing) and hasattr(thing, "__name__") and not is_class(thing)
-
-
-def may_be_named(module: str, functions: bool = False) -> bool:
-    """Whether files may name the classes, or functions, of this module."""
-    package, *inner = module.split(".")
-    if package not in PACKAGES or (PROGRAMS & set(inner) and module != SAVED):
-        return False
-    return not functions or bool(FUNCTIONS & set(inner))
-
-
-def is_compiled(thing: Any) -> bool:
-    """Whether a class is compiled, such as the trees of scikit-learn: these trust the state that they are given."""
-    return is_class(thing) and any(c.__module__ != "builtins" and not c.__flags__ & HEAP for c in thing.__mro__)
-
-
-def is_ours(thing: Any) -> bool:
-    """Whether a class or function is found where it says it is, in the packages that every reader has, and is safe."""
-    try:
-        named = may_be_named(thing.__module__, functions=not is_class(thing))
-        found = named and find(thing.__module__, thing.__qualname__) is thing
-        return found and not is_compiled(thing)
-    except (AttributeError, ImportError):
-        return False
 
 
 def _torch() -> Any:
@@ -95,6 +107,71 @@ def _torch() -> Any:
     except ImportError as error:
         raise ModelError("it was fitted on torch tensors; install torch to load it.") from error
     return torch
+
+
+def _check_partial(function: Any, arguments: Any, keywords: Any) -> None:
+    """Raise for a function of NumPy whose result would go into an array that it is given."""
+    if isinstance(function, np.ufunc) and (len(arguments) >= function.nin or "out" in keywords):
+        raise ModelError(
+            f"a partial of {function.__name__!r} writes into an array; define a function that returns one."
+        )
+
+
+def _check_state(cls: type, state: Any) -> None:
+    """Raise for attributes that would stand in the way of methods, and for samples that name files."""
+    for part in state if isinstance(state, tuple) else (state,):
+        for name, value in (part or {}).items():
+            own = getattr(cls, name, None)
+            if name.startswith("__") or isinstance(own, (FunctionType, MethodType, property)):
+                raise ModelError(
+                    f"the attribute {name!r} of a {cls.__name__} would hide what the class has of that name."
+                )
+            if name in READERS and cls.__module__.startswith("sklearn.") and value != "content":
+                raise ModelError(
+                    f"a {cls.__name__} with {name} = {value!r:.80} opens the files that its samples name; read them "
+                    f"first, and fit with {name}='content'."
+                )
+
+
+def _check_made(made: Any) -> None:
+    """Raise for parts that compiled code would trust, and kernels with parameters out of range.
+
+    What is checked is the object's own: arrays that another part of the model could change are copied.
+    """
+    if isinstance(made, Kernel):
+        made.validate()
+    elif isinstance(made, Function) and not isinstance(made.kernel.domain, Rows):
+        checked = made.kernel.domain.check(made.points, made, "points")
+        if made.kernel.domain.size(checked) != len(made):
+            raise ModelError("a function has another number of points than of coefficients.")
+    elif type(made).__name__ == "OneHotEncoder" and hasattr(made, "categories_"):
+        _check_one_hot(made)
+    elif hasattr(made, "vocabulary_") and sorted(made.vocabulary_.values()) != list(range(len(made.vocabulary_))):
+        raise ModelError(f"the words of a {type(made).__name__} are not numbered from 0 on.")
+
+
+def _check_one_hot(made: Any) -> None:
+    """Its columns must be those of its categories: the indices of a sparse matrix follow from them unchecked."""
+    made.categories_ = [np.array(values) for values in made.categories_]
+    sizes = [len(values) for values in made.categories_]
+    # numbers are looked up in order, and text by name
+    sane = all(c.dtype.kind in "OUS" or np.all(np.searchsorted(c, c) < len(c)) for c in made.categories_)
+    made._infrequent_enabled = bool(made._infrequent_enabled)
+    if made._infrequent_enabled:
+        rare, places = made._infrequent_indices, made._default_to_infrequent_mappings
+        made._default_to_infrequent_mappings = [None if p is None else np.array(p, dtype=np.int64) for p in places]
+        for i, (indices, place) in enumerate(zip(rare, made._default_to_infrequent_mappings, strict=True)):
+            if place is not None:
+                sane &= len(place) == sizes[i] and np.array_equal(np.unique(place), np.arange(place.max() + 1))
+                sizes[i] = int(place.max()) + 1
+            sane &= (indices is None) == (place is None)
+    if made._drop_idx_after_grouping is not None:
+        drop = [None if k is None else int(k) for k in made._drop_idx_after_grouping]
+        made._drop_idx_after_grouping = np.array(drop, dtype=object)
+        sane &= all(k is None or 0 <= k < n for k, n in zip(drop, sizes, strict=True))
+        sizes = [n - (k is not None) for k, n in zip(drop, sizes, strict=True)]
+    if not sane or made._n_features_outs != sizes:
+        raise ModelError("the columns of a OneHotEncoder are not those of its categories.")
 
 
 class Encoder:
@@ -149,10 +226,16 @@ class Encoder:
         return {"scalar": [x.dtype.str, self.encode(x.item()) if plain else {"array": self._array(np.asarray(x))}]}
 
     def _encode_function(self, x: Any) -> Any:
-        name = x.__name__
-        if isinstance(x, np.ufunc) and getattr(np, name, None) is x:
-            return {"ufunc": name}
-        return {"function": address(x)} if is_ours(x) else self._by_name(x)
+        if is_ufunc(x):
+            return {"ufunc": x.__name__}
+        return {"function": address(x)} if may_be_named(x) else self._by_name(x)
+
+    def _encode_method(self, x: MethodType) -> Any:
+        return {"method": [self.encode(x.__self__), x.__name__]} if is_own_method(x) else self._by_name(x)
+
+    def _encode_partial(self, x: partial) -> Any:
+        _check_partial(x.func, x.args, x.keywords)
+        return {"partial": [self.encode(v) for v in (x.func, list(x.args), x.keywords)]}
 
     def _encode_dtype(self, x: np.dtype) -> Any:
         if x.kind in "VT":  # records and the like, which their text does not tell
@@ -164,13 +247,10 @@ class Encoder:
             return {"dtype": np.dtype(x).str, "type": True}
         if x in BUILTINS.values():
             return {"builtin": x.__name__}
-        return {"class": self._class(x)}
-
-    def _class(self, cls: type) -> Any:
-        return address(cls) if is_ours(cls) else self._by_name(cls)
+        return self._by_name(x)
 
     def _by_name(self, x: Any) -> dict[str, str]:
-        name = address(x) if is_compiled(x) and may_be_named(x.__module__) else x.__name__
+        name = address(x) if is_class(x) and x.__module__.partition(".")[0] in PACKAGES else x.__name__
         if name == "<lambda>":
             raise ModelError("a lambda has no name under which load could be given it; define it with def.")
         if self.yours.setdefault(name, x) is not x:
@@ -186,8 +266,8 @@ class Encoder:
         slice: lambda self, x: {"slice": [self.encode(v) for v in (x.start, x.stop, x.step)]},
         range: lambda self, x: {"range": [x.start, x.stop, x.step]},
         Path: lambda self, x: {"path": str(x)},
-        MethodType: lambda self, x: {"method": [self.encode(x.__self__), x.__name__]},
-        partial: lambda self, x: {"partial": [self.encode(v) for v in (x.func, list(x.args), x.keywords)]},
+        MethodType: _encode_method,
+        partial: _encode_partial,
     }
 
     def _array(self, A: np.ndarray) -> int:
@@ -231,7 +311,10 @@ class Encoder:
         cls, arguments = (arguments[0], arguments[1:]) if new else (maker, arguments)
         if not isinstance(cls, type) or items is not None:
             raise ModelError(f"a {type(x).__name__} in the model cannot be saved; it is made by {maker!r}.")
-        out: dict[str, Any] = {"object": self._class(cls)}
+        out: dict[str, Any] = {"object": address(cls) if may_be_named(cls) else self._by_name(cls)}
+        state = without_places(state, set())
+        if may_be_named(cls):
+            _check_state(cls, state)
         if not new:
             out["new"] = False
         if arguments:
@@ -242,11 +325,20 @@ class Encoder:
 
 
 class Decoder:
-    """Makes the object again; only classes of `PACKAGES` and what the caller supplies are ever used."""
+    """Makes the object again; only what `_allowed` lists and what the caller supplies is ever used."""
 
     def __init__(self, arrays: Any, yours: dict[str, Any]):
         self._arrays, self._yours = arrays, yours
         self._shared: dict[int, Any] = {}
+        self._made: list[Any] = []
+        self.places: set[str] = set()  # names of parameters that were dropped, because they say where to write
+
+    def model(self, structure: Any) -> Any:
+        """The object of a whole file, of which the parts that compiled code would trust are checked."""
+        made = self.decode(structure)
+        for part in self._made:
+            _check_made(part)
+        return made
 
     def decode(self, x: Any) -> Any:
         """The object of a JSON value."""
@@ -277,27 +369,26 @@ class Decoder:
             raise ModelError(f"functions[{name!r}] = {self._yours[name]!r:.80} is neither a function nor a class.")
         return self._yours[name]
 
-    def _look_up(self, place: Any, kind: str, test: Any) -> Any:
-        """A class or function of `PACKAGES`, by its address."""
+    def _look_up(self, place: Any, kind: str, may: Any, test: Any) -> Any:
+        """A class or function that files may name, by its address."""
         module, _, name = str(place).partition(":")
-        if not may_be_named(module, functions=kind == "function"):
+        if not may(module, name):
             raise ModelError(
-                f"it names {place!r}; a model is made of parts of {' and '.join(PACKAGES)} that run no programs."
+                f"it names the {kind} {place!r}, which is not among those that are safe whatever a file says; who "
+                f"trusts the file gives it as load(path, functions={{{place!r}: …}})."
             )
         try:
             thing = find(module, name)
         except (ImportError, AttributeError) as error:
             raise ModelError(f"it names {place!r}, which this installation does not have.") from error
-        if not test(thing) or getattr(thing, "__module__", None) != module:
-            raise ModelError(f"it names {place!r}, which is no {kind}.")
-        if is_compiled(thing):
-            raise ModelError(f"it names {place!r}, compiled code, which is only taken from functions={{{place!r}: …}}.")
+        if not test(thing) or thing.__module__ != module or thing.__qualname__ != name:
+            raise ModelError(f"it names {place!r}, which is no {kind} of this library that files may name.")
         return thing
 
     def _ufunc(self, name: Any) -> Any:
         function = getattr(np, str(name), None)
-        if not isinstance(function, np.ufunc):
-            raise ModelError(f"it names {name!r}, which is no function of NumPy.")
+        if not is_ufunc(function):
+            raise ModelError(f"it names {name!r}, which is no function of NumPy for one or two arrays.")
         return function
 
     def _torch_dtype(self, name: Any) -> Any:
@@ -313,7 +404,9 @@ class Decoder:
 
     def _class(self, place: Any) -> Any:
         if not isinstance(place, dict):
-            return self._look_up(place, "class", is_class)
+            if place in self._yours:
+                return self._supplied(place)
+            return self._look_up(place, "class", may_be_class, is_safe_class)
         cls = self._supplied(place.get("yours"))
         if not is_class(cls):
             raise ModelError(f"functions[{place.get('yours')!r}] = {cls!r:.80} must be a class.")
@@ -324,15 +417,14 @@ class Decoder:
 
     def _partial(self, parts: Any) -> Any:
         function, arguments, keywords = (self.decode(v) for v in parts)
+        _check_partial(function, arguments, keywords)
         return partial(function, *arguments, **keywords)
 
     def _method(self, parts: Any) -> Any:
-        owner, name = self.decode(parts[0]), parts[1]
-        function = getattr(owner if is_class(owner) else type(owner), name, None)
-        if isinstance(function, MethodType):  # of the class
-            return function
-        if not isinstance(function, FunctionType):
-            raise ModelError(f"it names {name!r}, which is no method of a {type(owner).__name__}.")
+        owner, name = self.decode(parts[0]), str(parts[1])
+        function: Any = getattr(type(owner), name, None)
+        if name not in METHODS or not is_plain_function(function) or not is_own_method(MethodType(function, owner)):
+            raise ModelError(f"it names {name!r}, which is no method of a {type(owner).__name__} that files may name.")
         return MethodType(function, owner)
 
     def _scalar(self, parts: Any) -> Any:
@@ -346,10 +438,9 @@ class Decoder:
     _kinds: dict[str, Any] = {
         "same": _same,
         "yours": _supplied,
-        "function": lambda self, v: self._look_up(v, "function", is_function),
+        "function": lambda self, v: self._look_up(v, "function", may_be_function, is_plain_function),
         "ufunc": _ufunc,
         "torch": _torch_dtype,
-        "class": _class,
         "builtin": _builtin,
         "dict": _dictionary,
         "ordered": lambda self, v: self._dictionary(v, OrderedDict),
@@ -382,15 +473,22 @@ class Decoder:
 
     def _object(self, x: dict[str, Any], number: int) -> Any:
         cls = self._class(x["object"])
+        yours = isinstance(x["object"], dict)
         arguments = [self.decode(v) for v in x.get("arguments", [])]
         new = x.get("new", True)
-        if not new and cls.__reduce__ is object.__reduce__ and cls.__reduce_ex__ is object.__reduce_ex__:
-            raise ModelError(f"it calls {x['object']!r}, which is not made so.")  # no constructor runs that need not
+        if not yours and (new is not (x["object"] != CALLED) or (arguments and new and not issubclass(cls, tuple))):
+            raise ModelError(f"it makes {x['object']!r} from arguments, or without them, as it is not made.")
         made = cls.__new__(cls, *arguments) if new else cls(*arguments)
         self._shared[number] = made
-        for k, v in x.get("pairs", []):
+        pairs = x.get("pairs", [])
+        if pairs and not yours and not isinstance(made, dict):
+            raise ModelError(f"it gives items to {x['object']!r}, which is no dictionary.")
+        for k, v in pairs:
             made[self.decode(k)] = self.decode(v)
-        state = self.decode(x.get("state"))
+        state = without_places(self.decode(x.get("state")), self.places)
+        if not yours:
+            _check_state(cls, state)
+            self._made.append(made)
         if state is None:
             return made
         if hasattr(made, "__setstate__"):

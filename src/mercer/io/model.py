@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -55,7 +56,7 @@ def save(model: Any, path: Any) -> None:
     model : object
         Anything of this library, fitted or not, and scikit-learn's pipelines and estimators with parts in arrays. A
         user's own functions and classes (in `Callable`, `Features`, ``warp``, `Custom`, free functions) are saved by
-        their names.
+        their names. ``memory`` and ``checkpoint``, which say where to write on this machine, are not saved.
     path : str or Path
         Where to; by custom ``….mercer``.
 
@@ -177,16 +178,17 @@ def describe(path: Any) -> dict[str, Any]:
 def load(path: Any, functions: dict[str, Any] | None = None) -> Any:
     r"""Make the object of a model file again.
 
-    Loading runs no code of the file: only classes of this library and of scikit-learn are made, and only from JSON and
-    arrays, whose digests are checked.
+    Loading runs no code of the file: only classes of this library and of scikit-learn that are safe with any state are
+    made, and only from JSON and arrays, whose digests are checked. Nor does using the model; but a forged one may
+    predict anything, and take any time for it. ``memory`` and ``checkpoint`` are dropped, with a warning.
 
     Parameters
     ----------
     path : str or Path
         A file that `save` wrote.
     functions : dict, optional
-        The user's functions and classes by the names under which they were saved; `describe` lists them. Compiled
-        classes of scikit-learn are among them, because they trust their state and a forged one would crash the program.
+        The user's functions and classes by the names under which they were saved; `describe` lists them. Classes of
+        scikit-learn that pass their state to compiled code are among them: a forged one would crash the program.
 
     Raises
     ------
@@ -226,8 +228,16 @@ def load(path: Any, functions: dict[str, Any] | None = None) -> Any:
 
         try:
             structure = json.loads(member(STRUCTURE, _Digested.read))
-            return Decoder(array, functions or {}).decode(structure)
+            decoder = Decoder(array, functions or {})
+            made = decoder.model(structure)
         except ModelError as error:
             raise _file_error(path, str(error)) from error.__cause__
         except Exception as error:  # a structure of the right digest that is still no structure
             raise _file_error(path, f"a damaged model file ({type(error).__name__}: {error}).") from error
+    if decoder.places:
+        warnings.warn(
+            f"{path}: sets {' and '.join(sorted(decoder.places))}, which say where to write or which files to open; a "
+            "file may not, and the loaded model is without.",
+            stacklevel=2,
+        )
+    return made

@@ -152,4 +152,8 @@ class PreparedGaussian(Prepared):
 
     def fill(self, out: np.ndarray, places: np.ndarray, other: PreparedGaussian, start: int, stop: int) -> None:  # type: ignore[override]
         packed, half = other.panels
+        if self.A.shape[1] != packed.shape[1]:
+            raise ValueError(
+                f"Gaussian: points of {self.A.shape[1]} and of {packed.shape[1]} features cannot be compared."
+            )
         _rows(self.A, self.half, packed, half, out, places, start // PANEL, -(-stop // PANEL))

@@ -27,6 +27,7 @@ class Polynomial(DotProduct):
     ----------
     degree : float > 0
         p. Raising it adds interactions of more features. A degree that is no integer needs a xᵀy + c ≥ 0 on the data.
+        At most 2⁵³: beyond, floating point does not tell even degrees from odd ones.
     scale : float
         a. Raising it gives weight to the monomials of high degree.
     offset : float
@@ -65,7 +66,7 @@ class Polynomial(DotProduct):
         self.degree, self.scale, self.offset = degree, scale, offset
 
     def validate(self) -> None:
-        check_number(self, "degree", self.degree, above=0)
+        check_number(self, "degree", self.degree, above=0, at_most=2**53)
         check_number(self, "scale", self.scale)
         check_number(self, "offset", self.offset)
 

@@ -26,7 +26,7 @@ from ..kernels import Kernel
 from ..kernels.sklearn_names import from_sklearn
 from ..solvers.fit._rows import Block, Segment, Workers
 from ..solvers.fit.multiclass import minimise_multiclass
-from ..solvers.fit.working_set import COARSE, SINGLE, SMALL, BoxProblem, BoxSolution, minimise
+from ..solvers.fit.working_set import AFFORDABLE, COARSE, SINGLE, SMALL, BoxProblem, BoxSolution, exact_values, minimise
 from ..space import Function
 from ._base import KernelEstimator
 
@@ -318,7 +318,7 @@ class KernelRows:
         """
         saved = self.watch.checkpoint.get(task) if self.watch.checkpoint else None
         if saved is not None:
-            problem = _from(problem, saved["beta"], saved["values"])
+            problem = self._resumed(problem, saved, task, slack * self.model.tol)
         model, monitor = self.model, self.watch.monitor(task)
         solution: Any
         while True:
@@ -336,6 +336,48 @@ class KernelRows:
             problem = _from(problem, solution.beta, solution.values)
         self.watch.done(task, {"beta": solution.beta, "values": solution.values})
         return solution
+
+    def _resumed(self, problem: Any, saved: dict[str, np.ndarray], task: str, tol: float) -> Any:
+        """The problem, to be solved from a saved state, which must be feasible.
+
+        Its Kβ is taken over where it is right up to `tol`, at all variables or as many as can be afforded, drawn by
+        chance; then the run goes on as if it had not ended. Otherwise it is computed anew.
+        """
+        fault = _fault(problem, saved)
+        if fault:
+            assert self.watch.checkpoint is not None
+            raise self.watch.checkpoint.error(f"holds a state of {task!r} {fault}")
+        beta, values = saved["beta"], saved["values"]
+        if not isinstance(problem, BoxProblem):  # whose runs compute the values anew
+            return replace(problem, start=beta)
+        columns = np.arange(len(beta))
+        most = AFFORDABLE // max(1, int(np.count_nonzero(beta)))
+        if most < len(columns):
+            columns = np.sort(np.random.default_rng().choice(columns, most, replace=False))
+        error = np.abs(exact_values(self.segments, beta, columns, self.workers) - values[columns]).max(initial=0.0)
+        return replace(problem, start=beta, near=(beta, values) if error <= tol else None)
+
+
+def _fault(problem: Any, saved: dict[str, np.ndarray]) -> str | None:
+    """What keeps a saved state from being one of the problem."""
+    if isinstance(problem, BoxProblem):
+        shape, lower, upper = problem.linear.shape, problem.lower, problem.upper
+    else:
+        shape, (lower, upper) = (len(problem.labels), problem.n_classes), problem.box
+    for name in ("beta", "values"):
+        part = saved.get(name)
+        if part is None or part.dtype != np.float64 or part.shape != shape or not np.all(np.isfinite(part)):
+            return f"whose {name} are not {' × '.join(map(str, shape))} finite numbers"
+    beta = saved["beta"]
+    size = np.abs(beta).max(initial=0.0)
+    if np.any((beta < lower - 1e-9 * size) | (beta > upper + 1e-9 * size)):
+        return "whose beta leave their bounds"
+    sums: Any = 0.0
+    if not isinstance(problem, BoxProblem):
+        sums = beta.sum(axis=1)
+    elif problem.group is not None:
+        sums = np.bincount(problem.group, beta if problem.start is None else beta - problem.start)
+    return "whose beta have another sum than they must" if np.any(np.abs(sums) > 1e-8 * np.abs(beta).sum()) else None
 
 
 def _from(problem: Any, beta: np.ndarray, values: np.ndarray) -> Any:

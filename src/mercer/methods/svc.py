@@ -83,7 +83,8 @@ class SVC(Classifier):
         Seconds after which the best machine so far is returned, with a warning. Ctrl-C does the same at once.
     checkpoint : path, optional
         A file to which the state is written every few seconds. A fit that finds it there, with the same data and
-        parameters, goes on from it.
+        parameters, goes on from it. A state that is not feasible is refused; values that are not those of its
+        coefficients are computed anew. If the file cannot be written any more, the fit warns and goes on.
 
     Attributes
     ----------
@@ -311,7 +312,7 @@ class SVC(Classifier):
                 near = min(found, key=lambda c: abs(np.log(c / C)))
                 last = found[near][0]
                 problem.start, problem.near = rescaled(last, problem, C / near), (last.beta, last.values)
-            solution = rows.minimise(problem, f"{task.name}, run {len(found) + 1}")
+            solution = rows.minimise(problem, f"{task.name}, C = {C!r}")
             if not solution.converged:
                 raise _StoppedError(C, solution)
             margin = task.y * (solution.values + self._scale_and_offset(solution)[1])

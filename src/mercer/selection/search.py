@@ -90,7 +90,7 @@ class KernelSearchCV(GridSearchCV):
     checkpoint : path, optional
         A file for the cells that are finished. A new search on the same samples, with the same estimator, settings and
         splits, goes on where the last one ended; the file of another search is refused, with what differs. Splitters
-        and `random_state` need a seed to be the same.
+        and `random_state` need a seed to be the same. If it cannot be written any more, the search warns and goes on.
 
     Attributes
     ----------
@@ -306,10 +306,7 @@ class _Work:
             "the parameters of fit": self.fit_params,
         }
         checkpoint = None if search.checkpoint is None else Checkpoint(search.checkpoint, where(search), about)
-        saved = checkpoint and checkpoint.get("cells")
-        found: dict[Cell, dict[str, Any]] = {}
-        if saved:
-            found = {(c, s): result for c, s, result in json.loads(str(saved["json"]))}
+        found = self._saved(checkpoint) if checkpoint is not None else {}
 
         def save() -> None:
             if checkpoint is not None:
@@ -337,6 +334,25 @@ class _Work:
             finally:
                 save()
         return found
+
+    def _saved(self, checkpoint: Checkpoint) -> dict[Cell, dict[str, Any]]:
+        """The results that a checkpoint holds, if they are such of these cells."""
+        saved = checkpoint.get("cells")
+        try:
+            cells = json.loads(str(saved["json"])) if saved else []
+            found = {(c, s): result for c, s, result in cells}
+            sane = found.keys() <= set(self.cells) and all(map(self._is_result, found.values()))
+        except (KeyError, TypeError, ValueError):
+            sane = False
+        if not sane:
+            raise checkpoint.error("holds results that are none of this search")
+        return found
+
+    def _is_result(self, result: Any) -> bool:
+        scores = [result["test_scores"], *([result["train_scores"]] if self.search.return_train_score else [])]
+        numbers = [v for part in scores for v in (part.values() if isinstance(part, dict) else [part])]
+        numbers += [result[name] for name in ("n_test_samples", "fit_time", "score_time")]
+        return all(isinstance(v, (int, float)) for v in numbers) and isinstance(result["fit_error"], str | None)
 
     def missing(self, found: dict[Cell, dict[str, Any]]) -> dict[str, Any]:
         """The result of a cell that there was no time for."""

@@ -49,3 +49,10 @@ def test_long_strings() -> None:
 def test_parameters_out_of_range(kernel) -> None:
     with pytest.raises(ValueError, match=r"Subsequence: (length|decay) = "):
         kernel(["ab"])
+
+
+def test_subsequences_longer_than_all_strings_of_one_side() -> None:
+    """There are none, and no time is spent on a length that no string has."""
+    kernel = Subsequence(length=10**9)
+    assert not kernel(["abc", "abcd"]).any()
+    assert not Subsequence(length=4)(["abc", "ab"], ["abcde"]).any()

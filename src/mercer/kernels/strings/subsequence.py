@@ -72,6 +72,9 @@ class Subsequence(Spelled):
 
         sizes = [int(np.diff(Z.starts).max()) for Z in (A, B)]
         k, decay = int(self.length), float(self.decay)
+        if k > min(sizes):  # all strings of one side are shorter
+            out[...] = 0.0
+            return
         spread = sum(map(self._bound, sizes))
         if max(spread, spread + 2 * k * np.log(decay)) > LARGEST:
             raise ValueError(

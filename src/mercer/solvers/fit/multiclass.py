@@ -88,6 +88,12 @@ class MulticlassProblem:
         return 1.0 if self.form == "crammer_singer" else 2.0
 
     @property
+    def box(self) -> tuple[np.ndarray, np.ndarray]:
+        """The bounds of β."""
+        own, bound = self.labels[:, None] == np.arange(self.n_classes), self.bound[:, None]
+        return np.where(own, 0.0, -bound), np.where(own, self.rivals * bound, 0.0)
+
+    @property
     def rivals(self) -> int:
         """How many of the other classes count, the worst ones first."""
         return 1 if self.form == "crammer_singer" else self.n_classes - 1
@@ -193,8 +199,7 @@ class _Run:
         self.most = most if most >= 0 else max(STEPS, 100 * self.n)
         self.own = problem.labels == np.arange(k)[:, None]
         self.linear = problem.margin * self.own
-        self.lower = np.where(self.own, 0.0, -problem.bound)
-        self.upper = np.where(self.own, problem.rivals * problem.bound, 0.0)
+        self.lower, self.upper = (np.ascontiguousarray(side.T) for side in problem.box)
         self.f = self.linear.copy()
         if problem.start is None:
             self.beta = np.zeros((k, self.n))

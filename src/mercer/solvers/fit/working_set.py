@@ -106,6 +106,22 @@ def minimise(
         return _Run(segments, blocks, problem, tol, workers or Workers(), max_iter, monitor).solve()
 
 
+def exact_values(segments: Sequence[Segment], beta: np.ndarray, columns: np.ndarray, workers: Workers) -> np.ndarray:
+    """Kβ at the given variables, in double precision."""
+    samples = np.concatenate([s.index for s in segments])
+    moving = np.flatnonzero(beta)
+    out, matrix, weights = np.zeros(len(columns)), segments[0].exact, beta[moving]
+
+    def work(start: int, stop: int) -> None:
+        for c in range(start, stop, 256):
+            part = slice(c, min(stop, c + 256))
+            out[part] = np.asarray(matrix(samples[columns[part]], samples[moving])) @ weights
+
+    if len(moving):
+        workers(work, len(columns), 256)
+    return out
+
+
 class _Run:
     """The state of one run."""
 
@@ -212,19 +228,8 @@ class _Run:
 
     def exact(self, columns: np.ndarray) -> np.ndarray:
         """p − (K + R)β at the given variables, in double precision."""
-        samples = np.concatenate([s.index for s in self.segments])
-        moving = np.flatnonzero(self.beta)
-        out = self.problem.linear[columns] - self.ridge[columns] * self.beta[columns]
-        matrix, weights = self.segments[0].exact, self.beta[moving]
-
-        def work(start: int, stop: int) -> None:
-            for c in range(start, stop, 256):
-                part = slice(c, min(stop, c + 256))
-                out[part] -= np.asarray(matrix(samples[columns[part]], samples[moving])) @ weights
-
-        if len(moving):
-            self.workers(work, len(columns), 256)
-        return out
+        rest = self.problem.linear[columns] - self.ridge[columns] * self.beta[columns]
+        return rest - exact_values(self.segments, self.beta, columns, self.workers)
 
     def drift(self, up: np.ndarray, low: np.ndarray) -> float:
         """The largest error of f at the points that decide the gap, and at some others."""

@@ -1,0 +1,170 @@
+"""What a model file may name: classes that are safe with any state, and functions that are safe with any arguments.
+
+A file chooses both. So compiled code is no part of these lists, for it reads and writes where its arguments say, nor is
+what opens files or calls what it is told by name. Everything else is saved by its name, and supplied by who trusts it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from ..kernels._base import Prepared
+
+PACKAGES = ("mercer", "sklearn")  # whose parts a file names by their full address
+# modules of Mercer whose classes are models, or parts of them
+MODELS = {"basis", "domains", "expansion", "gram", "inference", "kernels", "losses", "measures", "methods", "preimage"}
+MODELS |= {"selection", "solvers", "space"}
+SAVED = "mercer.cli._model"  # what the command line saves
+# of these, what lies between samples and compiled code, which trusts it: in modules of these names, and elsewhere
+BETWEEN = {"_compiled", "_letters", "_rows", "_sample", "_sparse", "_trees", "_union"}
+PREPARED = {"kernels._structured:Counts", "kernels.graphs.random_walk:Walker", "kernels.sequences._base:Series"}
+PREPARED |= {"kernels.trees:Productions", "solvers.banded:Sweep"}
+CALLED = "mercer.domains.graphs:Graph"  # made by its constructor, which checks the arguments
+
+# of scikit-learn: estimators that compute with NumPy alone, or check what they pass to compiled code
+ESTIMATORS = {
+    "sklearn.calibration": {"CalibratedClassifierCV", "_CalibratedClassifier", "_SigmoidCalibration"},
+    "sklearn.compose": {"ColumnTransformer", "TransformedTargetRegressor", "make_column_selector"},
+    "sklearn.cross_decomposition": {"CCA", "PLSCanonical", "PLSRegression"},
+    "sklearn.decomposition": {"IncrementalPCA", "PCA", "TruncatedSVD"},
+    "sklearn.discriminant_analysis": {"LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"},
+    "sklearn.dummy": {"DummyClassifier", "DummyRegressor"},
+    "sklearn.ensemble": {
+        *("BaggingClassifier", "BaggingRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"),
+        *("RandomForestClassifier", "RandomForestRegressor", "StackingClassifier", "StackingRegressor"),
+        *("VotingClassifier", "VotingRegressor"),
+    },
+    "sklearn.feature_extraction.text": {"CountVectorizer", "HashingVectorizer", "TfidfTransformer", "TfidfVectorizer"},
+    "sklearn.feature_selection": {"RFE", "SelectFromModel", "SelectKBest", "SelectPercentile", "VarianceThreshold"},
+    "sklearn.frozen": {"FrozenEstimator"},
+    "sklearn.gaussian_process": {"GaussianProcessClassifier", "GaussianProcessRegressor"},
+    "sklearn.gaussian_process.kernels": {
+        *("CompoundKernel", "ConstantKernel", "DotProduct", "ExpSineSquared", "Exponentiation", "Matern", "Product"),
+        *("RBF", "RationalQuadratic", "Sum", "WhiteKernel"),
+    },
+    "sklearn.impute": {"MissingIndicator", "SimpleImputer"},
+    "sklearn.isotonic": {"IsotonicRegression"},
+    "sklearn.kernel_approximation": {"Nystroem", "RBFSampler"},
+    "sklearn.kernel_ridge": {"KernelRidge"},
+    "sklearn.linear_model": {
+        *("LinearRegression", "LogisticRegression", "LogisticRegressionCV", "Ridge", "RidgeCV", "RidgeClassifier"),
+        "RidgeClassifierCV",
+    },
+    "sklearn.metrics": {"_MultimetricScorer", "_PassthroughScorer", "_Scorer"},
+    "sklearn.model_selection": {
+        *("GridSearchCV", "GroupKFold", "KFold", "LeaveOneOut", "PredefinedSplit", "RandomizedSearchCV"),
+        *("RepeatedKFold", "RepeatedStratifiedKFold", "ShuffleSplit", "StratifiedGroupKFold", "StratifiedKFold"),
+        *("StratifiedShuffleSplit", "TimeSeriesSplit", "_CVIterableWrapper"),
+    },
+    "sklearn.multiclass": {"OneVsOneClassifier", "OneVsRestClassifier", "_ConstantPredictor"},
+    "sklearn.multioutput": {"ClassifierChain", "MultiOutputClassifier", "MultiOutputRegressor", "RegressorChain"},
+    "sklearn.naive_bayes": {"GaussianNB"},
+    "sklearn.pipeline": {"FeatureUnion", "Pipeline"},
+    "sklearn.preprocessing": {
+        *("Binarizer", "FunctionTransformer", "KBinsDiscretizer", "KernelCenterer", "LabelBinarizer", "LabelEncoder"),
+        *("MaxAbsScaler", "MinMaxScaler", "Normalizer", "OneHotEncoder", "OrdinalEncoder", "PolynomialFeatures"),
+        *("PowerTransformer", "QuantileTransformer", "RobustScaler", "StandardScaler"),
+    },
+    "sklearn.svm": {"LinearSVC", "LinearSVR"},
+    "sklearn.tree": {"DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"},
+}
+# plain functions that kernels, losses, scorers and selectors hold
+FUNCTIONS = {
+    "mercer.basis": {"_ones"},
+    "mercer.kernels": {"_tanh"},
+    "mercer.kernels.features": {"_bump", "_first", "_product", "_square"},
+    "mercer.kernels.finite": {"_bump", "_inner", "_inner_all"},
+    "mercer.losses.custom": {"_spread", "_spread_gradient", "_spread_hessian"},
+    "sklearn.feature_selection": {"chi2", "f_classif", "f_regression", "r_regression"},
+    "sklearn.metrics": {
+        *("accuracy_score", "average_precision_score", "balanced_accuracy_score", "brier_score_loss", "d2_brier_score"),
+        *("d2_absolute_error_score", "d2_log_loss_score", "explained_variance_score", "f1_score", "fbeta_score"),
+        *("jaccard_score", "log_loss", "matthews_corrcoef", "max_error", "mean_absolute_error"),
+        *("mean_absolute_percentage_error", "mean_gamma_deviance", "mean_pinball_loss", "mean_poisson_deviance"),
+        *("mean_squared_error", "mean_squared_log_error", "median_absolute_error", "precision_score", "r2_score"),
+        *("recall_score", "roc_auc_score", "root_mean_squared_error", "root_mean_squared_log_error"),
+        "top_k_accuracy_score",
+    },
+    "sklearn.metrics.pairwise": {
+        *("additive_chi2_kernel", "chi2_kernel", "cosine_similarity", "euclidean_distances", "laplacian_kernel"),
+        *("linear_kernel", "manhattan_distances", "polynomial_kernel", "rbf_kernel", "sigmoid_kernel"),
+    },
+}
+METHODS = {"_check_new", "_check_points"}  # of the methods of Mercer: what some results hold of their estimator
+HEAP = 1 << 9  # the flag of classes that a statement of Python has made
+
+
+def address(thing: Any) -> str:
+    """``module:name`` of a class or function."""
+    return f"{thing.__module__}:{thing.__qualname__}"
+
+
+def find(module: str, name: str) -> Any:
+    """What a module calls by that name."""
+    return getattr(importlib.import_module(module), name)
+
+
+def is_class(thing: Any) -> bool:
+    return isinstance(thing, type)
+
+
+def _public(module: str) -> str:
+    """The module from which users import what is in this one."""
+    return module.partition("._")[0]
+
+
+def may_be_class(module: str, name: str) -> bool:
+    """Whether files may name a class by this address."""
+    package, _, inner = module.partition(".")
+    if package != "mercer":
+        return name in ESTIMATORS.get(_public(module), ())
+    parts = inner.split(".")
+    return module == SAVED or (parts[0] in MODELS and not BETWEEN & {*parts} and f"{inner}:{name}" not in PREPARED)
+
+
+def may_be_function(module: str, name: str) -> bool:
+    """Whether files may name a function by this address."""
+    return name in FUNCTIONS.get(_public(module), ())
+
+
+def is_compiled(cls: type) -> bool:
+    """Whether a class is compiled, such as the trees of scikit-learn: these trust the state that they are given."""
+    return any(c.__module__ != "builtins" and not c.__flags__ & HEAP for c in cls.__mro__)
+
+
+def is_safe_class(cls: Any) -> bool:
+    """Whether a class of these lists is one that every reader finds, and not compiled."""
+    return is_class(cls) and not is_compiled(cls) and not issubclass(cls, Prepared)
+
+
+def is_plain_function(function: Any) -> bool:
+    """Whether it was made by def: compiled functions, of numba as well, trust their arguments."""
+    return type(function) is FunctionType
+
+
+def may_be_named(thing: Any) -> bool:
+    """Whether a class or function is on the lists, and is what its address says."""
+    may, safe = (may_be_class, is_safe_class) if is_class(thing) else (may_be_function, is_plain_function)
+    module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
+    if not isinstance(module, str) or not isinstance(name, str) or not may(module, name) or not safe(thing):
+        return False
+    try:
+        return find(module, name) is thing
+    except (AttributeError, ImportError):
+        return False
+
+
+def is_own_method(method: MethodType) -> bool:
+    """Whether it is one of `METHODS`, of an estimator of Mercer."""
+    owner = type(method.__self__)
+    named = method.__name__ in METHODS and owner.__module__.startswith("mercer.methods.") and may_be_named(owner)
+    return named and getattr(owner, method.__name__, None) is method.__func__
+
+
+def is_ufunc(function: Any) -> bool:
+    """Whether it is a function of NumPy that is applied to one or two arrays, element by element."""
+    return isinstance(function, np.ufunc) and function.nin <= 2 and getattr(np, function.__name__, None) is function

@@ -1,0 +1,309 @@
+"""Model files made by an enemy: what they hold must not run, write, read, crash or hang, at loading or later."""
+
+import contextlib
+import io
+import json
+import os
+import pickle
+import zipfile
+from functools import partial
+from hashlib import sha256
+from itertools import count
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, normalize
+from sklearn.svm import SVC as LibSVC
+
+import mercer
+from mercer.io import _allowed
+from mercer.io._objects import Encoder
+from mercer.io.model import ModelError, describe, load, save
+from mercer.kernels import Callable, registry
+from mercer.kernels._algebra import ALGEBRA
+from mercer.selection import KernelSearchCV
+
+X = np.random.default_rng(0).normal(size=(8, 3))
+LABELS = [0, 1] * 4
+numbers = count()
+
+
+def forged(path, structure, *arrays):
+    """A file of this content, with digests that fit."""
+    members = {"structure.json": json.dumps(structure).encode()}
+    for k, A in enumerate(arrays):
+        buffer = io.BytesIO()
+        np.save(buffer, A)
+        members[f"arrays/{k}.npy"] = buffer.getvalue()
+    header = {"format": "mercer model", "version": 1, "sha256": {n: sha256(c).hexdigest() for n, c in members.items()}}
+    members["header.json"] = json.dumps(header).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+def thing(address, state):
+    return {"shared": next(numbers), "object": address, "state": {"dict": [[k, v] for k, v in state.items()]}}
+
+
+def like(model, **changes):
+    """The structure of an estimator with some attributes changed, which may be structures themselves."""
+    structure = Encoder().encode(model)
+    structure["shared"] = next(numbers)
+    state = dict(structure["state"]["dict"]) | changes
+    structure["state"]["dict"] = [[k, v] for k, v in state.items()]
+    return structure
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "model.mercer"
+
+
+# ---- places to write to
+
+
+@pytest.mark.parametrize("name", ["memory", {"scalar": ["<U6", "memory"]}], ids=["text", "text of NumPy"])
+def test_a_pipeline_has_no_cache(name, path):
+    """It would unpickle what lies beside the file."""
+    structure = like(make_pipeline(FunctionTransformer(), mercer.SVC()))
+    pairs = [[k, v] for k, v in structure["state"]["dict"] if k != "memory"]
+    structure["state"]["dict"] = [*pairs, [name, "cache"]]
+    with pytest.warns(UserWarning, match="model.mercer: sets memory, which say where to write.* is without"):
+        model = load(forged(path, structure))
+    assert model.memory is None
+    model.fit(X, LABELS).predict(X)
+    assert os.listdir() == ["model.mercer"]
+
+
+@pytest.mark.parametrize("model", [mercer.SVC(), mercer.SVR(), mercer.OneClassSVM(), mercer.NuSVC(nu=0.3)], ids=repr)
+def test_a_machine_has_no_checkpoint(model, path):
+    for place in ("elsewhere", {"path": "elsewhere"}, {"bytes": "41"}, ["elsewhere"]):
+        with pytest.warns(UserWarning, match="sets checkpoint"):
+            copy = load(forged(path, like(model, checkpoint=place)))
+        copy.fit(X, LABELS)
+    assert os.listdir() == ["model.mercer"]
+
+
+def test_a_search_sets_no_places(path):
+    inner = like(make_pipeline(FunctionTransformer(), mercer.SVC()))
+    for grid in (
+        {"dict": [["memory", ["cache"]], ["svc__C", [1.0]]]},
+        [{"dict": [["svc__checkpoint", ["elsewhere"]], ["svc__C", [1.0]]]}],
+        [{"ordered": [["functiontransformer__input", ["filename"]], ["svc__C", [1.0]]]}],
+    ):
+        for kind in (GridSearchCV, KernelSearchCV):
+            search = kind(mercer.SVC(), {"C": [1]}, cv=2)
+            with pytest.warns(UserWarning, match=r"sets (memory|checkpoint|input)"):
+                model = load(forged(path, like(search, estimator=inner, param_grid=grid)))
+            model.fit(X, LABELS)
+            assert os.listdir() == ["model.mercer"]
+    strange = like(GridSearchCV(mercer.SVC(), {"C": [1]}), param_grid={"shared": 900, "objects": [[0], []]})
+    with pytest.raises(ModelError, match="a search has the settings"):
+        load(forged(path, strange))
+
+
+def test_save_writes_no_places(path):
+    model = Pipeline([("a", FunctionTransformer()), ("b", mercer.SVC(checkpoint="here"))], memory="cache")
+    save(model, path)
+    copy = load(path)  # without a warning
+    assert copy.memory is None and copy[-1].checkpoint is None
+    assert model.memory == "cache" and model[-1].checkpoint == "here"
+    search = KernelSearchCV(mercer.SVC(), {"C": [1]}, memory=12345)  # a number of bytes
+    save(search, path)
+    assert load(path).memory == 12345
+
+
+# ---- code
+
+
+@pytest.mark.parametrize("name", ["fit_transform", "transform", "__init__", "__reduce_ex__", "_check_new"])
+def test_methods_are_no_functions(name, path):
+    owner = like(make_pipeline(FunctionTransformer(), FunctionTransformer()), memory="cache")
+    with pytest.raises(ModelError, match=f"it names '{name}', which is no method of a Pipeline that files may name"):
+        load(forged(path, like(FunctionTransformer(), func={"method": [owner, name]})))
+    with pytest.raises(ModelError, match="no method of a SVC"):
+        load(forged(path, {"method": [like(mercer.SVC()), "fit"]}))
+
+
+@pytest.mark.parametrize(
+    "name", ["__reduce_ex__", "__sklearn_clone__", "__deepcopy__", "__class__", "__module__", "transform", "fit"]
+)
+def test_attributes_do_not_hide_methods(name, path):
+    """Copying, pickling and predicting would call them."""
+    with pytest.raises(ModelError, match=f"the attribute '{name}' of a FunctionTransformer would hide"):
+        load(forged(path, like(FunctionTransformer(), **{name: {"builtin": "list"}})))
+
+
+def test_no_class_is_a_value(path):
+    """Called, it would make objects with places to write to."""
+    for kind in ("class", "function"):
+        with pytest.raises(ModelError, match=r"unknown entry|is not among those"):
+            load(forged(path, {kind: "sklearn.pipeline:Pipeline"}))
+    save(FunctionTransformer(mercer.SVC), path)
+    assert describe(path)["needs"] == ["mercer.methods.svc:SVC"]
+
+
+def test_samples_are_no_names_of_files(path):
+    for kind in (CountVectorizer, TfidfVectorizer):
+        with pytest.raises(ModelError, match=r"input = 'filename' opens the files that its samples name; read them"):
+            load(forged(path, like(kind(), input="filename")))
+        with pytest.raises(ModelError, match=r"save: a .* with input = 'filename' opens"):
+            save(kind(input="filename"), path)
+
+
+def test_functions_of_numpy_do_not_write_into_samples(path):
+    with pytest.raises(ModelError, match="save: a partial of 'sqrt' writes into an array"):
+        save(FunctionTransformer(partial(np.sqrt, out=np.ones(3))), path)
+    with pytest.raises(ModelError, match="a partial of 'add' writes into an array"):
+        load(forged(path, {"partial": [{"ufunc": "add"}, [1, 2], {"dict": []}]}))
+
+
+# ---- compiled code
+
+
+@pytest.mark.parametrize("table", [_allowed.ESTIMATORS, _allowed.FUNCTIONS], ids=["classes", "functions"])
+def test_what_the_lists_name_is_there_and_plain(table):
+    for module, names in table.items():
+        for name in names:
+            if not name.startswith("_"):
+                assert _allowed.may_be_named(_allowed.find(module, name)), name
+
+
+def test_scorers_and_selectors_need_no_help(path):
+    for name in get_scorer_names():
+        scorer = get_scorer(name)
+        if ".cluster." not in scorer._score_func.__module__ and "likelihood" not in name:
+            save(scorer, path)
+            assert describe(path)["needs"] == [], name
+
+
+@pytest.mark.parametrize(
+    "model", [LibSVC(), HistGradientBoostingClassifier(max_iter=2), FunctionTransformer(normalize)], ids=repr
+)
+def test_what_trusts_its_state_is_supplied(model, path):
+    save(model.fit(X, LABELS), path)
+    needs = describe(path)["needs"]
+    assert needs
+    with pytest.raises(ModelError, match="it needs"):
+        load(path)
+
+
+TABLE = np.array([["a", "x"], ["b", "y"], ["c", "x"], ["b", "x"]], dtype=object)
+NUMBERS = np.array([[1.0], [2.0], [3.0], [2.0]])
+
+
+@pytest.mark.parametrize(
+    ("model", "changes"),
+    [
+        (OneHotEncoder().fit(TABLE), {"_n_features_outs": [1, 2]}),
+        (OneHotEncoder().fit(TABLE), {"_n_features_outs": [3, 10**9]}),
+        (OneHotEncoder(drop="first").fit(TABLE), {"drop_idx_": None, "_drop_idx_after_grouping": [7, 0]}),
+        (OneHotEncoder(drop="first").fit(TABLE), {"drop_idx_": None, "_drop_idx_after_grouping": [0, -1]}),
+        (OneHotEncoder().fit(NUMBERS), {"categories_": [{"shared": 901, "array": 0}]}),
+        (OneHotEncoder(min_frequency=2).fit(TABLE), {"_n_features_outs": [3, 2]}),
+        (OneHotEncoder(min_frequency=2).fit(TABLE), {"_default_to_infrequent_mappings": [[0, 10**6, 1], None]}),
+        (OneHotEncoder(min_frequency=2).fit(TABLE), {"_infrequent_indices": [None, None]}),
+        (CountVectorizer().fit(["one two"]), {"vocabulary_": {"dict": [["one", 0], ["two", 10**6]]}}),
+        (CountVectorizer().fit(["one two"]), {"vocabulary_": {"dict": [["one", -5], ["two", 1]]}}),
+        (TfidfVectorizer().fit(["one two"]), {"vocabulary_": {"dict": [["one", 0], ["two", 2]]}}),
+    ],
+    ids=str,
+)
+def test_indices_that_follow_from_a_state_are_checked(model, changes, path):
+    """They become those of a sparse matrix, which compiled code follows."""
+    with pytest.raises(ModelError, match=r"are not those of its categories|not numbered from 0 on|damaged"):
+        load(forged(path, like(model, **changes), np.array([3.0, 1.0, 2.0])))
+
+
+@pytest.mark.parametrize("options", [{}, {"drop": "first"}, {"drop": "if_binary"}, {"min_frequency": 2}], ids=str)
+def test_encoders_come_back(options, path):
+    for data in (TABLE, NUMBERS):
+        model = OneHotEncoder(handle_unknown="ignore", **options).fit(data)
+        save(model, path)
+        np.testing.assert_array_equal(load(path).transform(data).toarray(), model.transform(data).toarray())
+    texts = ["one two", "two three"]
+    vectors = TfidfVectorizer().fit(texts)
+    save(vectors, path)
+    np.testing.assert_array_equal(load(path).transform(texts).toarray(), vectors.transform(texts).toarray())
+
+
+def function(points, coefficients, kernel):
+    state = {"kernel": like(kernel), "points": points, "coefficients": coefficients, "basis": None, "free": None}
+    return thing("mercer.space:Function", state | {"_weights": None})
+
+
+def test_points_are_checked(path):
+    A, B = ({"shared": 910 + k, "array": k} for k in range(2))
+    gaussian, spectrum = mercer.kernels.Gaussian(), registry["spectrum"](length=2)
+    for structure, arrays in (
+        (function(A, B, gaussian), (np.ones((3, 2)), np.ones(5))),
+        (function(A, B, gaussian), (np.ones(3), np.ones(3))),
+        (function(A, B, gaussian), (np.full((3, 2), np.nan), np.ones(3))),
+        (function([1, 2], B, spectrum), (np.ones(2), np.ones(2))),
+    ):
+        with pytest.raises(ModelError, match=r"model.mercer: "):
+            load(forged(path, structure, *arrays))
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_points_of_another_width_than_the_samples(columns, path):
+    """The rows of single precision are computed by code that trusts both to have the same."""
+    A = X.astype(np.float32)
+    model = mercer.SVC(gamma=0.5).fit(A, LABELS)
+    model.function_.points = np.ascontiguousarray(model.function_.points[:, :columns])
+    save(model, path)
+    copy = load(path)
+    with pytest.raises(ValueError, match=r"features cannot be compared|could not be broadcast"):
+        copy.decision_function(A)
+
+
+# ---- time
+
+
+def test_degrees_have_an_end(path):
+    for degree in (2**63, 10**400, -1, "3"):
+        with pytest.raises(ModelError, match="degree"):
+            load(forged(path, like(mercer.kernels.Polynomial(), degree=degree)))
+    machine = mercer.SVC(kernel="polynomial(degree=3)").fit(X, LABELS)
+    machine.function_.basis.degree = 2**63
+    save(machine, path)
+    with pytest.raises(ValueError, match="has more monomials of 3 coordinates than can be computed; lower it"):
+        load(path).predict(X)
+
+
+def test_objects_that_hold_themselves(path):
+    inner = {"tuple": ["a", {"same": 950}]}
+    structure = like(make_pipeline(FunctionTransformer(), FunctionTransformer()), steps=[inner, inner])
+    structure["shared"] = 950
+    model = load(forged(path, structure))
+    for use in (repr, clone, pickle.dumps, lambda m: m.fit(X), lambda m: m.transform(X)):
+        with contextlib.suppress(RecursionError, AttributeError, ValueError):
+            use(model)
+    scaled = {"shared": 951, "object": "mercer.kernels._outer:Scaled", "state": {"dict": [["kernel", {"same": 951}]]}}
+    with pytest.raises(ModelError, match="damaged"):
+        load(forged(path, scaled))
+
+
+# ---- what save writes, load reads
+
+
+@pytest.mark.parametrize("kernel", [k for cls in [*registry.values(), *ALGEBRA] for k in cls.examples()[:1]], ids=str)
+def test_kernels_need_no_help(kernel, path):
+    save(kernel, path)
+    assert describe(path)["needs"] == []
+
+
+def test_bound_methods_are_supplied(path):
+    owner = FunctionTransformer(np.sqrt)
+    save(Callable(owner.transform), path)
+    assert describe(path)["needs"] == ["transform"]
+    assert load(path, functions={"transform": owner.transform}).function == owner.transform
