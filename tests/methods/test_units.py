@@ -15,6 +15,8 @@ from mercer import (
     KernelQuantileRegression,
     KernelRidge,
     KernelRidgeCV,
+    MultipleKernel,
+    MultitaskKernelRidge,
     RelevanceVectorMachine,
     RobustKernelRegression,
     SmoothingSpline,
@@ -113,3 +115,47 @@ def test_splines_in_another_unit_of_the_features():
             SmoothingSpline().fit(unit * X[:, :1], Y)
         with pytest.raises(ValueError, match=r"ThinPlateSpline: X is of size .* divide X by"):
             ThinPlateSpline().fit(unit * X, Y)
+
+
+TASKED = np.column_stack([X, np.arange(80) % 3])[:40]
+PAIR = np.stack([Y, np.where(np.arange(80) % 4, -2 * Y + X[:, 0], np.nan)], axis=1)[:40]
+EXACT = [
+    (KernelMachine("squared", kernel="gaussian"), X, Y),
+    (KernelExpectileRegression(kernel="gaussian", alpha=0.1), X, Y),
+    (RobustKernelRegression("gaussian", alpha=0.1), X, Y),
+    *((MultitaskKernelRidge(task=2, kernel="gaussian", coupling=c), TASKED, Y[:40]) for c in ("auto", 0.5, "learned")),
+    *((MultitaskKernelRidge(kernel="gaussian", coupling=c), X[:40], PAIR) for c in ("auto", "learned")),
+]
+METHODS = ("uniform", "align", "alignf", "simplemkl", "lp")
+COMBINED = [MultipleKernel(KernelRidge(0.1), ["gaussian", "linear"], method=method) for method in METHODS]
+
+
+@pytest.mark.parametrize(("model", "sample", "target"), [*EXACT, *((model, X, Y) for model in COMBINED)])
+def test_units_far_from_one(model, sample, target):
+    expected = clone(model).fit(sample, target).predict(sample)
+    for unit in (*UNITS, 2.0**-470, 2.0**470):
+        found = clone(model).fit(sample, unit * target).predict(sample)
+        np.testing.assert_array_equal(found / unit, expected)
+    for unit in (1e-100, 1e100):
+        found = clone(model).fit(sample, unit * target).predict(sample) / unit
+        np.testing.assert_allclose(found, expected, atol=1e-6 * np.ptp(Y))
+
+
+@pytest.mark.parametrize(("model", "sample", "target"), [*EXACT, (KernelQuantileRegression(kernel="gaussian"), X, Y)])
+def test_units_without_a_square_are_refused(model, sample, target):
+    for unit in (2.0**-1000, 2.0**1000, 1e300):
+        with pytest.raises(ValueError, match=r"y is of size .*; divide it by"):
+            clone(model).fit(sample, unit * target)
+
+
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**300])
+def test_a_task_matrix_has_the_square_of_the_unit(unit):
+    one, other = (
+        MultitaskKernelRidge(kernel="gaussian", coupling="learned").fit(X[:40], u * PAIR) for u in (1.0, unit)
+    )
+    np.testing.assert_array_equal(other.task_matrix_ / unit**2, one.task_matrix_)
+    assert other.alpha_ / unit**2 == one.alpha_
+    np.testing.assert_array_equal(other.leave_one_out() / unit, one.leave_one_out())
+    shift = np.sum(~np.isnan(PAIR)) * np.log(unit)
+    assert other.learned_.log_likelihood == pytest.approx(one.learned_.log_likelihood - shift, rel=1e-12)
+    np.testing.assert_allclose(other.objective_history_, np.add(one.objective_history_, shift), rtol=1e-12)

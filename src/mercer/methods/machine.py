@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .._array import host, is_array
 from .._errors import check_choice, check_number, where
 from .._progress import Deadline, remedy
+from .._units import unit_of_squares
 from ..basis import Polynomials
 from ..solvers.fit._base import FitProblem, FitSolution, finish
 from ..solvers.fit.box import box
@@ -174,6 +175,8 @@ class KernelMachine(LossEstimator):
         weight = np.ones(n) if weight is None else weight.astype(np.float64)
         y, weight = self._targets(y, weight)
         self.loss_.check(y)
+        if loss.task == "regression":
+            unit_of_squares(self, "y", y)
         basis = self._free_basis(self.free, False)
         self._require_definite(X, annihilated(basis))
         gram = self._build(X, self._constant_is_free(basis))

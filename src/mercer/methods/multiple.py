@@ -18,6 +18,7 @@ from .._array import host
 from .._errors import INSTEAD, check_choice, check_number, where
 from .._progress import Deadline, remedy
 from .._random import generator
+from .._units import power_of_two
 from ..gram import Auto, Gram, as_representation
 from ..gram.centered import CenteredGram
 from ..gram.combined import Combined
@@ -375,7 +376,10 @@ class MultipleKernel(KernelEstimator):
 
     def _inner_products(self, grams: list[Gram], target: Any, weight: Any) -> tuple[np.ndarray, np.ndarray | None]:
         """⟨Kᵢ, Kⱼ⟩ of the kernels divided by their scales, and ⟨Kᵢ, YYᵀ⟩/‖YYᵀ‖ if there are targets."""
-        targets = [] if target is None else [target_columns(target, self._labelled(target))]
+        targets = []
+        if target is not None:
+            Y = target_columns(target, self._labelled(target))
+            targets.append(Y / power_of_two(Y))  # whose unit cancels
         M = inner_products([*grams, *targets], weight)
         m, s = len(grams), self.scales_
         inner = M[:m, :m] / np.outer(s, s)
@@ -524,6 +528,7 @@ class _Problem:
     ):
         self.model, self.kernels, self.grams, self.scales = model, kernels, grams, scales
         self.X, self.y = X, y
+        self.unit = power_of_two(host(y)) if is_regressor(model.estimator) else 1.0
         self.weight, self.options = weight, {} if weight is None else {"sample_weight": weight}
 
     def kernel(self, mu: np.ndarray) -> Kernel:
@@ -555,7 +560,7 @@ class _Problem:
         alpha = np.atleast_1d(np.asarray(getattr(self.model.estimator, "alpha", 1.0), dtype=np.float64))
         if len(alpha) > 1:  # a penalty for each output
             A = A * np.sqrt(alpha / alpha.max())
-        return quadratic_forms(self.grams, A) / self.scales
+        return quadratic_forms(self.grams, A / self.unit) / self.scales
 
     def partition(self, mu: np.ndarray) -> np.ndarray:
         """⟨Kⱼ, P⟩ for the projection P onto the indicators of the clusters at μ: the scatter between them."""

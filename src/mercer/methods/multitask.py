@@ -16,6 +16,7 @@ from .._array import host, is_sparse, like
 from .._errors import check_class_weight, check_number, where
 from .._progress import Deadline, remedy, under
 from .._random import generator
+from .._units import unit_of_squares
 from ..domains import Rows
 from ..gram import Gram
 from ..kernels import Kernel
@@ -236,16 +237,21 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         if labels is None:
             self.tasks_ = np.arange(1 if y.ndim == 1 else y.shape[1])
         self.X_fit_, self._labels, self._target, self._weight = X, labels, y, weight
+        self._unit = unit_of_squares(self, "y", y[~np.isnan(y)])
+        self._square = self._unit**2 if self._learns else 1.0  # that of alpha and B
         gram = self._build(X)
         problem = self._problem(gram)
         if self._learns:
-            alpha = None if isinstance(self.alpha, str) else float(self.alpha)
-            self._learn(problem.evidence(), alpha, Deadline(self.time_budget))
-            self.alpha_ = self.learned_.alpha
+            alpha = None if isinstance(self.alpha, str) else float(self.alpha) / self._square
+            evidence = problem.evidence()
+            self._learn(evidence, alpha, Deadline(self.time_budget))
+            self.learned_ = self.learned_.in_unit(self._unit, evidence.size)
+            self.alpha_, self.objective_history_ = self.learned_.alpha, self.learned_.history
             self._couple(Tasks(self.learned_.matrix, self.tasks_))
         else:
             self._choose(problem)
-        self.dual_coef_ = problem.solve(self.task_matrix_, self.alpha_)
+        found = problem.solve(self.task_matrix_ / self._square, self.alpha_ / self._square)
+        self.dual_coef_ = self._unit / self._square * found
         # a factor may have been drawn, and is small; a whole matrix is computed again where it is asked for
         self._factored = gram if "factor" in gram.provides else None
         self._expansion = gram.expansion(like(self.dual_coef_, gram.like))
@@ -269,7 +275,8 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         return X, np.where(missing, np.nan, Y)
 
     def _problem(self, gram: Gram) -> Rotated | Entries:
-        y, weight = self._target.astype(np.float64), self._weight
+        """That of the targets divided by their unit."""
+        y, weight = self._target.astype(np.float64) / self._unit, self._weight
         if self._labels is not None:
             return Entries(gram, np.arange(len(y)), np.searchsorted(self.tasks_, self._labels), y, weight)
         Y = y[:, None] if y.ndim == 1 else y
@@ -285,8 +292,8 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         chosen, strengths = 0, np.zeros(len(kernels), dtype=np.int64)
         if len(kernels) * len(alphas) > 1:
             squares = [problem.errors(self._matrix(kernel), alphas) for kernel in kernels]
-            self.errors_ = np.stack([np.average(e, axis=0, weights=problem.weight) for e in squares])
-            strengths = self.errors_.argmin(axis=1)
+            errors = np.stack([np.average(e, axis=0, weights=problem.weight) for e in squares])
+            self.errors_, strengths = self._unit**2 * errors, errors.argmin(axis=1)
             chosen = preferred(np.stack([e[:, a] for e, a in zip(squares, strengths, strict=True)]), problem.weight)
         self.alpha_ = float(alphas[strengths[chosen]])
         self._couple(kernels[chosen])
@@ -313,7 +320,8 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         """
         check_is_fitted(self)
         problem = self._problem(self._build(self.X_fit_) if self._factored is None else self._factored)
-        values = problem.left_out(self.task_matrix_, np.array([self.alpha_]))[..., 0]
+        B, alpha = self.task_matrix_ / self._square, self.alpha_ / self._square
+        values = self._unit * problem.left_out(B, np.array([alpha]))[..., 0]
         if isinstance(problem, Entries) and self._labels is None:
             return np.where(np.isnan(self._target), np.nan, TaskGram.spread(problem._gram(self.task_matrix_), values))
         return values.reshape(self._target.shape)

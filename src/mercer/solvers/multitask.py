@@ -12,7 +12,7 @@ vector-valued functions: a review* (2012).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -196,6 +196,19 @@ class Coregionalisation:
     def matrix(self) -> np.ndarray:
         """B = WWᵀ + diag(v)."""
         return self.loadings @ self.loadings.T + np.diag(self.own)
+
+    def in_unit(self, unit: float, targets: int) -> Coregionalisation:
+        """The same of as many targets times a power of two."""
+        shift = targets * float(np.log(unit))
+        return replace(
+            self,
+            loadings=unit * self.loadings,
+            own=unit**2 * self.own,
+            alpha=unit**2 * self.alpha,
+            log_likelihood=self.log_likelihood - shift,
+            criterion=[value + 2 * shift for value in self.criterion],
+            history=[value + shift for value in self.history],
+        )
 
 
 def learn(
