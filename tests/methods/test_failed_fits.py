@@ -1,0 +1,112 @@
+"""A fit that fails in the middle leaves an object as good as new; fits of one object do not share their state."""
+
+import pickle
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from tests.methods.test_sklearn import ESTIMATORS
+
+import mercer
+from mercer import KernelMachine, LinearSVC, LinearSVR, SmoothingSpline
+from mercer.methods import machine
+
+rng = np.random.default_rng(7)
+X = rng.normal(size=(16, 2))
+PLACES = tuple(str(Path(mercer.__file__).parent / name) for name in ("gram", "kernels", "methods", "solvers"))
+FIRST = {(type(e), is_classifier(e)): e for e in reversed([*ESTIMATORS, LinearSVC(), LinearSVR(), SmoothingSpline()])}
+
+
+class InjectedError(Exception):
+    pass
+
+
+class Injection:
+    """Counts the calls of Python functions below `PLACES`, on all threads, and fails at the one of this number."""
+
+    def __init__(self, at=None):
+        self.at, self.calls = at, 0
+
+    def __call__(self, frame, event, argument):
+        if event == "call" and frame.f_code.co_filename.startswith(PLACES):
+            self.calls += 1
+            if self.calls == self.at:
+                raise InjectedError
+
+    def __enter__(self):
+        threading.setprofile(self)
+        sys.setprofile(self)
+        return self
+
+    def __exit__(self, *error):
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+def task(estimator):
+    model = clone(estimator)
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    x = X[:, 0] if isinstance(model, SmoothingSpline) else X
+    return model, x, (X[:, 0] > 0).astype(int) if is_classifier(model) else X[:, 0] + 0.1 * X[:, 1]
+
+
+def arrays(model):
+    return {name: value for name, value in vars(model).items() if isinstance(value, np.ndarray)}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("estimator", FIRST.values(), ids=lambda e: type(e).__name__)
+def test_a_failed_fit_leaves_nothing_behind(estimator):
+    fresh, x, y = task(estimator)
+    with Injection() as whole:
+        fresh.fit(x, y)
+    failed = 0
+    for share in (0.3, 0.6, 0.9):
+        model, x, y = task(estimator)
+        with Injection(round(share * whole.calls)):
+            try:
+                model.fit(x, y)
+            except InjectedError:
+                failed += 1
+        assert set(vars(model)) <= set(vars(fresh))
+        pickle.loads(pickle.dumps(model))
+        clone(model)
+        model.fit(x, y)
+        assert set(vars(model)) == set(vars(fresh))
+        for name, value in arrays(fresh).items():
+            np.testing.assert_array_equal(arrays(model)[name], value)
+    assert failed
+
+
+def test_fits_of_one_object_have_deadlines_of_their_own(monkeypatch):
+    """Both are in their solvers at the same time."""
+    together = threading.Barrier(2)
+
+    class Deadline(machine.Deadline):
+        waited = False
+
+        def __call__(self, state=None):
+            if not self.waited:
+                self.waited = True
+                together.wait(10)
+            return super().__call__(state)
+
+    monkeypatch.setattr(machine, "Deadline", Deadline)
+    model, errors = KernelMachine("huber", kernel="gaussian"), []
+
+    def fit():
+        try:
+            model.fit(X, X[:, 0])
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=fit) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
