@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, norm
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import DistanceMetric
 from sklearn.neighbors import KernelDensity as Peer
 
 from mercer.kernels import Cauchy, Gaussian, Laplace, Linear, Matern, RationalQuadratic, Wendland
@@ -221,8 +223,6 @@ def test_array_libraries(xp) -> None:
         ({"kernel": Cauchy()}, "infinite in dimension 2"),
         ({"bandwidth": 0}, "bandwidth = 0 must be > 0"),
         ({"bandwidth": "best"}, "bandwidth = 'best' is unknown"),
-        ({"metric": "manhattan"}, "metric = 'manhattan'.*not Euclidean"),
-        ({"metric": "minkowski", "metric_params": {"p": 3}}, "not Euclidean"),
         ({"algorithm": "brute"}, "algorithm = 'brute' is unknown"),
         ({"rtol": -1}, "rtol = -1 must be >= 0"),
         ({"bandwidth": "cv", "bandwidths": [1.0, -1.0]}, "must be numbers > 0"),
@@ -249,3 +249,104 @@ def test_one_sample_has_no_cross_validation() -> None:
 def test_the_end_of_the_grid_is_reported() -> None:
     with pytest.warns(UserWarning, match="at the end of the grid"):
         KernelDensity(bandwidth="cv").fit(np.repeat(X[:10], 3, axis=0))
+
+
+W, S = np.array([0.5, 2.0]), np.array([[1.0, 0.6], [0.6, 2.0]])
+NORMS = [
+    ("manhattan", None),
+    ("chebyshev", None),
+    ("minkowski", {"p": 3}),
+    ("minkowski", {"p": 1.5, "w": W}),
+    ("seuclidean", {"V": W}),
+    ("mahalanobis", {"V": S}),
+    ("mahalanobis", {"VI": np.linalg.inv(S)}),
+]
+
+
+@pytest.mark.parametrize("kernel", NAMES)
+@pytest.mark.parametrize(("metric", "parameters"), NORMS, ids=str)
+def test_other_metrics(metric, parameters, kernel) -> None:
+    """The shape is scikit-learn's; the constant makes the integral one."""
+    options = {"metric": metric, "metric_params": parameters, "kernel": kernel, "bandwidth": 0.7}
+    ours, peer = KernelDensity(**options).fit(X), Peer(**options).fit(X)
+    inside = np.isfinite(ours.score_samples(X))
+    assert inside.all() and np.ptp(ours.score_samples(X) - peer.score_samples(X)) < 1e-9
+    reach = {"gaussian": 8.0, "exponential": 20.0}.get(kernel, 1.47)
+    side = reach * (2 * np.arange(400) - 399) / 400
+    plane = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    one = KernelDensity(**options).fit([[0.0, 0.0]])
+    assert np.exp(one.score_samples(plane)).mean() * (2 * reach) ** 2 == pytest.approx(1, abs=6e-3)
+    assert one.function_([[0.2, 0.1]]) == pytest.approx(np.exp(one.score_samples([[0.2, 0.1]])), rel=1e-12)
+
+
+@pytest.mark.parametrize(("metric", "parameters"), NORMS, ids=str)
+def test_samples_of_other_metrics(metric, parameters) -> None:
+    """A fifth of the mass lies in each fifth of the balls."""
+    for kernel in ("gaussian", "tophat"):
+        model = KernelDensity(metric=metric, metric_params=parameters, kernel=kernel, bandwidth=0.7).fit([[1.0, -2.0]])
+        drawn = model.sample(2000, random_state=0) - [1.0, -2.0]
+        delta = DistanceMetric.get_metric(metric, **(parameters or {})).pairwise(drawn, np.zeros((1, 2)))[:, 0]
+        law = (lambda r: 1 - np.exp(-((r / 0.7) ** 2) / 2)) if kernel == "gaussian" else (lambda r: (r / 0.7) ** 2)
+        assert kstest(delta, law).pvalue > 0.01
+        assert np.abs(drawn.mean(axis=0)).max() < 0.08  # a ball is symmetric
+
+
+def test_sample_in_the_ball_of_a_norm_is_uniform() -> None:
+    drawn = KernelDensity(metric="chebyshev", kernel="tophat").fit([[0.0, 0.0]]).sample(2000, random_state=0)
+    assert kstest(drawn[:, 0], "uniform", (-1, 2)).pvalue > 0.01
+    drawn = KernelDensity(metric="manhattan", kernel="tophat").fit([[0.0, 0.0]]).sample(2000, random_state=0)
+    assert kstest(drawn.sum(axis=1), "uniform", (-1, 2)).pvalue > 0.01  # the ball is a square that stands on a corner
+
+
+@pytest.mark.parametrize("bandwidth", [0.02, 0.5, 3.0])
+@pytest.mark.parametrize("kernel", NAMES)
+def test_density_on_the_sphere(kernel, bandwidth) -> None:
+    place = np.array([[0.9, 2.0]])
+    model = KernelDensity(metric="haversine", kernel=kernel, bandwidth=bandwidth).fit(place)
+    peer = Peer(metric="haversine", kernel=kernel, bandwidth=bandwidth).fit(place)
+    near = place + bandwidth * rng.uniform(-0.3, 0.3, size=(20, 2))
+    assert np.ptp(model.score_samples(near) - peer.score_samples(near)) < 1e-9
+    # the integral over the sphere, by circles about the place
+    angle = np.linspace(0, np.pi, 200_001)
+    circle = np.stack([0.9 + angle, np.full_like(angle, 2.0)], axis=1)
+    density = np.exp(model.score_samples(circle)) * 2 * np.pi * np.sin(angle)
+    assert np.trapezoid(density, angle) == pytest.approx(1, rel=2e-3)
+    drawn = model.sample(1000, random_state=0)
+    assert np.abs(drawn[:, 0]).max() <= np.pi / 2
+    law = np.concatenate([[0], np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(angle))])
+    distance = DistanceMetric.get_metric("haversine").pairwise(drawn, place)[:, 0]
+    assert kstest(distance, lambda r: np.interp(r, angle, law / law[-1])).pvalue > 0.01
+    east = np.sin(drawn[:, 1] - 2.0) > 0
+    assert abs(east.mean() - 0.5) < 0.06
+
+
+def test_bandwidth_of_other_metrics_by_cross_validation() -> None:
+    model = KernelDensity(metric="manhattan", bandwidth="cv", bandwidths=[0.2, 0.5, 1.0]).fit(X)
+    for h, score in zip(model.cv_bandwidths_, model.cv_scores_, strict=True):
+        single = KernelDensity(metric="manhattan", bandwidth=h)
+        held_out = [single.fit(np.delete(X, i, axis=0)).score_samples(X[i : i + 1])[0] for i in range(len(X))]
+        assert score == pytest.approx(np.mean(held_out), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"metric": "hamming"}, "metric = 'hamming'"),
+        ({"metric": "manhattan", "metric_params": {"q": 1}}, "has no metric_params"),
+        ({"metric": "minkowski", "metric_params": {"p": 0.5}}, "must be >= 1"),
+        ({"metric": "minkowski", "metric_params": {"p": 3, "w": [1.0, -1.0]}}, "must be numbers > 0"),
+        ({"metric": "minkowski", "metric_params": {"p": 3, "w": [1.0, 1.0, 1.0]}}, "are for 3 columns, and X has 2"),
+        ({"metric": "seuclidean"}, "needs metric_params"),
+        ({"metric": "mahalanobis", "metric_params": {"V": -np.eye(2)}}, "must be a positive definite matrix"),
+        ({"metric": "manhattan", "kernel": Laplace(norm=1)}, "needs a kernel of one distance"),
+        ({"metric": "manhattan", "kernel": Gaussian([1.0, 2.0])}, "several lengthscales"),
+    ],
+)
+def test_metrics_that_make_no_density(options, words) -> None:
+    with pytest.raises(ValueError, match=words):
+        KernelDensity(**options).fit(X).score_samples(X)
+
+
+def test_sample_before_fit() -> None:
+    with pytest.raises(NotFittedError):
+        KernelDensity().sample(3)

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from .. import _tiles
 from .._array import host, is_sparse, like, namespace
 from .._errors import check_choice, check_number, where
 from .._random import generator
 from ..kernels import CosineBump, Gaussian, Kernel, Laplace, Triangular
+from ..kernels._metric import OfDistance
 from ..kernels.expression import as_kernel
 from ..space import Function
 from ._base import KernelEstimator
@@ -186,13 +188,18 @@ class DensityEstimator(KernelEstimator):
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
         """Draw samples from the density, of shape (n_samples, n_features)."""
+        check_is_fitted(self)
         check_number(self, "n_samples", n_samples, at_least=1, integer=True)
         rng = generator(random_state)
         index = rng.choice(len(self.weights_), size=n_samples, p=self.weights_)
         centres = self.kernel_.domain.take(self.X_fit_, index)
         centres = centres.toarray() if is_sparse(centres) else centres
         steps = self.kernel_.density_sample(n_samples, self.X_fit_.shape[1], rng)
-        return centres + like(steps, centres)
+        return (
+            self.kernel_.moved(centres, steps)
+            if isinstance(self.kernel_, OfDistance)
+            else centres + like(steps, centres)
+        )
 
 
 def _log(weight: np.ndarray) -> np.ndarray:

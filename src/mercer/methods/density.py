@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, Self
 
+import numpy as np
+
 from .._errors import check_choice, check_number, where
+from ..kernels import Kernel
+from ..kernels._integrable import Integrable
+from ..kernels._metric import OfNorm, OnSphere
 from ._density import DensityEstimator
 
-EUCLIDEAN = ("euclidean", "l2", "minkowski", "p")
+POWERS: dict[str, Any] = {"manhattan": 1.0, "cityblock": 1.0, "l1": 1.0, "chebyshev": inf, "infinity": inf}
+POWERS |= dict.fromkeys(("euclidean", "l2", "minkowski", "p", "seuclidean", "mahalanobis"), 2.0)
+PARAMETERS = {"minkowski": ("p", "w"), "p": ("p", "w"), "seuclidean": ("V",), "mahalanobis": ("V", "VI")}
+SPHERE = "haversine"
 
 
 class KernelDensity(DensityEstimator):
@@ -26,15 +35,17 @@ class KernelDensity(DensityEstimator):
     kernel : str or Kernel
         scikit-learn's names ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine"), or any kernel
         that provides `log_normalizer`, as an object or an expression ("matern(nu=2.5)", "gaussian + 0.1*laplace").
-    metric : {"euclidean", "l2", "minkowski", "p"}
-        Distance of the kernel. Others are refused, as scikit-learn's normaliser is wrong for them; give a kernel of
-        that distance, such as ``Laplace(norm=1)`` or one of lengthscale (d,) or (d, d).
+    metric : str
+        Distance of the kernel: "euclidean" ("l2"), "manhattan" ("cityblock", "l1"), "chebyshev" ("infinity"),
+        "minkowski" ("p"), "seuclidean", "mahalanobis", or "haversine", the angle between points of the sphere that are
+        given by latitude and longitude in radians. Others have no volume by which to make a density, and are refused.
     atol, rtol : float >= 0
         Tolerances, which exact sums meet.
     breadth_first, leaf_size
         Of scikit-learn's trees; without effect.
     metric_params : dict or None
-        None, or ``{"p": 2}``.
+        Of the metric, as in scikit-learn: p >= 1 and w of "minkowski", V of "seuclidean", V or its inverse VI of
+        "mahalanobis".
     bandwidths : array of floats > 0, optional
         What ``bandwidth="cv"`` tries; by default 25 values about Scott's rule for the spread of the data.
     criterion : {"likelihood", "least_squares"}
@@ -70,8 +81,9 @@ class KernelDensity(DensityEstimator):
     blocks of bounded memory. "cv" costs as much as n of them, and an exponential per pair of samples and bandwidth
     besides, from one matrix of distances. `sample` draws from every kernel.
 
-    Densities agree with scikit-learn's, but for "cosine" in an even number of dimensions, where those do not integrate
-    to one.
+    Densities agree with scikit-learn's where those integrate to one. They do not for "cosine" in an even number of
+    dimensions, nor for other metrics than the Euclidean one, whose balls have other volumes: there the logarithms
+    differ by a constant. With "haversine" a density is one by area, on the sphere of radius one.
 
     References
     ----------
@@ -125,15 +137,58 @@ class KernelDensity(DensityEstimator):
         check_number(self, "atol", self.atol, at_least=0)
         check_number(self, "rtol", self.rtol, at_least=0)
         check_number(self, "leaf_size", self.leaf_size, at_least=1, integer=True)
-        self._check_metric()
         self._keep(*self._fit_kernel(X, sample_weight))
         return self
 
-    def _check_metric(self) -> None:
-        if self.metric in EUCLIDEAN and (self.metric_params or {}) in ({}, {"p": 2}):
-            return
+    def _kernel(self, n_features: int) -> Kernel:
+        kernel = super()._kernel(n_features)
+        check_choice(self, "metric", self.metric, (*POWERS, SPHERE))
+        given = dict(self.metric_params or {})
+        unknown = set(given) - set(PARAMETERS.get(self.metric, ()))
+        if unknown:
+            raise ValueError(
+                f"{where(self)}: metric = {self.metric!r} has no metric_params {sorted(unknown)}; drop them."
+            )
+        if self.metric in ("seuclidean", "mahalanobis") and len(given) != 1:
+            raise ValueError(
+                f"{where(self)}: metric = {self.metric!r} needs metric_params = {{'V': …}}, the (co)variances of the "
+                f"columns; got {self.metric_params!r}."
+            )
+        if self.metric == SPHERE:
+            return OnSphere(self._profile(kernel))
+        p = given.get("p", POWERS[self.metric])
+        if p != inf:
+            check_number(self, "metric_params['p']", p, at_least=1)
+        transform = self._transform(given, float(p))
+        return kernel if p == 2 and transform is None else OfNorm(self._profile(kernel), float(p), transform)
+
+    def _profile(self, kernel: Kernel) -> Integrable:
+        if isinstance(kernel, Integrable) and getattr(kernel, "norm", 2) == 2:
+            return kernel
         raise ValueError(
-            f"{where(self)}: metric = {self.metric!r} with metric_params = {self.metric_params!r} is not Euclidean, "
-            "and the normaliser is not known for it; give a kernel of that distance, such as Laplace(norm=1), or of a "
-            "matrix lengthscale."
+            f"{where(self)}: metric = {self.metric!r} needs a kernel of one distance, such as 'gaussian' or 'tophat'; "
+            f"{kernel} is not."
         )
+
+    def _transform(self, given: dict[str, Any], p: float) -> Any:
+        """T of the distance ‖T(x − y)‖ₚ, or None for the identity."""
+        if "w" in given:
+            return self._positive(given["w"], "w") ** (1 / p)
+        if self.metric == "seuclidean":
+            return self._positive(given["V"], "V") ** -0.5
+        if self.metric != "mahalanobis":
+            return None
+        ((name, value),) = given.items()
+        try:
+            V = np.asarray(value, dtype=np.float64)
+            return np.linalg.cholesky(V).T if name == "VI" else np.linalg.inv(np.linalg.cholesky(V))
+        except (TypeError, ValueError, np.linalg.LinAlgError):
+            raise ValueError(
+                f"{where(self)}: metric_params[{name!r}] = {value!r} must be a positive definite matrix."
+            ) from None
+
+    def _positive(self, value: Any, name: str) -> np.ndarray:
+        values = np.asarray(value)
+        if values.ndim != 1 or values.dtype.kind not in "fiu" or not np.all(np.isfinite(values) & (values > 0)):
+            raise ValueError(f"{where(self)}: metric_params[{name!r}] = {value!r} must be numbers > 0, one per column.")
+        return values.astype(np.float64)
