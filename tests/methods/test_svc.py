@@ -528,6 +528,15 @@ def test_crammer_and_singer_equal_liblinear() -> None:
     assert np.allclose(np.c_[ours.coef_, ours.intercept_], theirs.coef_, atol=1e-5)
 
 
+def test_the_objective_of_kernlabs_nu_machine(oracle) -> None:
+    """It is that of the coefficients after their division by the margin r, ours that of those within their bounds."""
+    data = oracle("ksvm_nusvc_rbf_ripley")
+    kernel = Gaussian.from_kernlab(data["parameters"]["sigma"])
+    model = NuSVC(kernel=kernel, nu=data["parameters"]["nu"], tol=EXACT).fit(data["inputs"]["X"], data["inputs"]["y"])
+    margin = 1 / np.abs(model.dual_coef_).max()
+    assert model.solutions_[0].objective / margin**2 == pytest.approx(data["outputs"]["obj"][0], rel=1e-5)
+
+
 def test_kbb_equals_kernlab() -> None:
     path = Path(__file__).parents[1] / "oracles" / "ksvm_kbbsvc_iris.json"  # its lists of indices are ragged
     data = json.loads(path.read_text(encoding="utf-8"))
