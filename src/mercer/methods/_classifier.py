@@ -57,6 +57,7 @@ def encode(owner: Any, y: Any, sample_weight: Any, by_weight: bool = True) -> tu
     y = host(y)
     check_classification_targets(y)
     owner.classes_, labels = np.unique(y, return_inverse=True)
+    vars(owner).pop("_label_order", None)  # of a file that this machine came from
     names = owner.classes_.tolist()
     if len(names) < 2:
         raise ValueError(
@@ -332,12 +333,23 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         return self.classes_[self._chosen(values)]
 
     def _chosen(self, values: np.ndarray) -> np.ndarray:
-        """The classes that decisions stand for, as numbers."""
+        """The classes that decisions stand for, as numbers.
+
+        Ties go by the order of the labels: that of a file of LIBSVM, where the machine came from one.
+        """
+        k = len(self.classes_)
+        order = getattr(self, "_label_order", np.arange(k))
         if values.ndim == 1:
-            return (values >= 0).astype(int)
+            return (values >= 0 if order[0] == 0 else values > 0).astype(int)
         if self.multi_class != "ovo":
             return values.argmax(axis=1)
-        return vote(values, len(self.classes_), self.break_ties)
+        if self.break_ties:
+            return vote(values, k, True)
+        first, second = np.triu_indices(k, 1)
+        place = np.zeros((k, k), dtype=np.int64)
+        place[first, second] = place[second, first] = np.arange(len(first))
+        first, second = order[first], order[second]
+        return order[vote(values[:, place[first, second]] * np.where(first < second, 1, -1), k)]
 
     def _probabilities(self, values: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Class probabilities from decisions and slopes."""

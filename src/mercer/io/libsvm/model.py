@@ -78,6 +78,7 @@ def save_model(model: Any, path: Any) -> None:
     dual = model.dual_coef_
     dual = np.atleast_2d(dual.toarray() if is_sparse(dual) else host(dual)).astype(np.float64)
     rho = -np.atleast_1d(host(model.intercept_)).astype(np.float64)
+    order = np.arange(dual.shape[1])
     header = {"svm_type": [kind], **kernel, "nr_class": ["2"], "total_sv": [str(dual.shape[1])], "rho": []}
     if kind in CLASSIFIERS:
         labels, count = _labels(model), host(model.n_support_)
@@ -89,16 +90,23 @@ def save_model(model: Any, path: Any) -> None:
             )
         if k == 2:  # LIBSVM's decision is positive for the first label
             dual, rho = -dual, -rho
+        first = vars(model).get("_label_order", np.arange(k))  # as in the file that the machine came from
+        order, dual, pairs, sign = _rearranged(first, count, dual)
+        rho, count = sign * rho[pairs], count[first]
         header["nr_class"] = [str(k)]
-        header["label"] = [str(label) for label in labels]
+        header["label"] = [str(labels[i]) for i in first]
     header["rho"] = [number(value + 0.0) for value in rho]
     for name, attribute in PROBABILITIES.items():
         if attribute in vars(model):  # scikit-learn has deprecated properties of these names
-            header[name] = [number(value) for value in vars(model)[attribute].tolist()]
+            values = vars(model)[attribute]
+            if kind in CLASSIFIERS:
+                values = (sign if name == "probB" else 1.0) * values[pairs]
+            header[name] = [number(value) for value in values.tolist()]
     if kind in CLASSIFIERS:
         header["nr_sv"] = [str(int(c)) for c in count]
     precomputed = kernel["kernel_type"] == ["precomputed"]
-    rows = (f"0:{i + 1}" for i in host(model.support_).tolist()) if precomputed else row_texts(model.support_vectors_)
+    vectors = model.support_ if precomputed else model.support_vectors_
+    rows = (f"0:{i + 1}" for i in vectors[order]) if precomputed else row_texts(vectors[order])
     with writing(path) as text:
         text.writelines(f"{name} {' '.join(words)}".rstrip() + "\n" for name, words in header.items())
         text.write("SV\n")
@@ -196,9 +204,10 @@ def load_model(path: Any, *, n_features: int | None = None) -> SVC | NuSVC | SVR
     Notes
     -----
     LIBSVM keeps labels in the order of their first appearance in the training data; `classes_` is sorted, and with it
-    the pairs and their signs. Decisions are the same, but for two cases that LIBSVM decides by the order in the file:
-    classes with equally many votes (here the first in `classes_` wins), and a decision of exactly 0 (here the second
-    class of the pair wins, and for the one-class machine it is inside, as in scikit-learn).
+    the pairs and their signs. Predictions are LIBSVM's all the same: of classes with equally many votes the first in
+    the file wins, and of a pair with a decision of exactly 0 the second. So it does in what `save_model` writes of the
+    machine, which has the labels in the order of the file. Only for the one-class machine a decision of exactly 0 is
+    inside, as in scikit-learn, where LIBSVM has it outside.
 
     A file of a single class, which LIBSVM writes for data of one class, is refused, since it decides nothing.
 
@@ -272,34 +281,48 @@ def _set_machine(model: Any, header: dict[str, Any], dual: np.ndarray) -> tuple[
 
 
 def _set_classifier(model: Any, header: dict[str, Any], dual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """From labels in the order of the file to sorted ones.
-
-    For a support vector of class i, row r of `dual` holds the coefficient against class r where r < i, else against
-    r + 1. A pair (i, j) of the file is positive for i; where the sorted order turns it round its signs change, and so
-    does that of B in P(i) = 1/(1 + exp(A f + B)).
-    """
+    """From labels in the order of the file to sorted ones; the sign of B in P(i) = 1/(1 + exp(A f + B)) changes too."""
     labels, k = header["label"], header["nr_class"]
     sort = np.argsort(labels)
-    ends = np.concatenate([[0], np.cumsum(header["nr_sv"])])
+    order, turned, pairs, sign = _rearranged(sort, header["nr_sv"], dual)
+    model.classes_, model._n_support = labels[sort], header["nr_sv"][sort].astype(np.int32)
+    model._label_order = np.argsort(sort)
+    ends = np.concatenate([[0], np.cumsum(model._n_support)])
+    coefficients = np.zeros((dual.shape[1], len(pairs)))
+    for pair, (a, b) in enumerate(combinations(range(k), 2)):
+        for mine, row in ((a, b - 1), (b, a)):
+            part = slice(ends[mine], ends[mine + 1])
+            coefficients[part, pair] = turned[row, part]
+    second = -1.0 if k == 2 else 1.0  # of two classes, a positive decision is for the second; in LIBSVM for the first
+    model.dual_coef_, model.intercept_ = second * turned, 0.0 - second * sign * header["rho"][pairs]
+    if "probA" in header:
+        model.probA_ = header["probA"][pairs]
+    if "probB" in header:
+        model.probB_ = sign * header["probB"][pairs]
+    return order, second * coefficients
+
+
+def _rearranged(
+    sort: np.ndarray, count: np.ndarray, dual: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Classes in another order: the support vectors, their coefficients, the pairs, and the signs of these.
+
+    For a support vector of class i, row r of `dual` holds the coefficient against class r where r < i, else against
+    r + 1. A pair (i, j) is positive for i; where the new order turns it round its sign changes.
+    """
+    k = len(sort)
+    ends = np.concatenate([[0], np.cumsum(count)])
     groups = [np.arange(ends[i], ends[i + 1]) for i in sort]
     ends = np.cumsum([0] + [len(group) for group in groups])
     places = {pair: place for place, pair in enumerate(combinations(range(k), 2))}
     old = np.array([places[min(sort[a], sort[b]), max(sort[a], sort[b])] for a, b in places])
     sign = np.array([1.0 if sort[a] < sort[b] else -1.0 for a, b in places])
-    turned, coefficients = np.zeros_like(dual), np.zeros((dual.shape[1], len(places)))
+    turned = np.zeros_like(dual)
     for (a, b), pair in places.items():
         for mine, other, row in ((a, b, b - 1), (b, a, a)):
             part = slice(ends[mine], ends[mine + 1])
             turned[row, part] = sign[pair] * dual[sort[other] - (sort[other] > sort[mine]), groups[mine]]
-            coefficients[part, pair] = turned[row, part]
-    second = -1.0 if k == 2 else 1.0  # of two classes, a positive decision is for the second; in LIBSVM for the first
-    model.classes_, model._n_support = labels[sort], header["nr_sv"][sort].astype(np.int32)
-    model.dual_coef_, model.intercept_ = second * turned, 0.0 - second * sign * header["rho"][old]
-    if "probA" in header:
-        model.probA_ = header["probA"][old]
-    if "probB" in header:
-        model.probB_ = sign * header["probB"][old]
-    return np.concatenate(groups), second * coefficients
+    return np.concatenate(groups), turned, old, sign
 
 
 def _read_vectors(
