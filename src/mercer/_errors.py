@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from numbers import Integral, Real
 from types import ModuleType
@@ -34,6 +36,26 @@ class JitterWarning(UserWarning):
 
 class IndefiniteError(ValueError):
     """A matrix that had to be positive definite is not, by more than rounding."""
+
+
+class MatrixMemoryError(MemoryError):
+    """There is no memory for a matrix, whose size the message names."""
+
+
+@contextmanager
+def fitting_memory(owner: object, n: int, m: int, dtype: Any = None) -> Iterator[None]:
+    """Name the matrix of n × m numbers for which memory runs out meanwhile, and what to do without it."""
+    try:
+        yield
+    except MatrixMemoryError:
+        raise
+    except MemoryError as error:
+        gigabytes = (4e-9 if str(dtype).endswith("float32") else 8e-9) * n * m
+        raise MatrixMemoryError(
+            f"{where(owner)}: memory does not hold a matrix of {n} × {m} numbers, {gigabytes:.3g} GB; take fewer "
+            "samples, a low-rank representation (gram=mercer.gram.Nystrom(rank=500)), or gram='lazy', which computes "
+            "the matrix anew for each product."
+        ) from error
 
 
 def where(owner: object) -> str:

@@ -21,7 +21,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from ._array import is_array, is_numpy, namespace
-from ._errors import type_or_value, where
+from ._errors import fitting_memory, type_or_value, where
 
 TILE = 1024  # rows and columns: 4 MiB in float32, with temporaries within the last-level cache of a core
 SMALL = 1 << 21  # entries below which one call of evaluate is fastest, for kernels whose values are cheap
@@ -155,6 +155,12 @@ def _pairs(rows: list[slice], columns: list[slice], symmetric: bool) -> Iterator
 
 def matrix(kernel: Any, X: Any, Y: Any = None, n_jobs: int | None = None) -> Any:
     """The dense matrix k(xᵢ, yⱼ) of checked collections."""
+    size = kernel.domain.size
+    with fitting_memory(kernel, size(X), size(X if Y is None else Y), getattr(X, "dtype", None)):
+        return _matrix(kernel, X, Y, n_jobs)
+
+
+def _matrix(kernel: Any, X: Any, Y: Any, n_jobs: int | None) -> Any:
     domain = kernel.domain
     n = domain.size(X)
     m = n if Y is None else domain.size(Y)

@@ -1,6 +1,8 @@
 """Laws over all estimators: a refusal is one sentence with the name of the estimator, the argument and its value."""
 
 import inspect
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -8,11 +10,15 @@ import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from tests.methods.test_sklearn import ESTIMATORS
 
-from mercer import LinearSVC, LinearSVR, SmoothingSpline, methods
+from mercer import LinearSVC, LinearSVR, SmoothingSpline, _tiles, methods
 from mercer._progress import ASKED, INTERRUPTED, SPENT, Deadline
 from mercer.gram import IncompleteCholesky, Nystrom
+from mercer.kernels import Gaussian
 from mercer.selection import KernelSearchCV, svm_path
+from mercer.solvers import decomposition
+from mercer.solvers.eigen import direct
 from mercer.solvers.fit import working_set
+from mercer.solvers.linear import cholesky
 
 rng = np.random.default_rng(5)
 X = rng.normal(size=(20, 2))
@@ -192,3 +198,69 @@ def test_the_remedy_suits_the_reason(estimator, reason, advice, monkeypatch):
     for message in messages:
         assert message.startswith(type(estimator).__name__) and advice in message
         assert not any(word in message for word in ("cale the", "ower C", "max_iter"))
+
+
+# ---- memory that runs out
+
+
+def exhausted(*args):
+    raise MemoryError
+
+
+def too_large(size):
+    return (
+        rf"memory does not hold a matrix of 20 × 20 numbers, {size} GB; take fewer samples, a low-rank representation "
+        r"\(gram=mercer\.gram\.Nystrom\(rank=500\)\), or gram='lazy', which computes the matrix anew for each product\."
+    )
+
+
+@pytest.mark.parametrize(("dtype", "size"), [("float64", "3.2e-06"), ("float32", "1.6e-06")])
+def test_matrices_that_memory_does_not_hold(monkeypatch, dtype, size):
+    monkeypatch.setattr(_tiles, "_matrix", exhausted)
+    with pytest.raises(MemoryError, match=f"^KernelRidge, Gaussian: {too_large(size)}$"):
+        methods.KernelRidge(kernel="gaussian").fit(X.astype(dtype), TARGETS)
+    with pytest.raises(MemoryError, match=f"^Gaussian: {too_large(size)}$"):
+        Gaussian()(X.astype(dtype))
+
+
+@pytest.mark.parametrize(
+    ("model", "place", "name", "owner"),
+    [
+        (methods.KernelRidge(kernel="gaussian"), cholesky, "lower_factor", "Cholesky"),
+        (methods.KernelRidgeCV(kernel="gaussian", fit_intercept=False), decomposition, "_of_matrix", "Spectral"),
+        (methods.KernelPCA(2, kernel="gaussian"), direct, "eigh_part", "DenseEigen"),
+        (methods.KernelRidge(kernel="gaussian", gram="lazy", solver="cholesky"), Gaussian, "evaluate", "Gaussian"),
+    ],
+    ids=["system", "decomposition", "spectrum", "matrix anew"],
+)
+def test_factors_that_memory_does_not_hold(monkeypatch, model, place, name, owner):
+    plain = getattr(place, name)
+    large = (lambda *args: exhausted() if len(args[1]) == 20 else plain(*args)) if place is Gaussian else exhausted
+    monkeypatch.setattr(place, name, large)
+    with pytest.raises(MemoryError, match=f"^{owner}: {too_large('3.2e-06')}$"):
+        model.fit(X, TARGETS)
+
+
+STARVED = """
+import resource
+import numpy as np
+from mercer import KernelRidge
+X = np.random.default_rng(0).normal(size=(20_000, 2))
+KernelRidge(kernel="gaussian").fit(X[:3000], X[:3000, 0])  # threads and compiled code are there
+with open("/proc/self/statm") as file:
+    held = int(file.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (held + 2**30, -1))
+try:
+    KernelRidge(kernel="gaussian", gram="dense").fit(X, X[:, 0])
+except MemoryError as error:
+    print(error)
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of memory are Linux's")
+def test_a_process_with_little_memory():
+    result = subprocess.run([sys.executable, "-c", STARVED], capture_output=True, text=True, timeout=200, check=True)
+    assert result.stdout.startswith(
+        "KernelRidge, Gaussian: memory does not hold a matrix of 20000 × 20000 numbers, 3.2 GB"
+    )

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from .. import _tiles
 from .._array import namespace
-from .._errors import where
+from .._errors import fitting_memory, where
 from .._random import generator
 from ..kernels import Kernel
 from ..kernels._base import Prepared
@@ -84,7 +84,8 @@ class Gram:
 
     def dense(self) -> Any:
         """The matrix itself, computed where it is not held."""
-        return self.block(slice(None), slice(None))
+        with fitting_memory(self.kernel, self.n, self.n, getattr(self.X, "dtype", None)):
+            return self.block(slice(None), slice(None))
 
     def factor(self) -> Any:
         """Z with K̂ = ZZᵀ, where `provides` has "factor"."""

@@ -10,7 +10,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import detached, device_of, is_array, is_sparse, namespace
-from .._errors import INSTEAD, IndefiniteKernelWarning, check_targets, check_weight, remedies, where
+from .._errors import (
+    INSTEAD,
+    IndefiniteKernelWarning,
+    MatrixMemoryError,
+    check_targets,
+    check_weight,
+    remedies,
+    where,
+)
 from .._random import generator
 from .._tiles import check_jobs
 from ..basis import Functions, Polynomials, as_basis
@@ -168,7 +176,10 @@ class KernelEstimator(BaseEstimator):
         """The Gram operator of X; where the model has a free constant, of the kernel `about` X."""
         rng = generator(getattr(self, "random_state", None))
         representation = as_representation(self.gram, factor=self._prefers_factor)
-        gram = representation.build(self.kernel_.about(X) if constants else self.kernel_, X, rng)
+        try:
+            gram = representation.build(self.kernel_.about(X) if constants else self.kernel_, X, rng)
+        except MatrixMemoryError as error:
+            raise MatrixMemoryError(f"{where(self)}, {error}") from error
         self.gram_choice_ = gram.choice or f"{type(representation).__name__} as given"
         return gram
 

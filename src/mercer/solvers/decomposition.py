@@ -18,6 +18,7 @@ import numpy as np
 from scipy import linalg
 
 from .._array import eps, is_numpy, namespace
+from .._errors import fitting_memory
 
 __all__ = ["Diagonal", "Tridiagonal", "of_factor", "of_matrix"]
 
@@ -108,6 +109,11 @@ def of_factor(Z: Any) -> tuple[Diagonal, Any]:
 
 def of_matrix(M: Any, size: float) -> tuple[Diagonal | Tridiagonal, Any]:
     """T and V of a positive semi-definite M; `size` is that of the entries from which M was computed."""
+    with fitting_memory("Spectral", M.shape[0], M.shape[0], M.dtype):
+        return _of_matrix(M, size)
+
+
+def _of_matrix(M: Any, size: float) -> tuple[Diagonal | Tridiagonal, Any]:
     xp, n = namespace(M), int(M.shape[0])
     rounding = 50 * n * eps(M) * max(size, float(xp.max(xp.abs(M))))
     if not is_numpy(xp) or n == 1:

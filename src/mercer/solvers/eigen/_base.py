@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..._array import namespace
-from ..._errors import check_number
+from ..._errors import check_number, fitting_memory
 from ...gram import Gram
 
 
@@ -31,7 +31,8 @@ class EigenSolver(BaseEstimator):
     def solve(self, gram: Gram, n_components: int, rng: np.random.Generator | None = None) -> Spectrum:
         """The leading part of the spectrum."""
         check_number(self, "n_components", n_components, at_least=1, at_most=gram.n, integer=True)
-        return self._solve(gram, n_components, np.random.default_rng(0) if rng is None else rng)
+        with fitting_memory(self, gram.n, gram.n, getattr(gram.X, "dtype", None)):
+            return self._solve(gram, n_components, np.random.default_rng(0) if rng is None else rng)
 
     def _solve(self, gram: Gram, n_components: int, rng: np.random.Generator) -> Spectrum:
         raise NotImplementedError

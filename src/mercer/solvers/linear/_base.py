@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..._array import eps, eye, host, like, namespace
-from ..._errors import where
+from ..._errors import fitting_memory, where
 from ...domains import take
 from ...gram import Gram
 
@@ -49,7 +49,8 @@ class LinearSolver(BaseEstimator):
                 f"{where(self)} needs a Gram operator that provides {', '.join(sorted(missing))}; {where(gram)} "
                 f'provides {", ".join(sorted(gram.provides)) or "products only"}. Try solver="auto".'
             )
-        return self._solve(gram, b, shift)
+        with fitting_memory(self, gram.n, gram.n, b.dtype):
+            return self._solve(gram, b, shift)
 
     def _solve(self, gram: Gram, b: Any, shift: float) -> LinearSolution:
         raise NotImplementedError
