@@ -12,6 +12,7 @@ from scipy import linalg, sparse
 
 __all__ = [
     "apply_host",
+    "asymmetry",
     "dense_enough",
     "detached",
     "device_of",
@@ -31,6 +32,7 @@ __all__ = [
     "solve_triangular",
 ]
 
+SINGLE = 32 * float(np.finfo(np.float32).eps)  # of a matrix computed in single precision and held in double
 DENSE = 20  # entries per non-zero, up to which dense blocks are computed faster than sparse ones
 
 
@@ -103,6 +105,15 @@ def detached(X: Any, given: Any) -> Any:
 def eps(X: Any) -> float:
     """The unit round-off of X's floating type."""
     return float(np.finfo(X.dtype).eps) if is_sparse(X) else float(namespace(X).finfo(X.dtype).eps)
+
+
+def asymmetry(K: Any) -> str:
+    """How a square matrix differs from its transpose: by rounding ("none"), that of a cast ("single"), or "large"."""
+    gap, size = (abs(M).max() if is_sparse(M) else namespace(M).max(namespace(M).abs(M)) for M in (K - K.T, K))
+    unit = max(float(size), 1e-300)
+    if float(gap) <= 1e3 * eps(K) * unit:
+        return "none"
+    return "single" if float(gap) <= SINGLE * unit else "large"
 
 
 def eye(n: int, X: Any) -> Any:

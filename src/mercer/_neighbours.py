@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from . import _tiles
-from ._array import host, is_sparse
+from ._array import asymmetry, host, is_sparse
 from ._errors import check_number, where
 
 BLOCK = 1 << 22  # kernel values of one block
@@ -40,7 +40,7 @@ def check_weights(owner: object, name: str, W: Any) -> Any:
         raise ValueError(
             f"{where(owner)}: {name} holds {values.min():g}; weights must be >= 0. Clip them, for example."
         )
-    if abs(W - W.T).max() > 1e-10 * values.max(initial=0):
+    if asymmetry(W) == "large":
         raise ValueError(f"{where(owner)}: {name} is not symmetric; use (W + W.T) / 2 for links of both ways.")
     return W
 

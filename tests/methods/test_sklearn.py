@@ -293,3 +293,32 @@ def test_sample_is_not_copied_in_vain() -> None:
     for given in (X.tolist(), X.astype(np.float32), sparse.csr_array(X.astype(np.float32))):
         checked = given.astype(float) if sparse.issparse(given) else np.asarray(given, dtype=float)
         assert detached(checked, given) is checked
+
+
+PRECOMPUTED = [
+    KernelRidge(kernel="precomputed"),
+    KernelRidge(kernel="precomputed", solver="cg"),
+    SVC(kernel="precomputed"),
+    SVR(kernel="precomputed"),
+    OneClassSVM(kernel="precomputed"),
+    KernelPCA(2, kernel="precomputed"),
+    KernelKMeans(2, kernel="precomputed", random_state=0),
+    SpectralClustering(2, affinity="precomputed", random_state=0),
+    RelevanceVectorMachine("precomputed"),
+]
+
+
+@pytest.mark.parametrize("estimator", PRECOMPUTED, ids=lambda e: type(e).__name__)
+def test_matrix_of_single_precision_held_in_double(estimator) -> None:
+    """The asymmetry of its rounding is no reason to refuse it, and does not grow; another is refused."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    K, y = Gaussian()(X), np.sign(X[:, 0]) if is_classifier(estimator) else X[:, 0]
+    noise = 1e-7 * rng.normal(size=K.shape)
+    names = ("predict", "transform")
+    exact, rounded = (clone(estimator).fit(matrix, y) for matrix in (K, K + noise))
+    for name in (name for name in names if hasattr(exact, name)):
+        np.testing.assert_allclose(getattr(rounded, name)(K), getattr(exact, name)(K), atol=2e-3, err_msg=name)
+    if not isinstance(estimator, SpectralClustering):
+        with pytest.raises(ValueError, match="the training matrix is not symmetric"):
+            clone(estimator).fit(K + 1e4 * noise, y)

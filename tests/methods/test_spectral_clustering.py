@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.cluster import SpectralClustering as Theirs
 from sklearn.cluster._spectral import discretize
 from sklearn.datasets import make_blobs, make_moons
@@ -45,6 +45,7 @@ def test_eigenvectors_are_those_of_scikit_learn(n, gram):
     np.testing.assert_allclose(model.embedding_ * signs, theirs, atol=1e-5 * scale)
 
 
+@pytest.mark.filterwarnings("ignore:SpectralClustering. the graph is not fully connected")
 @pytest.mark.parametrize("parts", [1, 3])
 def test_sparse_graphs_by_an_lu_decomposition(parts):
     """Also where an eigenvalue of 1 is repeated, once for each part without links."""
@@ -153,11 +154,14 @@ def test_representations_agree(gram):
 def test_parts_without_links_are_the_clusters():
     A = np.kron(np.eye(3), np.ones((4, 4)))
     for assign_labels in ("kmeans", "discretize", "cluster_qr"):
-        model = SpectralClustering(3, affinity="precomputed", assign_labels=assign_labels, random_state=0).fit(A)
+        model = SpectralClustering(3, affinity="precomputed", assign_labels=assign_labels, random_state=0)
+        with pytest.warns(UserWarning, match="not fully connected: it has 3 parts"):
+            model.fit(A)
         assert adjusted_rand_score(model.labels_, np.repeat(range(3), 4)) == 1
         np.testing.assert_allclose(model.eigenvalues_, 1)
 
 
+@pytest.mark.filterwarnings("ignore:SpectralClustering. the graph is not fully connected")
 @pytest.mark.parametrize("assign_labels", ["kmeans", "discretize", "cluster_qr"])
 @pytest.mark.parametrize("form", [np.asarray, csr_array])
 def test_more_parts_than_clusters(form, assign_labels):
@@ -182,6 +186,33 @@ def test_precomputed_dense_sparse_and_neighbours():
     given = SpectralClustering(2, affinity="precomputed_nearest_neighbors", n_neighbors=8, random_state=0).fit(graph)
     found = SpectralClustering(2, affinity="nearest_neighbors", n_neighbors=8, random_state=0).fit(X)
     assert adjusted_rand_score(given.labels_, found.labels_) == 1
+
+
+def test_links_to_the_nearest_neighbours_count_both_ways():
+    X, _ = moons()
+    directed = kneighbors_graph(X, 8, include_self=True)
+    expected = SpectralClustering(2, affinity="nearest_neighbors", n_neighbors=8, random_state=0).fit(X)
+    for A in (directed, directed.toarray(), directed.toarray().tolist()):
+        with pytest.warns(UserWarning, match="not symmetric; the mean of it and its transpose is used"):
+            model = SpectralClustering(2, affinity="precomputed", random_state=0).fit(A)
+        assert adjusted_rand_score(model.labels_, expected.labels_) == 1
+        np.testing.assert_allclose(model.eigenvalues_, expected.eigenvalues_, atol=1e-6)
+        affinity = model.affinity_matrix_.toarray() if issparse(A) else model.affinity_matrix_
+        np.testing.assert_array_equal(affinity, expected.affinity_matrix_.toarray())
+
+
+def test_verbose(capsys):
+    X, _ = moons(40)
+    SpectralClustering(2, random_state=0).fit(X)
+    assert capsys.readouterr().out == ""
+    model = SpectralClustering(2, random_state=0, n_init=3, verbose=True).fit(X)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Computing label assignment using kmeans"
+    assert lines.count("Initialization complete") == 3
+    E, labels = model.embedding_, model.labels_
+    inertia = sum(((E[labels == c] - E[labels == c].mean(axis=0)) ** 2).sum() for c in range(2))
+    best = lines[1 : lines.index("Initialization complete", 2)]
+    assert float(best[-1].partition("inertia ")[2].rstrip(".")) == pytest.approx(inertia, rel=1e-5)
 
 
 def test_kernels_and_expressions():
@@ -255,7 +286,7 @@ def test_isolated_points():
 def test_isolated_vertices_of_a_sparse_graph():
     A = np.zeros((9, 9))
     A[:4, :4] = A[4:8, 4:8] = 1
-    with pytest.warns(UserWarning, match="1 samples"):
+    with pytest.warns(UserWarning, match="1 samples"), pytest.warns(UserWarning, match="not fully connected.* 2 parts"):
         labels = SpectralClustering(2, affinity="precomputed", random_state=0).fit_predict(csr_array(A))
     assert labels[8] == -1 and adjusted_rand_score(labels[:8], np.repeat([0, 1], 4)) == 1
     with pytest.raises(ValueError, match="only 0 of 5 samples have affinity"):
@@ -285,8 +316,8 @@ def test_negative_precomputed():
         with pytest.raises(ValueError, match=r"-0.5 is among them"):
             SpectralClustering(2, affinity="precomputed").fit(matrix)
     A[0, 1] = 0.5
-    for matrix in (A, csr_array(A)):
-        with pytest.raises(ValueError, match="not symmetric; use"):
+    for matrix in (A, csr_array(A)):  # the mean of both entries would be 0
+        with pytest.raises(ValueError, match=r"not symmetric|is among them"):
             SpectralClustering(2, affinity="precomputed").fit(matrix)
     for matrix in (A[:4], csr_array(A[:4])):
         with pytest.raises(ValueError, match=r"has shape \(4, 6\); it must be square"):

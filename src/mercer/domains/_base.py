@@ -47,6 +47,10 @@ class Domain:
         """What a function ``Σ aᵢ k(·, xᵢ)`` must keep of X: X itself, unless members are only known by their index."""
         return X
 
+    def training(self, X: Any) -> Any:
+        """The checked X as a sample to learn from: itself, but for the rounding of a matrix of its kernel values."""
+        return X
+
     def keep(self, X: Any, given: Any) -> Any:
         """The checked X so that it does not change with what was given; copied only where it still shares memory."""
         return detached(X, given)

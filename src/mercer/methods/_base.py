@@ -78,7 +78,7 @@ class KernelEstimator(BaseEstimator):
         X, y = self._check_data(provisional, X, y, reset=True, **options)
         self.kernel_ = self._resolved_kernel(X, provisional.domain.dimension(X) or 1)
         self.kernel_.validate()
-        X = self.kernel_.domain.check(X, self.kernel_, "X")
+        X = self.kernel_.domain.training(self.kernel_.domain.check(X, self.kernel_, "X"))
         if self._keeps_sample and getattr(self, "copy_X", True):
             X, y = self.kernel_.domain.keep(X, given_X), detached(y, given_y)
         self.dtype_ = X.dtype if is_array(X) or is_sparse(X) else None

@@ -8,11 +8,12 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import qr
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import ClusterMixin
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._array import eps, host, is_sparse, like, namespace
+from .._array import asymmetry, eps, host, is_sparse, like, namespace
 from .._errors import check_choice, check_number, where
 from .._random import generator
 from .._tiles import check_jobs
@@ -72,7 +73,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
     n_jobs : int, optional
         Of the search for neighbours.
     verbose : bool
-        Accepted for scikit-learn's sake, and without effect here.
+        Whether to print how labels are assigned, and the sums of squares of each start of k-means, the best first.
     normalization : {"shi-malik", "ng-jordan-weiss"}
         u/√d, the eigenvectors of the random walk, as in scikit-learn; or rows of u of unit length, as in kernlab.
     gram : str or Representation
@@ -205,6 +206,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
                 UserWarning,
                 stacklevel=2,
             )
+        self._warn_of_parts(base, connected)
         self._keep(base, operator, walk)
         return self
 
@@ -229,8 +231,10 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
     def _affinities(self, X: Any) -> Gram:
         """The affinities of the sample as an operator."""
         graph = isinstance(self.affinity, str) and self.affinity in GRAPHS
-        if not graph and not (self.affinity == "precomputed" and is_sparse(X)):
-            return self._build(self._check_sample(X))
+        precomputed = isinstance(self.affinity, str) and self.affinity == "precomputed"
+        if not graph and not (precomputed and is_sparse(X)):
+            X = self._check_sample(X)
+            return self._build(self._both_ways(X) if precomputed and X.shape[0] == X.shape[1] else X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         if graph:
             metric = "precomputed" if self.affinity == "precomputed_nearest_neighbors" else "minkowski"
@@ -245,12 +249,40 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
             matrix = csr_array(X)
             if matrix.shape[0] != matrix.shape[1]:
                 raise ValueError(f"{where(self)}: the affinity matrix has shape {matrix.shape}; it must be square.")
-            if abs(matrix - matrix.T).max() > 1e3 * eps(matrix) * abs(matrix).max():
-                raise ValueError(
-                    f"{where(self)}: the affinity matrix is not symmetric; use (A + A.T) / 2 for links of both ways."
-                )
+            matrix = csr_array(self._both_ways(matrix))
         self.gram_choice_ = f"a sparse graph with {matrix.nnz} entries"
         return GraphGram(matrix)
+
+    def _both_ways(self, A: Any) -> Any:
+        """Affinities that do not depend on the direction, as links to the nearest neighbours do."""
+        if asymmetry(A) != "large" or float(A.min() if is_sparse(A) else namespace(A).min(A)) < 0:
+            return A  # negative ones, which must not hide in a mean, are refused where all are
+        warnings.warn(
+            f"{where(self)}: the affinity matrix is not symmetric; the mean of it and its transpose is used. Give "
+            "(A + A.T) / 2 where that is meant.",
+            UserWarning,
+            stacklevel=4,
+        )
+        return (A + A.T) / 2
+
+    def _warn_of_parts(self, base: Gram, connected: np.ndarray) -> None:
+        """Say so where the affinities, as far as they are held, fall into parts without links."""
+        if len(self.eigenvalues_) > 1 and float(self.eigenvalues_[1]) < 1 - 1e-5:
+            return  # of several parts each has an eigenvalue of 1
+        if isinstance(base, GraphGram):
+            links: Any = base.matrix[connected][:, connected]
+        elif "dense" in base.provides:
+            links = csr_array(host(base.dense())[np.ix_(connected, connected)] > 0)
+        else:
+            return
+        parts = connected_components(links, directed=False, return_labels=False)
+        if parts > 1:
+            warnings.warn(
+                f"{where(self)}: the graph is not fully connected: it has {parts} parts without links between them, "
+                "which come before any other clusters. Widen the kernel or raise n_neighbors to link them.",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _leading(self, operator: NormalizedGram, count: int, rng: np.random.Generator) -> Spectrum:
         """The largest eigenvalues of the normalised affinities, by the chosen solver."""
@@ -276,10 +308,16 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
 
     def _read_off(self, E: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Labels of the rows of the embedding, and the rule for new rows."""
-        k = self.n_clusters
+        k, report = self.n_clusters, print if self.verbose else (lambda line: None)
+        report(f"Computing label assignment using {self.assign_labels}")
         if self.assign_labels == "kmeans":
             points = FactorClusters(E, np.ones(len(E)))
-            best = partitions(points, k, spread_seeds, self.n_init, rng, max_iter=300, tol=0.0)[0]
+            found = partitions(points, k, spread_seeds, self.n_init, rng, max_iter=300, tol=0.0)
+            for run in found:
+                report("Initialization complete")
+                for step, inertia in enumerate(run.history):
+                    report(f"Iteration {step}, inertia {inertia:.6g}.")
+            best = found[0]
             self._rule: tuple[str, np.ndarray] = ("nearest", _means(E, best.labels, k))
             return best.labels
         if self.assign_labels == "discretize":
