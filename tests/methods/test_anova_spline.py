@@ -107,6 +107,7 @@ def test_one_column_is_the_smoothing_spline():
 def test_weights_of_the_terms_are_a_stationary_point(criterion):
     X, y, w = sample()
     model = AnovaSpline(criterion, terms=[0, 1, (0, 1)]).fit(X, y, w)
+    assert model.parts_[2:] == [((0, 1), (0,)), ((0, 1), (1,)), ((0, 1), (0, 1))]
 
     def value(log_ratio):
         theta = np.exp(log_ratio)
@@ -114,17 +115,18 @@ def test_weights_of_the_terms_are_a_stationary_point(criterion):
 
     centre = np.log(model.theta_ / model.alpha_)
     assert value(centre) == pytest.approx(model.criteria_[criterion], rel=1e-9)
-    for t in range(3):
-        step = np.where(np.arange(3) == t, 1e-2, 0.0)
+    for t in range(5):
+        step = np.where(np.arange(5) == t, 1e-2, 0.0)
         up, down = value(centre + step), value(centre - step)
         size = 1.0 if criterion == "reml" else value(centre)
         assert abs(up - down) / 2e-2 < 1e-4 * size
         assert min(value(centre + 20 * step), value(centre - 20 * step)) >= value(centre) - 1e-8 * size
 
 
-def test_against_dense_algebra():
+@pytest.mark.parametrize("theta", [[1.0, 0.2, 3.0], [1.0, 0.2, 3.0, 0.7, 2.0]])
+def test_against_dense_algebra(theta):
     X, y, w = sample(50)
-    theta, alpha = np.array([1.0, 0.2, 3.0]), 0.01
+    alpha = 0.01
     model = AnovaSpline(alpha, terms=[0, 1, (0, 1)], theta=theta).fit(X, y, w)
     U = model.scale(X)
 
@@ -145,7 +147,8 @@ def test_against_dense_algebra():
         return np.outer(k1(U[:, j]), k1(U[:, j]))
 
     R, L = [smooth(0), smooth(1)], [line(0), line(1)]
-    K = theta[0] * R[0] + theta[1] * R[1] + theta[2] * (R[0] * L[1] + L[0] * R[1] + R[0] * R[1])
+    joint = theta[2:] if len(theta) == 5 else theta[2:] * 3
+    K = theta[0] * R[0] + theta[1] * R[1] + joint[0] * R[0] * L[1] + joint[1] * L[0] * R[1] + joint[2] * R[0] * R[1]
     u, v = k1(U[:, 0]), k1(U[:, 1])
     H = np.stack([np.ones(50), u, v, u * v], axis=1)
     system = np.block([[K + alpha * np.diag(1 / w), H], [H.T, np.zeros((4, 4))]])
@@ -175,7 +178,7 @@ def test_deviations_of_the_components():
     """Against the posterior by dense algebra, under a nearly flat prior on the free functions."""
     X, y, w = sample(40)
     terms = [0, 1, (0, 1)]
-    model = AnovaSpline(0.02, terms=terms, theta=[1.0, 0.3, 2.0]).fit(X, y, w)
+    model = AnovaSpline(0.02, terms=terms, theta=[1.0, 0.3, 2.0, 0.5, 1.5]).fit(X, y, w)
     new = np.random.default_rng(3).uniform(-1.2, 2.2, size=(15, 2))
     curves, deviations = model.components(new, return_std=True)
     np.testing.assert_array_equal(curves[(0,)], model.components(new)[(0,)])
@@ -187,8 +190,8 @@ def test_deviations_of_the_components():
         free = np.prod([k1[j] for j in t], axis=0) if t else np.ones((len(A), len(B)))
         if not t:
             return 1e6 * free
-        strength = model.theta_[model.terms_.index(t)]
-        return 1e6 * free + strength * model._term_kernel(t)(A, B) / 0.02
+        parts = zip(model.theta_, model.parts_, strict=True)
+        return 1e6 * free + sum(theta * model._part_kernel(*part)(A, B) for theta, part in parts if part[0] == t) / 0.02
 
     total = sum(prior(t, U, U) for t in columns) + np.diag(1 / w)
     for t in model.terms_:

@@ -26,7 +26,7 @@ from ._base import KernelEstimator
 from ._spline import Smoother
 
 COST = 1.4  # of a degree of freedom, in the modification of generalised cross-validation by Kim and Gu
-FLAT = 1e3  # over it a term has no weight that counts, and no slope: from there it returns if that helps
+FLAT = 1e3  # over it a part has no weight that counts, and no slope: from there it returns if that helps
 LEFT = 1e-9  # share of n that the degrees of freedom have to leave
 MARGIN = 0.05  # of the range of a column, by which the interval of its means is wider at either end
 
@@ -35,10 +35,12 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
     r"""Smoothing-spline analysis of variance: main effects and interactions, each with its own smoothness.
 
     .. math:: \min_f\; \tfrac12 \sum_i w_i \big(y_i - f(x_i)\big)^2
-              + \tfrac{\alpha}{2} \sum_t \theta_t^{-1} \|P_t f_t\|^2, \qquad f = \mu + \sum_t f_t
+              + \tfrac{\alpha}{2} \sum_t \sum_{c \subseteq t} \theta_{tc}^{-1} \|P_{tc} f_t\|^2, \qquad
+              f = \mu + \sum_t f_t
 
-    A term t is a set of columns. A main effect is penalised by :math:`\int (f_t^{(m)})^2`; an interaction by the norm
-    of the product of such spaces. Each component has mean zero over each of its columns, so that the parts are unique.
+    A term t is a set of columns. A main effect is penalised by :math:`\int (f_t^{(m)})^2`; an interaction by the norms
+    of its parts, one for each choice c of columns in which it is penalised while it is a polynomial in the others. Each
+    component has mean zero over each of its columns, so that the components are unique.
 
     Parameters
     ----------
@@ -48,16 +50,19 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
     terms : sequence of int or tuples of int, optional
         Columns of the main effects and tuples for interactions: ``[0, 1, (0, 1)]``. None: all main effects.
     theta : sequence of float > 0, optional
-        θ, one a term, for a given alpha: raising one lets its component bend more. None: 1 for each.
+        θ, one a part (`parts_`) or one a term, for a given alpha: raising one lets it bend more. None: 1 for each.
     order : int >= 1
         m; 2 gives cubic splines.
 
     Attributes
     ----------
     alpha_ : float
-    theta_ : array of shape (n_terms,)
-        The weights of the components; those that are chosen have maximum 1.
+    theta_ : array of shape (n_parts,)
+        The weights of the parts; those that are chosen have maximum 1.
     terms_ : list of tuples
+    parts_ : list of pairs of tuples
+        For each part its term and the columns of it that are penalised: one for a main effect, three for an interaction
+        of two columns (one where m = 1).
     intercept_ : float
         μ.
     edf_, noise_variance_, criteria_, leverage_, leave_one_out_
@@ -69,21 +74,18 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
 
     Notes
     -----
-    With k the kernel `Bernoulli` and l that of the unpenalised :math:`k_1, …, k_{m−1}`, a main effect has the kernel k,
-    and an interaction the product of k + l over its columns, less the unpenalised product of the l. Beyond its interval
-    a main effect continues as a polynomial of degree m − 1. All is computed in double precision; a step of the
-    selection takes O(n³) on the host, and a term O(n²) memory.
+    With k the kernel `Bernoulli` and l that of the unpenalised :math:`k_1, …, k_{m−1}`, a part has the product of k
+    over its penalised columns and of l over the others, as in gss. Beyond its interval a main effect continues as a
+    polynomial of degree m − 1. All is computed in double precision; a step of the selection takes O(n³) on the host,
+    and a part O(n²) memory.
 
     The criteria may have several minima, some of them close to interpolation. The search is local, from the starting
-    values of Gu and Wahba as RKPACK and gss compute them: with K_t the matrix of a term on what the free part leaves,
+    values of Gu and Wahba as RKPACK and gss compute them: with K_t the matrix of a part on what the free part leaves,
     θ_t = 1/tr K_t and the alpha next to tr K²/tr K that minimises the criterion; then θ_t becomes ‖f_t‖², alpha is
     searched again, and quasi-Newton steps follow. Generalised cross-validation is guarded: these steps minimise its
     modification by Kim and Gu, in which a degree of freedom costs 1.4 (gss's default), and further ones lead downhill
-    from there. Where they end with edf > n/1.4 and a larger leave-one-out error, the minimum of the modification stays.
-
-    An interaction has one weight for its whole norm. gss gives each product of penalised and unpenalised spaces one of
-    its own, three for two columns, so that ``ssanova(y ~ a * b)`` agrees with ``terms=[0, 1, (0, 1)]`` where these are
-    equal; without interactions the models are the same.
+    from there. The minimum of the modification stays where the leave-one-out error would rise by more than its standard
+    error, or with edf > n/1.4 at all.
 
     References
     ----------
@@ -138,23 +140,34 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
 
     def _check_theta(self) -> np.ndarray | None:
         if self.theta is None:
-            return None if isinstance(self.alpha, str) else np.ones(len(self.terms_))
+            return None if isinstance(self.alpha, str) else np.ones(len(self.parts_))
         theta = np.asarray(self.theta, dtype=np.float64)
         if isinstance(self.alpha, str):
             raise ValueError(
                 f"{where(self)}: theta is given and alpha = {self.alpha!r} chooses it; give alpha a number."
             )
-        if theta.shape != (len(self.terms_),) or not np.all(np.isfinite(theta)) or (theta <= 0).any():
-            raise ValueError(f"{where(self)}: theta = {self.theta!r} must be {len(self.terms_)} finite numbers > 0.")
-        return theta
+        counts = len(self.parts_), len(self.terms_)
+        if theta.shape not in ((counts[0],), (counts[1],)) or not np.all(np.isfinite(theta)) or (theta <= 0).any():
+            listed = " or ".join(map(str, sorted(set(counts))))
+            raise ValueError(f"{where(self)}: theta = {self.theta!r} must be {listed} finite numbers > 0.")
+        if len(theta) == len(self.parts_):
+            return theta
+        return np.array([theta[self.terms_.index(t)] for t, _ in self.parts_])
 
-    def _term_kernel(self, columns: tuple[int, ...]) -> Kernel:
-        """The kernel of a component: Π (k + l) − Π l, written as the sum of its products."""
+    def _parts(self) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """The terms, each with every choice of penalised columns; with all of them where the others would vanish."""
+        return [
+            (t, chosen)
+            for t in self.terms_
+            for size in (range(1, len(t) + 1) if self.order > 1 else (len(t),))
+            for chosen in combinations(t, size)
+        ]
+
+    def _part_kernel(self, columns: tuple[int, ...], chosen: tuple[int, ...]) -> Kernel:
+        """The kernel of a part: k over the columns that are penalised, l over the others."""
         smooth = Bernoulli(self.order)
         free = Features(BernoulliFeatures(int(self.order)))
-        sizes = range(1, len(columns) + 1) if self.order > 1 else (len(columns),)
-        chosen = [set(c) for size in sizes for c in combinations(columns, size)]
-        return reduce(add, (reduce(mul, ((smooth if j in c else free).on(j) for j in columns)) for c in chosen))
+        return reduce(mul, ((smooth if j in chosen else free).on(j) for j in columns))
 
     def _free_functions(self) -> list[BernoulliProduct]:
         """1, and for each term the products of k₁ … k_{m−1} over its columns."""
@@ -175,6 +188,7 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         X, y = self._check_fit(X, y, y_numeric=True)
         weight = self._check_weight(sample_weight, X)
         self.terms_ = self._check_terms(int(X.shape[1]))
+        self.parts_ = self._parts()
         theta = self._check_theta()
         self._basis = Functions(self._free_functions())
         used, p = len(host(y)) if weight is None else int(np.sum(weight > 0)), len(self._basis.functions)
@@ -187,7 +201,7 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         self._set_interval(host(X), weight)
         U = self.scale(X)
 
-        kernels = [self._term_kernel(t) for t in self.terms_]
+        kernels = [self._part_kernel(*part) for part in self.parts_]
         H = self._basis(U)
         target = like(y, H)
         unit = unit_of_squares(self, "y", target)
@@ -199,8 +213,11 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         else:
             alpha = float(self.alpha)
         self.theta_ = theta
-        self._kernels = kernels
         scaled: list[Any] = [float(t) * k for t, k in zip(theta, kernels, strict=True)]
+        self._kernels = {
+            t: reduce(add, (k for k, part in zip(scaled, self.parts_, strict=True) if part[0] == t))
+            for t in self.terms_
+        }
         self.kernel_ = reduce(add, scaled)
         gram = Dense().build(self.kernel_, U, np.random.default_rng(0))
         self._path = Spectral(gram, H, None if weight is None else like(weight, H))
@@ -253,12 +270,11 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         f, H = self.function_, self._basis(U)
         owners = [h.columns for h in self._free_functions()]
         curves, deviations = {}, {}
-        for t, strength, kernel in zip(self.terms_, self.theta_, self._kernels, strict=True):
+        for t, kernel in self._kernels.items():
             own = H * like(np.array([float(columns == t) for columns in owners]), H)
-            scaled: Any = float(strength) * kernel
-            curves[t] = scaled.evaluate(U, f.points) @ f.coefficients + own @ f.free
+            curves[t] = kernel.evaluate(U, f.points) @ f.coefficients + own @ f.free
             if return_std:
-                deviations[t] = self._deviation(U, scaled, own)
+                deviations[t] = self._deviation(U, kernel, own)
         return (curves, deviations) if return_std else curves
 
     def __sklearn_tags__(self) -> Any:
@@ -291,7 +307,7 @@ class BernoulliProduct:
 
 
 class Selection:
-    """The choice of θ/α for several terms.
+    """The choice of θ/α for several parts.
 
     On the coordinates Z that the free part leaves, with B = (Σ θ_t K_t + I)⁻¹ and q = Zᵀy,
     GCV = n ‖Bq‖² / (tr B)², and minus twice the restricted log likelihood is N log qᵀBq − log |B|.
@@ -309,7 +325,7 @@ class Selection:
         self.likelihood = criterion == "reml"
         whole = np.array([np.sum(root**2 * np.diagonal(M)) for M in matrices])
         self.traces = np.array([np.trace(k) for k in self.K])
-        # what of a term, or of y, the free part explains but for rounding
+        # what of a part, or of y, the free part explains but for rounding
         self.traces[self.traces <= 1e-12 * whole] = 0.0
         self.explained = self.q @ self.q <= 1e-28 * np.sum((root * y) ** 2) or not self.traces.any()
         self.most = -np.log(1e-12 * whole / self.N)  # beyond, that rounding would count
@@ -318,8 +334,7 @@ class Selection:
         """θ/α at a minimum, from the starting values of Gu and Wahba.
 
         Generalised cross-validation goes downhill from the minimum of its modification, in which a degree of freedom
-        costs 1.4; where that leads beyond what this can pay for, to predictions of left-out samples that are worse, the
-        modification keeps its minimum.
+        costs 1.4; the modification keeps its minimum where that leads to larger errors on samples left out.
         """
         if self.explained:
             return np.exp(self.most - 40)
@@ -333,8 +348,10 @@ class Selection:
             return np.exp(r)
         safe, self.cost = r, 1.0
         r = self.descend(np.maximum(safe, -np.log(FLAT * size)))
-        (left, error), (_, safe_error) = self.left_out(r), self.left_out(safe)
-        return np.exp(safe if left <= 0 and error > safe_error else r)
+        (edf, errors), (_, safe_errors) = self.left_out(r), self.left_out(safe)
+        rise = errors - safe_errors
+        allowed = 0.0 if COST * edf > self.n else rise.std() / np.sqrt(self.n)
+        return np.exp(safe if rise.mean() > allowed else r)
 
     def descend(self, r: np.ndarray) -> np.ndarray:
         """Quasi-Newton steps on the logarithms of θ/α."""
@@ -357,12 +374,12 @@ class Selection:
                 return r + found.x
             centre = float(found.x)
 
-    def left_out(self, r: np.ndarray) -> tuple[float, float]:
-        """n less 1.4 times the degrees of freedom, and the sum of the squared leave-one-out residuals."""
+    def left_out(self, r: np.ndarray) -> tuple[float, np.ndarray]:
+        """The degrees of freedom, and the squared leave-one-out residuals of the samples of positive weight."""
         B = linalg.inv(self.total(np.exp(r)) + np.eye(len(self.q)))
-        share = np.sum((self.Z @ B) * self.Z, axis=1)  # 1 − leverage
-        residuals = (self.Z @ (B @ self.q))[self.used] / np.maximum(share[self.used], np.finfo(np.float64).eps)
-        return COST * float(np.sum(share[self.used])) - (COST - 1) * self.n, float(np.sum(residuals**2))
+        share = np.sum((self.Z @ B) * self.Z, axis=1)[self.used]  # 1 − leverage
+        residuals = (self.Z @ (B @ self.q))[self.used] / np.maximum(share, np.finfo(np.float64).eps)
+        return self.n - float(share.sum()), residuals**2
 
     def total(self, theta: np.ndarray) -> np.ndarray:
         """Σ θ_t K_t."""
