@@ -31,7 +31,7 @@ class EigenSolver(BaseEstimator):
     def solve(self, gram: Gram, n_components: int, rng: np.random.Generator | None = None) -> Spectrum:
         """The leading part of the spectrum."""
         check_number(self, "n_components", n_components, at_least=1, at_most=gram.n, integer=True)
-        with fitting_memory(self, gram.n, gram.n, getattr(gram.X, "dtype", None)):
+        with fitting_memory(self, gram.n, gram.n, gram.dtype):
             return self._solve(gram, n_components, np.random.default_rng(0) if rng is None else rng)
 
     def _solve(self, gram: Gram, n_components: int, rng: np.random.Generator) -> Spectrum:
