@@ -1,4 +1,4 @@
-"""Files that are written all or not at all."""
+"""Files that are written all or not at all, and lines that are read in bounded memory."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 from uuid import uuid4
 
 try:
     import fcntl
 except ImportError:  # Windows: what a killed process left behind stays there
     fcntl = None  # type: ignore[assignment]
+
+PIECE = 1 << 20  # letters, or bytes, that are read at once
 
 
 @contextmanager
@@ -93,3 +95,21 @@ def _clean(path: Path) -> None:
                 os.unlink(leftover)
             finally:
                 os.close(raw)
+
+
+def whole_lines(stream: TextIO) -> Iterator[str | None]:
+    """The lines of a stream, and None in place of the first that holds zero bytes, of which no more is read.
+
+    A file of nothing else is one line, which may be larger than the memory.
+    """
+    parts: list[str] = []
+    while piece := stream.readline(PIECE):
+        if "\0" in piece:
+            yield None
+            return
+        parts.append(piece)
+        if len(piece) < PIECE or piece[-1] == "\n":
+            yield "".join(parts)
+            parts = []
+    if parts:
+        yield "".join(parts)

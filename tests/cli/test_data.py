@@ -1,9 +1,12 @@
 import gzip
+import os
+import tracemalloc
 
 import numpy as np
 import pandas
 import pytest
 
+from mercer import _files
 from mercer.cli._data import DataError, conform, kind_of, read, read_blocks, sniff
 
 
@@ -102,6 +105,8 @@ def test_one_column_with_decimal_commas(tmp_path):
         ("a;b\n1,5;2.5\n1,5;2.5\n", "decimal points and with decimal commas"),
         ("a,b\n1,é\n".encode("latin-1"), r"is not utf-8 \(byte 0xe9\); name its encoding"),
         (b"a,b\n1,\x00\n", "zero bytes"),
+        ("a,\x1b[2Jb\n1,2\n", r"control characters in the name of the column '\\x1b\[2Jb'; rename it"),
+        ("a,b\x9b31m\n1,2\n", r"control characters in the name of the column 'b\\x9b31m'; rename it"),
         ('a,b\n1,2\n"3,4\n5,6\n', "line 3: a quotation mark opens a cell that does not end"),
         ("a b c\n1 2 3\n", "only spaces between its columns"),
         (gzip.compress(b"a,b\n1,2\n", mtime=0), "is compressed; let its name end in .gz"),
@@ -112,6 +117,42 @@ def test_one_column_with_decimal_commas(tmp_path):
 def test_broken_text_is_named(tmp_path, content, says):
     with pytest.raises(DataError, match=says):
         read(write(tmp_path, "bad.csv", content))
+
+
+@pytest.mark.parametrize("name", ["zeros.csv", "zeros.txt", "zeros.libsvm"])
+def test_a_large_file_of_zeros_is_not_read_into_memory(tmp_path, name):
+    path = write(tmp_path, name, "1 1:1\n" if name.endswith("libsvm") else "a,b\n1,2\n")
+    os.truncate(path, 1 << 26)
+    tracemalloc.start()
+    try:
+        for way in (
+            read,
+            lambda path: list(read_blocks(path, columns={"a": "number"})),
+            lambda p: list(read_blocks(p)),
+        ):
+            with pytest.raises(ValueError, match=r"holds zero bytes|the model was fitted to"):
+                way(path)
+        assert tracemalloc.get_traced_memory()[1] < 3 << 24  # of which most are libraries
+    finally:
+        tracemalloc.stop()
+
+
+def test_long_lines(tmp_path, monkeypatch):
+    """They are read in pieces, which do not show."""
+    rows = [f"{k},{'x' * k}" for k in range(1, 40)]
+    for end in ("\n", "\r\n"):
+        path = write(tmp_path, "a.csv", end.join(["n,text", *rows, ""]).encode())
+        expected = read(path).X
+        for piece in (7, 8, 9, 10):
+            with monkeypatch.context() as patch:
+                patch.setattr(_files, "PIECE", piece)
+                assert read(path).X.equals(expected)
+
+
+def test_indices_beyond_the_format(tmp_path):
+    path = write(tmp_path, "a.libsvm", "1 99999999999:1\n")
+    with pytest.raises(DataError, match=r"lines 1–1: .*a line is a label"):
+        list(read_blocks(path, n_features=3))
 
 
 def test_encoding_can_be_given(tmp_path):

@@ -1,6 +1,6 @@
 """The TU format, written by hand and from real collections."""
 
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import pytest
@@ -90,8 +90,39 @@ def test_what_is_refused(tmp_path) -> None:
     write(tmp_path, TOY | {"A": TOY["A"].replace("5, 4", "7, 4")})
     with pytest.raises(ValueError, match=r"TOY_A\.txt names a node that is not among the 6"):
         load_tu(tmp_path)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"none\.zip does not exist; give the zip file or the folder"):
         load_tu(tmp_path / "none.zip")
+
+
+@pytest.mark.parametrize(
+    ("part", "text", "message"),
+    [
+        ("graph_labels", "1\n1e30\n1\n", r"graph_labels\.txt holds 1e\+30, expected integers"),
+        ("node_labels", "0\n1\n0\n2\ninf\n7\n", r"node_labels\.txt holds inf, expected integers"),
+        ("node_labels", "0\n1\n0\n2\nnan\n7\n", r"node_labels\.txt holds nan, expected integers"),
+        ("node_attributes", TOY["node_attributes"].replace("0.5", "nan"), r"holds nan, expected finite numbers"),
+        ("A", "1\n2\n", r"TOY_A\.txt has 1 numbers a line, expected the two ends of an edge"),
+        ("A", "1, 2, 3\n", r"TOY_A\.txt has 3 numbers a line"),
+        ("A", "one, two\n", r"TOY_A\.txt is no table of numbers: could not convert"),
+        ("A", "1, 2\n2\n", r"TOY_A\.txt is no table of numbers: "),
+        ("graph_indicator", "", "do not belong together"),
+    ],
+)
+def test_faults_in_one_file(tmp_path, part, text, message) -> None:
+    with pytest.raises(ValueError, match=f"load_tu: .*{message}"):
+        load_tu(write(tmp_path, TOY | {part: text}))
+
+
+def test_broken_archives(tmp_path) -> None:
+    write(tmp_path, TOY)
+    with ZipFile(tmp_path / "toy.zip", "w", ZIP_DEFLATED) as archive:
+        for part in TOY:
+            archive.write(tmp_path / f"TOY_{part}.txt", f"TOY/TOY_{part}.txt")
+    whole = (tmp_path / "toy.zip").read_bytes()
+    for content in (b"", b"some text", whole[:-30], whole[:40] + b"????" + whole[44:]):
+        (tmp_path / "broken.zip").write_bytes(content)
+        with pytest.raises(ValueError, match=r"load_tu: .*broken\.zip is no zip file, or a damaged one"):
+            load_tu(tmp_path / "broken.zip")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import re
+import unicodedata
 import warnings
 import zlib
 from collections import Counter
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import optional
+from .._files import whole_lines
 
 __all__ = [
     "BLOCK",
@@ -217,8 +219,8 @@ def _lines(path: Path, encoding: str) -> Iterator[str]:
     with io.TextIOWrapper(_raw(path), encoding=encoding, newline="") as stream:
         number = 0
         try:
-            for number, line in enumerate(stream, 1):
-                if "\0" in line:
+            for number, line in enumerate(whole_lines(stream), 1):
+                if line is None:
                     raise DataError(
                         f"{path}, line {number}: holds zero bytes; it is no text, or needs --encoding utf-16-le."
                     )
@@ -257,7 +259,15 @@ def sniff(path: Path, encoding: str | None = None, columns: Container[str] | Non
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise DataError(f"{path} has {_plural(twice)} more than once; rename all but one.")
+    _require_printable(path, names)
     return Layout(names, header, separator, decimal, encoding)
+
+
+def _require_printable(path: Path, names: list[str]) -> None:
+    """Raise for names that would steer the terminal that shows them."""
+    strange = [name for name in names if any(unicodedata.category(letter) == "Cc" for letter in name)]
+    if strange:
+        raise DataError(f"{path} has control characters in the name of {_plural(strange)}; rename it.")
 
 
 def _has_spaces(lines: list[str]) -> bool:
@@ -490,6 +500,7 @@ def _parquet_blocks(path: Path, rows: int = BLOCK, columns: dict[str, str] | Non
     except Exception as error:  # polars has its own kinds
         raise DataError(f"{path} is no Parquet file ({str(error).splitlines()[0]}).") from error
     require(names, columns, path)
+    _require_printable(path, names)
     start = 0
     while (block := lazy.slice(start, rows).collect()).height:
         start += rows
@@ -552,7 +563,7 @@ def _matrix_blocks(path: Path, form: str, rows: int, n_features: int | None) -> 
             text = "".join(line for _, line in block).encode()
             try:
                 X = load_svmlight_file(io.BytesIO(text), zero_based=False)[0]
-            except ValueError as error:
+            except (ValueError, OverflowError) as error:
                 raise DataError(
                     f"{path}, lines {block[0][0]}–{block[-1][0]}: {error}; a line is a label (0 where it is unknown) "
                     "and pairs index:value."

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import zlib
 from io import BytesIO
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -59,9 +60,14 @@ def load_tu(path: str | PathLike[str]) -> Bunch:
         text = files.get(f"{name}_{part}.txt")
         if text is None:
             return None
-        rows = np.loadtxt(BytesIO(text), dtype=np.float64, delimiter=",", ndmin=2) if text.strip() else np.empty((0, 2))
-        if kind is np.int64 and np.any(rows != np.rint(rows)):
-            raise ValueError(f"load_tu: {name}_{part}.txt holds {rows[rows != np.rint(rows)][0]:g}, expected integers.")
+        try:
+            rows = np.loadtxt(BytesIO(text), delimiter=",", ndmin=2) if text.strip() else np.empty((0, 2))
+        except ValueError as error:
+            raise ValueError(f"load_tu: {name}_{part}.txt is no table of numbers: {error}") from error
+        wrong = (rows != np.rint(rows)) | (np.abs(rows) > 2**53) if kind is np.int64 else ~np.isfinite(rows)
+        if np.any(wrong):
+            expected = "integers" if kind is np.int64 else "finite numbers"
+            raise ValueError(f"load_tu: {name}_{part}.txt holds {rows[wrong][0]:g}, expected {expected}.")
         return rows.astype(kind)
 
     arcs, owner = table("A"), table("graph_indicator")
@@ -69,6 +75,8 @@ def load_tu(path: str | PathLike[str]) -> Bunch:
     y = table("graph_attributes", np.float64) if y is None else y
     if arcs is None or owner is None or y is None:
         raise ValueError(f"load_tu: {path} lacks {name}_A, {name}_graph_indicator or {name}_graph_labels (.txt).")
+    if arcs.shape[1] != 2:
+        raise ValueError(f"load_tu: {name}_A.txt has {arcs.shape[1]} numbers a line, expected the two ends of an edge.")
     nodes, edges, attributes = table("node_labels"), table("edge_labels"), table("node_attributes", np.float64)
     first = np.searchsorted(owner[:, 0], np.arange(1, len(y) + 2))
     lengths = (nodes, len(owner)), (attributes, len(owner)), (edges, len(arcs)), (owner, first[-1])
@@ -96,9 +104,15 @@ def _files(path: Path) -> tuple[str, dict[str, bytes]]:
     """The name of the collection, and its text files by their names."""
     if path.is_dir():
         files = {file.name: file.read_bytes() for file in path.glob("*.txt")}
+    elif not path.exists():
+        raise FileNotFoundError(f"load_tu: {path} does not exist; give the zip file or the folder of a collection.")
     else:
-        with ZipFile(path) as archive:
-            files = {Path(entry).name: archive.read(entry) for entry in archive.namelist() if entry.endswith(".txt")}
+        try:
+            with ZipFile(path) as archive:
+                texts = [entry for entry in archive.namelist() if entry.endswith(".txt")]
+                files = {Path(entry).name: archive.read(entry) for entry in texts}
+        except (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            raise ValueError(f"load_tu: {path} is no zip file, or a damaged one ({error}).") from error
     names = [file.removesuffix("_A.txt") for file in files if file.endswith("_A.txt")]
     if len(names) != 1:
         raise ValueError(f"load_tu: {path} must hold exactly one file NAME_A.txt; it holds {len(names)}.")

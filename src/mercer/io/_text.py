@@ -5,13 +5,32 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
 from typing import Any, TextIO
 
-from .._files import replacing
+from .._files import PIECE, replacing, whole_lines
+
+
+def require_text(path: Any) -> None:
+    """Raise for a file with zero bytes, before a parser takes all of it into memory."""
+    with _unpacked(path, "rb") as stream:
+        while piece := stream.read(PIECE):
+            if b"\0" in piece:
+                raise ValueError(f"{path}: holds zero bytes; it is no text.")
+
+
+@contextmanager
+def _unpacked(path: Any, mode: str, **options: Any) -> Iterator[Any]:
+    unpack: Any = {".gz": gzip.open, ".bz2": bz2.open}.get(Path(path).suffix, open)
+    with unpack(path, mode, **options) as stream:
+        try:
+            yield stream
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(f"{path}: is no complete compressed file ({error}).") from error
 
 
 class Lines:
@@ -21,7 +40,9 @@ class Lines:
         self.path, self.handle, self.number = path, handle, 0
 
     def __iter__(self) -> Iterator[str]:
-        for self.number, line in enumerate(self.handle, self.number + 1):  # noqa: B020
+        for self.number, line in enumerate(whole_lines(self.handle), self.number + 1):  # noqa: B020
+            if line is None:
+                raise self.error("holds zero bytes; it is no text.")
             yield line
 
     def error(self, message: str) -> ValueError:
@@ -31,10 +52,10 @@ class Lines:
     def parse(self, word: str, kind: type, what: str) -> Any:
         """`word` as an int or a finite float."""
         try:
-            value = kind(word)
+            value = kind(word) if word.isascii() and "_" not in word else None  # which only Python takes
         except ValueError:
             value = None
-        if value is None or not isfinite(value):
+        if value is None or (kind is float and not isfinite(value)):
             name = "an integer" if kind is int else "a finite number"
             raise self.error(f"{what} = {word!r} must be {name}.")
         return value
@@ -43,10 +64,8 @@ class Lines:
 @contextmanager
 def reading(path: Any) -> Iterator[Lines]:
     """The lines of a text file; ``.gz`` and ``.bz2`` are decompressed."""
-    path = Path(path)
-    unpack: Any = {".gz": gzip.open, ".bz2": bz2.open}.get(path.suffix, open)
-    with unpack(path, "rt", encoding="utf-8", errors="replace") as handle:
-        yield Lines(path, handle)
+    with _unpacked(path, "rt", encoding="utf-8", errors="replace") as handle:
+        yield Lines(Path(path), handle)
 
 
 @contextmanager

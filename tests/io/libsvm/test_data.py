@@ -1,11 +1,15 @@
 """LIBSVM's data format, against scikit-learn's and LIBSVM's own readers; subsets against their definition."""
 
+import gzip
+import os
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from mercer.io.libsvm import load_data, save_data, subset
+from mercer.io.libsvm import Range, load_data, load_model, save_data, subset
 
 
 @pytest.fixture
@@ -73,6 +77,10 @@ FAULTS = {
     "twice": ("# head\n\n1 3:1 3:1\n", r"line 3: index 3 after 3"),
     "value": ("1 1:1\n1 1:1\n1 4:x\n", r"line 3: the value of feature 4 = 'x'"),
     "wide": ("1 1:1\n1 9:1\n", r"line 2: index 9 exceeds n_features = 8"),
+    "huge index": ("1 1:1\n1 99999999999:1\n", r"line 2: index 99999999999 is larger than 2147483647, the largest"),
+    "endless index": (f"1 {'9' * 400}:1\n", r"line 1: index 9+ is larger"),
+    "other digits": ("1 1:\u0663\n", r"line 1: the value of feature 1 = '\u0663' must be a finite number"),
+    "zeros": ("1 1:1\n\0\0", "holds zero bytes; it is no text"),
     "empty": ("", "holds no samples"),
 }
 
@@ -82,6 +90,30 @@ def test_faults_are_placed(tmp_path, text, message):
     (tmp_path / "data").write_text(text)
     with pytest.raises(ValueError, match=message):
         load_data(tmp_path / "data", n_features=8)
+
+
+def test_a_compressed_file_that_breaks_off(tmp_path):
+    content = gzip.compress(b"1 1:1\n" * 1000)
+    changed = content[:20] + b"?" + content[21:]
+    for name, broken in {"cut.gz": content[:-12], "changed.gz": changed, "not.gz": b"1 1:1"}.items():
+        (tmp_path / name).write_bytes(broken)
+        with pytest.raises(ValueError, match=f"{name}: is no complete compressed file"):
+            load_data(tmp_path / name)
+
+
+def test_a_large_file_of_zeros_is_not_read_into_memory(tmp_path):
+    path = tmp_path / "zeros"
+    for start in ("", "1 1:1\n"):
+        path.write_text(start)
+        os.truncate(path, 1 << 26)
+        for read in (load_data, load_model, Range.load):
+            tracemalloc.start()
+            try:
+                with pytest.raises(ValueError, match=r"zero bytes|no part of a model|a range file"):
+                    read(path)
+                assert tracemalloc.get_traced_memory()[1] < 1 << 24
+            finally:
+                tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

@@ -449,6 +449,18 @@ FAULTS = {
     "many": (CYCLE + "0 0 1:1\n", r"line 12: more support vectors than total_sv = 3"),
     "coefficients": (CYCLE.replace("0 0 2:3", "0 2:3"), r"line 11: 2 coefficients expected"),
     "feature": (CYCLE.replace("0 0 2:3", "0 0 2"), r"line 11: '2' must have the form index:value"),
+    "huge label": (CYCLE.replace("label 7", f"label {10**30}"), r"line 6: label 10+ 5 6 must be integers of 32 bits"),
+    "huge count": (CYCLE.replace("total_sv 3", "total_sv 99999999999"), r"line 4: total_sv = 99999999999 is too large"),
+    "claimed count": (
+        CYCLE.replace("total_sv 3", "total_sv 2147483647").replace("nr_sv 1", "nr_sv 2147483645"),
+        r"line 11: the file ends after 3 of total_sv = 2147483647",
+    ),
+    "negative count": (CYCLE.replace("nr_sv 1 1 1", "nr_sv 3 1 -1"), r"line 8: nr_sv 3 1 -1 counts less than nothing"),
+    "huge serial": (
+        CYCLE.replace("linear", "precomputed").replace("1:1", f"0:{10**30}"),
+        r"line 9: 0:i with the number i >= 1 .* found '0:10+'",
+    ),
+    "huge index": (CYCLE.replace("2:3", "2147483648:3"), r"line 11: index 2147483648 is larger"),
     "serial": (CYCLE.replace("linear", "precomputed"), r"line 9: 0:i with the number i >= 1 .* found '1:1'"),
 }
 
@@ -462,6 +474,9 @@ def test_faults_are_placed(tmp_path, text, message):
 
 def test_a_binary_file_is_refused(tmp_path):
     (tmp_path / "model").write_bytes(bytes(range(256)))
+    with pytest.raises(ValueError, match=r"line 1: holds zero bytes; it is no text"):
+        load_model(tmp_path / "model")
+    (tmp_path / "model").write_bytes(bytes(range(14, 256)))
     with pytest.raises(ValueError, match=r"line 1: .* is no part of a model file"):
         load_model(tmp_path / "model")
 

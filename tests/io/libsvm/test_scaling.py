@@ -100,6 +100,7 @@ FAULTS = {
     "no interval": ("x\n", r"line 1: 2 numbers expected"),
     "reversed": ("x\n1 -1\n", r"line 2: the interval \[1, -1\]"),
     "index": ("x\n-1 1\none 0 1\n", r"line 3: index = 'one'"),
+    "huge": ("x\n-1 1\n99999999999 0 1\n", r"line 3: index 99999999999 is larger than 2147483647"),
     "order": ("x\n-1 1\n2 0 1\n2 0 1\n", r"line 4: index 2 after 2"),
     "short": ("x\n-1 1\n1 0\n", r"line 3: 2 numbers expected, found '0'"),
     "value": ("y\n0 1\n0 nan\nx\n-1 1\n", r"line 3: the value = 'nan'"),

@@ -14,7 +14,9 @@ from mercer.domains import Vectors, take
 from ..._array import host, is_sparse
 from ..._errors import check_number
 from ..._random import generator
-from .._text import Lines, number, reading, writing
+from .._text import Lines, number, reading, require_text, writing
+
+LARGEST = 2**31 - 1  # integer of LIBSVM: of indices, labels and counts
 
 
 def load_data(path: Any, *, n_features: int | None = None, dtype: Any = np.float64) -> tuple[Any, np.ndarray]:
@@ -53,12 +55,13 @@ def load_data(path: Any, *, n_features: int | None = None, dtype: Any = np.float
     """
     if n_features is not None:
         check_number("load_data", "n_features", n_features, at_least=1, integer=True)
+    require_text(path)
     try:
         X, y = load_svmlight_file(str(path), n_features=n_features, dtype=dtype, zero_based=False)
-    except ValueError:
+    except (ValueError, OverflowError) as error:
         with reading(path) as lines:
             _find_fault(lines, n_features)
-        raise
+        raise ValueError(f"{path}: is not in LIBSVM's format ({error}).") from error
     if X.shape[0] == 0:
         raise ValueError(f"{path}: holds no samples.")
     return csr_array(X), y
@@ -85,6 +88,8 @@ def features(lines: Lines, words: Iterable[str]) -> Iterator[tuple[int, float]]:
         i = lines.parse(index, int, "index")
         if i <= last:
             raise lines.error(f"index {i} after {last}; indices start at 1 and ascend.")
+        if i > LARGEST:
+            raise lines.error(f"index {i} is larger than {LARGEST}, the largest of the format.")
         yield i, lines.parse(value, float, f"the value of feature {i}")
         last = i
 

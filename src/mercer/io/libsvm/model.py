@@ -17,7 +17,7 @@ from mercer.space import Function
 from ..._array import host, is_sparse
 from ..._errors import check_number, where
 from .._text import Lines, number, reading, writing
-from .data import features, row_texts
+from .data import LARGEST, features, row_texts
 
 # LIBSVM's name of a machine by the class that fits it, here and in scikit-learn.
 MACHINES = {"SVC": "c_svc", "NuSVC": "nu_svc", "OneClassSVM": "one_class", "SVR": "epsilon_svr", "NuSVR": "nu_svr"}
@@ -330,7 +330,7 @@ def _read_vectors(
 ) -> tuple[np.ndarray, list[int], list[float], list[int]]:
     """Coefficients, and the support vectors as indices and values with their ends, or as numbers of samples."""
     rows, total = header["nr_class"] - 1, header["total_sv"]
-    dual, indices, values, ends = np.zeros((rows, total)), [], [], [0]
+    dual, indices, values, ends = list[list[float]](), list[int](), list[float](), [0]
     for line in lines:
         words = line.split()
         if not words:
@@ -339,7 +339,7 @@ def _read_vectors(
             raise lines.error(f"more support vectors than total_sv = {total}.")
         if len(words) < rows or any(":" in word for word in words[:rows]):
             raise lines.error(f"{rows} coefficients expected before the first index:value.")
-        dual[:, len(ends) - 1] = [lines.parse(word, float, "the coefficient") for word in words[:rows]]
+        dual.append([lines.parse(word, float, "the coefficient") for word in words[:rows]])
         if precomputed:
             indices.append(_serial(lines, words[rows:]))
         else:
@@ -349,13 +349,13 @@ def _read_vectors(
         ends.append(len(indices))
     if len(ends) <= total:
         raise lines.error(f"the file ends after {len(ends) - 1} of total_sv = {total} support vectors.")
-    return dual, indices, values, ends
+    return np.array(dual).reshape(total, rows).T.copy(), indices, values, ends
 
 
 def _serial(lines: Lines, words: list[str]) -> int:
     """The number of a training sample, ``0:i`` with i >= 1."""
     serial = words[0].removeprefix("0:") if len(words) == 1 and words[0].startswith("0:") else ""
-    if not serial.isascii() or not serial.isdigit() or int(serial) < 1:
+    if not serial.isascii() or not serial.isdigit() or len(serial) > 10 or not 1 <= int(serial) <= LARGEST:
         raise lines.error(f"0:i with the number i >= 1 of a training sample expected, found {' '.join(words)!r}.")
     return int(serial)
 
@@ -377,11 +377,14 @@ def _read_header(lines: Lines) -> dict[str, Any]:
         elif name in ("degree", "gamma", "coef0", "nr_class", "total_sv"):
             kind = float if name in ("gamma", "coef0") else int
             header[name] = lines.parse(" ".join(words), kind, name)
-            if kind is int and header[name] < (name == "nr_class"):
-                raise lines.error(f"{name} = {header[name]} is too small.")
+            if kind is int and not (name == "nr_class") <= header[name] <= LARGEST:
+                raise lines.error(f"{name} = {header[name]} is too {'large' if header[name] > 0 else 'small'}.")
         elif name in ("rho", "label", "nr_sv", *PROBABILITIES):
             kind = int if name in ("label", "nr_sv") else float
-            header[name] = np.array([lines.parse(word, kind, name) for word in words], dtype=kind)
+            numbers = [lines.parse(word, kind, name) for word in words]
+            if kind is int and any(abs(value) > LARGEST for value in numbers):
+                raise lines.error(f"{name} {' '.join(words)} must be integers of 32 bits.")
+            header[name] = np.array(numbers, dtype=kind)
         else:
             raise lines.error(f"{name!r} is no part of a model file of LIBSVM.")
     else:
@@ -408,10 +411,12 @@ def _check_header(lines: Lines, header: dict[str, Any]) -> None:
             raise lines.error(f"{name} has {len(header[name])} entries, but nr_class = {k} asks for {count}.")
     if header["svm_type"] in CLASSIFIERS and k < 2:
         raise lines.error("nr_class = 1 decides nothing; train on two classes or more.")
-    if len(set(header.get("label", range(k)))) < k:
-        raise lines.error(f"label {' '.join(map(str, header['label']))} names a class twice.")
     if header["svm_type"] not in CLASSIFIERS and k != 2:
         raise lines.error(f"nr_class = {k} must be 2 for {header['svm_type']}.")
+    if "label" in header and len(set(header["label"])) < k:
+        raise lines.error(f"label {' '.join(map(str, header['label']))} names a class twice.")
+    if "nr_sv" in header and header["nr_sv"].min() < 0:
+        raise lines.error(f"nr_sv {' '.join(map(str, header['nr_sv']))} counts less than nothing.")
     if "nr_sv" in header and header["nr_sv"].sum() != header["total_sv"]:
         raise lines.error(f"nr_sv sums to {header['nr_sv'].sum()}, but total_sv = {header['total_sv']}.")
 

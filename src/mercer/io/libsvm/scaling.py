@@ -16,6 +16,7 @@ from ... import _tiles
 from ..._array import host, is_sparse, like, namespace
 from ..._errors import check_number
 from .._text import Lines, number, reading, writing
+from .data import LARGEST
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +151,14 @@ class Range:
                 index = lines.parse(row[0], int, "index")
                 if index <= last:
                     raise lines.error(f"index {index} after {last}; indices start at 1 and ascend.")
+                if index > LARGEST:
+                    raise lines.error(f"index {index} is larger than {LARGEST}, the largest of the format.")
                 last = index
                 known[index] = _floats(lines, iter([row[1:]]), 2)
-        ranges = np.zeros((last, 2))
+            try:
+                ranges = np.zeros((last, 2))
+            except MemoryError:
+                raise lines.error(f"there is no memory for {last} features; number those that occur anew.") from None
         ranges[np.array(list(known), dtype=int) - 1] = np.array(list(known.values())).reshape(-1, 2)
         return cls(ranges[:, 0], ranges[:, 1], lower, upper, target)
 
