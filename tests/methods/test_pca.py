@@ -382,6 +382,18 @@ def test_no_way_back():
         KernelPCA(2, kernel="precomputed").fit(X @ X.T).reconstruction_error(NEW @ X.T)
 
 
+def test_no_directions_without_variance(xp):
+    """Of equal samples nothing is kept, as in scikit-learn, unless components are asked for by number."""
+    equal = xp.asarray(np.full((5, 2), 7.0))
+    for options in ({}, {"n_components": 2, "remove_zero_eig": True}, {"gram": Nystrom(rank=2), "random_state": 0}):
+        pca = KernelPCA(kernel="rbf", **options)
+        assert tuple(pca.fit_transform(equal).shape) == tuple(pca.transform(equal).shape) == (5, 0)
+        assert host(pca.eigenvalues_).shape == (0,) and len(pca.get_feature_names_out()) == 0
+        np.testing.assert_allclose(host(pca.reconstruction_error(equal)), 0, atol=1e-12)
+    with pytest.raises(ValueError, match="the samples are all equal"):
+        KernelPCA(fit_inverse_transform=True).fit(np.ones((4, 2)))
+
+
 @pytest.mark.parametrize("n_samples", [1, 2, 5, 300, 600])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", ["linear", "rbf", "poly", "power"])

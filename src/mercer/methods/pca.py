@@ -48,7 +48,7 @@ class KernelPCA(KernelTransformer):
     Parameters
     ----------
     n_components : int >= 1, optional
-        None keeps all directions of positive variance.
+        None keeps all directions of positive variance: none, where all samples are equal.
     kernel : str, Kernel or callable
         scikit-learn's names, any registered name or expression, a Kernel, or a function of two samples.
     gamma, degree, coef0, kernel_params
@@ -259,7 +259,7 @@ class KernelPCA(KernelTransformer):
         least = max((1e-12 if values.dtype == xp.float64 else 2e-7) * float(xp.max(values)), rounding)
         values = xp.where(values > least, values, xp.zeros_like(values))
         if self.n_components is None or self.remove_zero_eig:
-            count = max(int(np.sum(host(values) > 0)), 1)
+            count = int(np.sum(host(values) > 0))
             values, V = values[:count], V[:, :count]
         return values, V
 
@@ -342,6 +342,11 @@ class KernelPCA(KernelTransformer):
     def _learn_inverse(self, X: Any) -> None:
         """Ridge regression of the samples on their features, with the kernel itself on the features."""
         Z = self._own_features()
+        if Z.shape[1] == 0:
+            raise ValueError(
+                f"{where(self)}: fit_inverse_transform = True needs a component, and the samples are all equal in the "
+                "space of the kernel; give samples that differ."
+            )
         gram = as_representation("auto").build(self.kernel_, Z)
         definite = self.kernel_.definiteness_in(int(Z.shape[1])).is_pd
         self.X_transformed_fit_ = Z
