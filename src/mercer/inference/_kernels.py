@@ -29,8 +29,8 @@ def is_collection(kernel: Any) -> bool:
 
 def lengthscales(X: Any, count: int) -> list[float]:
     """From half the 5 % quantile of the distances to twice the 95 % quantile, in equal ratios; of four digits."""
-    d = np.sqrt(_squared_distances(X, _pairs(X)))
-    low, high = np.quantile(d, (0.05, 0.95)) if len(d) else (1.0, 1.0)
+    squares, unit = _squared_distances(X, _pairs(X))
+    low, high = np.quantile(np.sqrt(squares), (0.05, 0.95)) * unit if len(squares) else (1.0, 1.0)
     return [float(f"{s:.4g}") for s in np.geomspace(low / 2, 2 * high, count)]
 
 

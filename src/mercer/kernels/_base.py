@@ -158,6 +158,22 @@ class Kernel(BaseEstimator):
         if len(X.shape) == 2 and len(Y.shape) == 2 and X.shape[1] != Y.shape[1]:
             raise ValueError(f"{where(self)}: X has {X.shape[1]} columns and Y has {Y.shape[1]}; they must agree.")
 
+    def check_values(self, X: Any, owner: object) -> None:
+        """Raise where the values on a checked collection of vectors are no floating-point numbers.
+
+        The diagonal bounds the values of a positive definite kernel; others refuse by themselves, or see X here.
+        """
+        if not isinstance(self.domain, Vectors):
+            return
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self.evaluate_diag(X)
+        finite = host(namespace(values).isfinite(values))
+        if not finite.all():
+            raise ValueError(
+                f"{where(owner)}: the kernel {self} of sample {int(finite.argmin())} with itself is beyond the largest "
+                f"{values.dtype} number; scale the data."
+            )
+
     def require(self, ability: str) -> None:
         """Raise unless this kernel, with its present parameters, provides `ability`."""
         if ability not in self.provides:

@@ -17,7 +17,7 @@ from scipy.special import logsumexp, softmax
 
 from .._array import namespace
 from .._errors import where
-from ..domains import Domain
+from ..domains import Domain, Vectors
 from ..domains import Product as ProductDomain
 from ._base import Kernel
 from ._definiteness import Definiteness, of_product, of_sum
@@ -63,6 +63,12 @@ class _Composite(Kernel):
 
     def resolve(self, X: Any) -> Self:
         return type(self)([k.resolve(X) for k in self.kernels])
+
+    def check_values(self, X: Any, owner: object) -> None:
+        if isinstance(self.domain, Vectors):
+            for k in self.kernels:
+                k.check_values(X, owner)
+        super().check_values(X, owner)
 
     def _nested(self, i: int, gradients: dict[str, Any], factor: Any = None) -> dict[str, Any]:
         return {f"{i}__{name}": G if factor is None else times(factor, G) for name, G in gradients.items()}

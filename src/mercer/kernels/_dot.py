@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._array import eye, is_sparse, namespace, product_transposed, row_products
+import numpy as np
+
+from .._array import eye, host, is_sparse, namespace, product_transposed, row_products
 from .._errors import where
 from ..domains import Vectors
 from ._base import Kernel
@@ -37,6 +39,18 @@ class DotProduct(Kernel):
     def evaluate_diag(self, X: Any) -> Any:
         t = row_products(X, X)
         return self.profile(t, namespace(t))
+
+    def check_values(self, X: Any, owner: object) -> None:
+        with np.errstate(over="ignore"):
+            t = row_products(X, X)
+        xp = namespace(t)
+        finite = host(xp.isfinite(t))
+        if not finite.all():
+            raise ValueError(
+                f"{where(owner)}: the squared length of sample {int(finite.argmin())} is beyond the largest {t.dtype} "
+                "number, and with it the inner products of the kernel; scale the data."
+            )
+        super().check_values(X, owner)
 
     def _dense(self, X: Any, Y: Any) -> tuple[Any, Any, Any, Any]:
         X, Y = self.check_arguments(X, Y)

@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 from .._array import host, namespace
 from .._errors import where
+from .._units import power_of_two
 from ._radial import Radial
 
 
@@ -69,10 +70,16 @@ class Integrable(Radial):
 
     def log_dilated(self, X: Any, Y: Any, factors: Iterable[float]) -> Iterator[Any]:
         """The matrices log k(xᵢ/h, yⱼ/h) for each factor h, one after the other, from one matrix of distances."""
-        s = self.scaled_distances(X, Y)
+        factors = np.array(list(factors), dtype=np.float64)
+        unit = power_of_two(factors)  # neither the distances nor the squares of factors are floats in every unit
+        s, vast = self.dilated(unit)._distances(X, Y)
         xp = namespace(s)
-        for h in factors:
-            yield self.log_profile(s / h**2, xp)
+        near = xp.isfinite(s) if vast else None
+        for h in (factors / unit).tolist():
+            if near is None:
+                yield self.log_profile(s / h**2, xp)
+            else:
+                yield xp.where(near, self.log_profile(xp.where(near, s, 0.0) / h**2, xp), -xp.inf)
 
 
 def log_sphere(dimension: int) -> float:

@@ -37,6 +37,11 @@ class Unary(Kernel):
     def _check_together(self, X: Any, Y: Any) -> None:
         self.kernel._check_together(X, Y)
 
+    def check_values(self, X: Any, owner: object) -> None:
+        if self.kernel.domain == self.domain:  # else they are of other collections
+            self.kernel.check_values(X, owner)
+        super().check_values(X, owner)
+
     def resolve(self, X: Any) -> Self:
         copy = clone(self)
         copy.kernel = self.kernel.resolve(X)

@@ -9,6 +9,8 @@ x, y and the lengthscale follow here, once:
 
 from __future__ import annotations
 
+from copy import copy
+from math import isfinite, log2
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,10 +29,12 @@ from .._array import (
     set_diagonal,
 )
 from .._errors import check_number, where
+from .._units import power_of_two
 from ..domains import Vectors, take
 from . import bandwidth
 from ._base import Kernel, Prepared
 
+TINY = 2.0**-125  # a lengthscale between this and its reciprocal has a reciprocal of full precision
 FEW = 4  # up to so many columns, coordinate differences are as fast as a matrix product, and exact
 
 
@@ -82,6 +86,17 @@ def _repair(S: Any, size: Any, A: Any, B: Any, xp: Any, symmetric: bool) -> None
         S[i, j] = row_products(D, D)
 
 
+def _have_squares(A: Any) -> bool:
+    """Whether the squared distances between points like these are floating-point numbers."""
+    xp = namespace(A)
+    largest = xp.max(xp.abs(A.data if is_sparse(A) else A)) if not is_sparse(A) or A.nnz else 0.0
+    return bool(largest <= (float(xp.finfo(A.dtype).max) / (8 * A.shape[1])) ** 0.5)
+
+
+def _unit(X: Any) -> float:
+    return power_of_two(X.data if is_sparse(X) else X)
+
+
 class PreparedRadial(Prepared):
     """Centred, scaled points A and their squared lengths: a block costs one matrix product and one pass over it.
 
@@ -106,6 +121,7 @@ class Radial(Kernel):
 
     domain = Vectors(sparse=True)
     abilities: ClassVar[tuple[str, ...]] = ("gradient_theta",)
+    vanishes: ClassVar[bool] = False  # whether φ is 0, to the last digit, wherever s is beyond the largest float
 
     def __init__(self, lengthscale: Any = 1.0):
         self.lengthscale = lengthscale
@@ -160,7 +176,8 @@ class Radial(Kernel):
         """Λ⁻¹ x for each row."""
         scale = host(self.lengthscale)
         if scale.ndim == 0:
-            return X if float(scale) == 1.0 else X * (1.0 / float(scale))
+            ell = float(scale)
+            return X if ell == 1.0 else X * (1.0 / ell) if TINY <= ell <= 1.0 / TINY else X / ell
         if scale.shape[0] != X.shape[1]:
             raise ValueError(
                 f"{where(self)}: lengthscale has {scale.shape[0]} entries, but X has {X.shape[1]} columns."
@@ -172,23 +189,84 @@ class Radial(Kernel):
         return X @ A
 
     def scaled_distances(self, X: Any, Y: Any = None) -> Any:
-        """s: the matrix ‖Λ⁻¹(xᵢ − yⱼ)‖²."""
-        if not is_sparse(X) and not is_sparse(Y):
-            # rounding in the scaling must be relative to the spread of the data, not to their distance from 0
-            centre = namespace(X).mean(X if Y is None else Y, axis=0)
-            X, Y = X - centre, None if Y is None else Y - centre
-        return squared_distances(self.scaled(X), None if Y is None else self.scaled(Y))
+        """s: the matrix ‖Λ⁻¹(xᵢ − yⱼ)‖²; infinite where it is beyond the largest float and k therefore 0."""
+        return self._distances(X, Y)[0]
+
+    def _distances(self, X: Any, Y: Any) -> tuple[Any, bool]:
+        """s, and whether some of it may be infinite."""
+        A, B = X, Y
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            if not is_sparse(A) and not is_sparse(B):
+                # rounding in the scaling must be relative to the spread of the data, not to their distance from 0
+                centre = namespace(A).mean(A if B is None else B, axis=0)
+                A, B = A - centre, None if B is None else B - centre
+            A, B = self.scaled(A), None if B is None else self.scaled(B)
+        if _have_squares(A) and (B is None or _have_squares(B)):
+            return squared_distances(A, B), False
+        return self._vast_distances(X, Y), True
+
+    def _vast_distances(self, X: Any, Y: Any) -> Any:
+        """s of points whose scaled coordinates have no squares: in units that are powers of two, and cost no digit."""
+        parts = [X] if Y is None else [X, Y]
+        length = host(self.lengthscale).astype(np.float64)
+        units = max(_unit(Z) for Z in parts), float(np.min(np.abs(length)) if length.ndim < 2 else power_of_two(length))
+        parts = [Z / units[0] for Z in parts]
+        kernel = copy(self)
+        kernel.lengthscale = length / units[1]
+        if not any(is_sparse(Z) for Z in parts):
+            centre = namespace(parts[-1]).mean(parts[-1], axis=0)
+            parts = [Z - centre for Z in parts]
+        s = squared_distances(*map(kernel.scaled, parts))
+        xp = namespace(s)
+        power = 2 * (log2(units[0]) - log2(units[1]))
+        most = log2(float(xp.finfo(s.dtype).max))
+        beyond = (s > 0) & (s >= 2.0 ** min(most - 1 - power, most - 1))
+        if bool(xp.any(beyond)) and not self.vanishes:
+            raise ValueError(
+                f"{where(self)}: X holds points so far apart, in units of the lengthscale, that the square of their "
+                f"distance is no {s.dtype} number; scale the data, or raise the lengthscale."
+            )
+        third = 2.0 ** (min(power, 2.2 * most) / 3)
+        return xp.where(beyond, xp.inf, xp.where(beyond, 0.0, s) * third * third * third)
 
     def evaluate(self, X: Any, Y: Any = None) -> Any:
-        s = self.scaled_distances(X, Y)
-        return self.profile(s, namespace(s))
+        s, vast = self._distances(X, Y)
+        xp = namespace(s)
+        if not vast:
+            return self.profile(s, xp)
+        near = xp.isfinite(s)
+        return xp.where(near, self.profile(xp.where(near, s, 0.0), xp), 0.0)
 
     def drift(self, origin: np.ndarray) -> np.ndarray:
         return np.zeros_like(origin)
 
+    def check_values(self, X: Any, owner: object) -> None:
+        """A profile that grows is largest between the corners of the box around X."""
+        if self.vanishes or is_sparse(X):
+            return
+        xp = namespace(X)
+        kernel = self.in_dimension_of(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = float(kernel.evaluate(xp.min(X, axis=0)[None, :], xp.max(X, axis=0)[None, :])[0, 0])
+        if not isfinite(value):
+            raise ValueError(
+                f"{where(owner)}: the kernel {self} between distant samples is beyond the largest {X.dtype} number; "
+                "scale the data."
+            )
+
     def prepare(self, X: Any, beside: Any = None) -> Prepared:
-        centre = 0.0 if is_sparse(X) else namespace(X).mean(X, axis=0) if beside is None else beside.centre
-        A = self.scaled(X if is_sparse(X) else X - centre)
+        if type(beside) is Prepared:
+            return Prepared(self, X)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            centre = 0.0 if is_sparse(X) else namespace(X).mean(X, axis=0) if beside is None else beside.centre
+            A = self.scaled(X if is_sparse(X) else X - centre)
+        if not _have_squares(A):
+            if beside is None:
+                return Prepared(self, X)
+            raise ValueError(
+                f"{where(self)}: X holds points so far from the others that the square of their distance is no "
+                f"{A.dtype} number; scale the data, or raise the lengthscale."
+            )
         return PreparedRadial(self, A, row_products(A, A), centre)
 
     def from_products(self, P: Any, a: Any, b: Any) -> Any:
@@ -200,7 +278,8 @@ class Radial(Kernel):
 
     def evaluate_diag(self, X: Any) -> Any:
         xp = namespace(X)
-        self.scaled(X[:1, :])  # refuses a lengthscale of the wrong length
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            self.scaled(X[:1, :])  # refuses a lengthscale of the wrong length
         place = {} if is_sparse(X) else {"device": device_of(X)}
         return self.profile(xp.zeros((X.shape[0],), dtype=X.dtype, **place), xp)
 

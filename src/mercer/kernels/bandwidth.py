@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._array import host, is_sparse, namespace
+from .._units import power_of_two, unit_of_squares
 from ..domains import take
 
 __all__ = ["median", "scale", "sigest"]
@@ -21,19 +22,21 @@ def _pairs(X: Any) -> tuple[np.ndarray, np.ndarray]:
     return rows[i], rows[j]
 
 
-def _squared_distances(X: Any, pairs: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """‖xᵢ − xⱼ‖² over pairs of rows, zeros dropped."""
+def _squared_distances(X: Any, pairs: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, float]:
+    """‖xᵢ − xⱼ‖² over pairs of rows, zeros dropped, and the unit of length that they are in."""
     rows, place = np.unique(np.stack(pairs), return_inverse=True)
     i, j = place.reshape(2, -1)
-    A = take(X, rows)
+    A: Any = take(X, rows)
     A = A.toarray() if is_sparse(A) and A.shape[1] <= 64 else A if is_sparse(A) else host(A)
+    unit = power_of_two(A.data if is_sparse(A) else A)
+    A = A / unit
     out = np.empty(len(i))
     size = 1 << 15 if is_sparse(A) else max(1, (1 << 21) // A.shape[1])
     for start in range(0, len(i), size):
         part = slice(start, start + size)
         D = A[i[part]] - A[j[part]]
         out[part] = np.asarray(D.multiply(D).sum(axis=1)).ravel() if is_sparse(D) else np.einsum("ij,ij->i", D, D)
-    return out[out > 0]
+    return out[out > 0], unit
 
 
 def median(X: Any) -> float:
@@ -44,18 +47,20 @@ def median(X: Any) -> float:
     >>> median(np.array([[0.0], [1.0], [3.0]]))
     2.0
     """
-    d2 = _squared_distances(X, _pairs(X))
-    return float(np.median(np.sqrt(d2))) if len(d2) else 1.0
+    d2, unit = _squared_distances(X, _pairs(X))
+    return float(np.median(np.sqrt(d2))) * unit if len(d2) else 1.0
 
 
 def scale(X: Any) -> float:
     """√(d·Var(X)/2), which is scikit-learn's ``gamma="scale"`` as a lengthscale."""
+    unit = power_of_two(X.data if is_sparse(X) else X)
+    X = X / unit
     if is_sparse(X):
         variance = X.multiply(X).mean() - X.mean() ** 2
     else:
         xp = namespace(X)
         variance = float(xp.mean((X - xp.mean(X)) ** 2))
-    return float(np.sqrt(X.shape[1] * variance / 2)) if variance > 0 else 1.0
+    return float(np.sqrt(X.shape[1] * variance / 2)) * unit if variance > 0 else 1.0
 
 
 def sigest(
@@ -86,13 +91,15 @@ def sigest(
         X = host(X)
         spread = X.std(axis=0, ddof=1)
         X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    d2 = _squared_distances(X, _pairs(X) if pairs is None else pairs)
-    return 1.0 / np.quantile(d2, quantiles) if len(d2) else np.ones(len(quantiles))
+    unit_of_squares("sigest", "X", X.data if is_sparse(X) else X)
+    d2, unit = _squared_distances(X, _pairs(X) if pairs is None else pairs)
+    return 1.0 / np.quantile(d2, quantiles) / unit**2 if len(d2) else np.ones(len(quantiles))
 
 
 def _sigest_lengthscale(X: Any) -> float:
     """The middle of kernlab's range, (σ₀.₉ + σ₀.₁)/2, as a lengthscale 1/√(2σ)."""
-    return float(1.0 / np.sqrt(2.0 * np.mean(sigest(X, (0.9, 0.1)))))
+    d2, unit = _squared_distances(X, _pairs(X))
+    return float(1.0 / np.sqrt(2.0 * np.mean(1.0 / np.quantile(d2, (0.9, 0.1))))) * unit if len(d2) else 2.0**-0.5
 
 
 RULES = {"median": median, "scale": scale, "sigest": _sigest_lengthscale}

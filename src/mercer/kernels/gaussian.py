@@ -12,6 +12,7 @@ from .._errors import check_number
 from ._base import register
 from ._definiteness import STRICTLY_PD, Definiteness
 from ._integrable import Integrable
+from ._radial import PreparedRadial
 
 
 @register
@@ -46,6 +47,7 @@ class Gaussian(Integrable):
     True
     """
 
+    vanishes = True
     abilities = ("gradient_x", "mixed_xy", "gradient_theta", "spectral_sample", "log_normalizer", "self_convolution")
 
     @classmethod
@@ -73,11 +75,11 @@ class Gaussian(Integrable):
         if is_sparse(X) and X.dtype == np.float32 and dense_enough(X):
             X = X.toarray()
         points = super().prepare(X, beside)
-        if not (isinstance(X, np.ndarray) and X.dtype == np.float32):
+        if not (isinstance(X, np.ndarray) and X.dtype == np.float32) or not isinstance(points, PreparedRadial):
             return points
         from ._compiled import PreparedGaussian
 
-        return PreparedGaussian.of(points)  # type: ignore[arg-type]
+        return PreparedGaussian.of(points)
 
     def from_products(self, P: Any, a: Any, b: Any) -> Any:
         if not isinstance(P, np.ndarray):

@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import manhattan_distances
 
 from .._array import host, is_numpy, is_sparse, is_torch, like, namespace
 from .._errors import check_choice, check_number, where
+from .._units import power_of_two
 from ._base import Prepared, register
 from ._definiteness import STRICTLY_PD, Definiteness
 from ._integrable import Integrable, at_radii, log_sphere
@@ -52,6 +53,7 @@ class Laplace(Integrable):
     array([[0.0302]])
     """
 
+    vanishes = True
     abilities = ("gradient_theta", "spectral_sample", "log_normalizer", "self_convolution")
 
     def __init__(self, lengthscale: Any = 1.0, norm: int = 2):
@@ -95,11 +97,22 @@ class Laplace(Integrable):
 
     def _sums(self, X: Any, Y: Any) -> Any:
         """‖Λ⁻¹(xᵢ − yⱼ)‖₁."""
-        if not is_sparse(X) and not is_sparse(Y):
-            # the scaling then rounds relative to the spread of the data, not to their distance from the origin
-            centre = namespace(X).mean(Y, axis=0)
-            X, Y = X - centre, Y - centre
-        return _manhattan(self.scaled(X), self.scaled(Y))
+        A, B, xp = X, Y, namespace(X)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            if not is_sparse(A) and not is_sparse(B):
+                # the scaling then rounds relative to the spread of the data, not to their distance from the origin
+                centre = xp.mean(B, axis=0)
+                A, B = A - centre, B - centre
+            A, B = self.scaled(A), self.scaled(B)
+        if all(bool(xp.all(xp.isfinite(Z.data if is_sparse(Z) else Z))) for Z in (A, B)):
+            with np.errstate(over="ignore"):
+                return _manhattan(A, B)
+        # what is beyond the largest float is infinite, and k therefore 0
+        unit = max(power_of_two(Z.data if is_sparse(Z) else Z) for Z in (X, Y))
+        least = float(np.min(host(self.lengthscale)))
+        near = _manhattan(*(type(self)(host(self.lengthscale) / least, norm=1).scaled(Z / unit) for Z in (X, Y)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return xp.where(near > 0, near * (unit / least), 0.0)
 
     def prepare(self, X: Any, beside: Any = None) -> Prepared:
         return super().prepare(X, beside) if self.norm == 2 else Prepared(self, X)

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._array import eye, is_sparse, namespace
-from .._errors import check_number
+from .._array import eps, eye, is_sparse, namespace
+from .._errors import check_number, where
+from .._units import power_of_two
 from ._base import register
 from ._definiteness import PD, Definiteness
 from ._dot import DotProduct
@@ -53,6 +54,15 @@ class Linear(DotProduct):
         """x itself (dense)."""
         X, _ = self.check_arguments(X)
         return X.toarray() if is_sparse(X) else X
+
+    def check_values(self, X: Any, owner: object) -> None:
+        super().check_values(X, owner)
+        unit = power_of_two(X.data if is_sparse(X) else X)  # 1 where X is 0
+        if unit**2 < float(namespace(X).finfo(X.dtype).smallest_normal) / eps(X):
+            raise ValueError(
+                f"{where(owner)}: X is of size {unit:.0e}, and its inner products lose digits, as {X.dtype} has no "
+                f"smaller numbers; divide X by {unit:.0e}."
+            )
 
     def drift(self, origin: np.ndarray) -> np.ndarray:
         return origin

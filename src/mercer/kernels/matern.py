@@ -56,6 +56,7 @@ class Matern(Integrable):
            [0.4834, 1.    ]])
     """
 
+    vanishes = True
     abilities = ("gradient_x", "mixed_xy", "gradient_theta", "spectral_sample", "log_normalizer", "self_convolution")
 
     def __init__(self, nu: float = 1.5, lengthscale: Any = 1.0):

@@ -17,6 +17,7 @@ class _Bump(Integrable):
     """φ on the unit ball and 0 outside, given by φ, ∫₀¹ rᵈ⁻¹ φ dr and draws of r."""
 
     abilities: ClassVar[tuple[str, ...]] = ("log_normalizer",)
+    vanishes = True
 
     def log_moment(self, dimension: int) -> float:
         """log ∫₀¹ rᵈ⁻¹ φ(r²) dr."""

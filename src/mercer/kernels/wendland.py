@@ -77,6 +77,7 @@ class Wendland(Integrable):
            [0.    , 0.3125, 1.    ]])
     """
 
+    vanishes = True
     abilities = ("gradient_x", "mixed_xy", "gradient_theta", "log_normalizer")
     _exponent: int
 

@@ -79,10 +79,15 @@ class KernelEstimator(BaseEstimator):
         self.kernel_ = self._resolved_kernel(X, provisional.domain.dimension(X) or 1)
         self.kernel_.validate()
         X = self.kernel_.domain.training(self.kernel_.domain.check(X, self.kernel_, "X"))
+        self._check_values(X)
         if self._keeps_sample and getattr(self, "copy_X", True):
             X, y = self.kernel_.domain.keep(X, given_X), detached(y, given_y)
         self.dtype_ = X.dtype if is_array(X) or is_sparse(X) else None
         return X, y
+
+    def _check_values(self, X: Any) -> None:
+        """Refuse samples between which the kernel has no floating-point values."""
+        self.kernel_.check_values(X, self)
 
     def _check_new(self, X: Any) -> Any:
         """New points, in the library and floating type of the training data."""

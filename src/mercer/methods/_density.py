@@ -13,6 +13,7 @@ from .. import _tiles
 from .._array import host, is_sparse, like, namespace
 from .._errors import check_choice, check_number, where
 from .._random import generator
+from .._units import power_of_two
 from ..kernels import CosineBump, Gaussian, Kernel, Laplace, Triangular
 from ..kernels._metric import OfDistance
 from ..kernels.expression import as_kernel
@@ -63,7 +64,16 @@ class DensityEstimator(KernelEstimator):
         self.bandwidth_ = self._bandwidth(X, weight)
         self.kernel_ = self.kernel_.dilated(self.bandwidth_)
         self.log_normalizer_ = self.kernel_.log_normalizer(X.shape[1])
+        self._require_float(self.log_normalizer_, self.bandwidth_, namespace(X).finfo(X.dtype))
         return X, weight
+
+    def _require_float(self, log_normalizer: float, bandwidth: float, numbers: Any) -> None:
+        """Refuse a bandwidth with which the density may be beyond the largest of these numbers."""
+        if -log_normalizer > np.log(float(numbers.max)):
+            raise ValueError(
+                f"{where(self)}: with the bandwidth {bandwidth:g} the density reaches e^{-log_normalizer:.0f}, beyond "
+                f"the largest number of {numbers.bits} bits; scale the data, or raise the bandwidth."
+            )
 
     def _require_density(self, dimension: int | None) -> None:
         if "log_normalizer" not in self.kernel_.provides or dimension is None:
@@ -118,7 +128,9 @@ class DensityEstimator(KernelEstimator):
             return grid.astype(np.float64)
         n, d = int(np.sum(weight > 0)), X.shape[1]
         A = X.toarray() if is_sparse(X) else host(X)
-        spread = float(np.sqrt(np.mean(weight @ (A - weight @ A) ** 2)))
+        unit = power_of_two(A)
+        A = A / unit
+        spread = float(np.sqrt(np.mean(weight @ (A - weight @ A) ** 2))) * unit
         width = np.exp(self.kernel_.log_normalizer(d) / d) / np.sqrt(2 * np.pi)
         return (spread or 1.0) / width * n ** (-1 / (d + 4)) * np.geomspace(0.05, 3.0, 25)
 
@@ -136,6 +148,7 @@ class DensityEstimator(KernelEstimator):
                 )
             twice = self.kernel_.self_convolution(d)
             squares = [twice.dilated(h).log_normalizer(d) for h in grid]
+            self._require_float(min(normalizers + squares), float(grid.min()), np.finfo(np.float64))
         log_weight = _log(weight)
         rest = np.log1p(-weight)
         totals = np.zeros(len(grid))
@@ -152,7 +165,7 @@ class DensityEstimator(KernelEstimator):
                 found[j] = np.sum(terms[weight[own] > 0])
             if squared:
                 for j, L in enumerate(_with(log_weight, twice.log_dilated(part, X, grid))):
-                    found[j] -= weight[own] @ np.exp(_log_sums(L, np) - squares[j])
+                    found[j] -= weight[own] @ np.exp(_log_sums(L, np).astype(np.float64) - squares[j])
             return found
 
         for found in _strips(work, X.shape[0], X.shape[0]):

@@ -78,6 +78,9 @@ class Smoother:
     alpha: Any
     substitutes: tuple[str, ...] = ()
 
+    def _check_values(self, X: Any) -> None:
+        """Nothing yet: the kernel is that of other coordinates, which are set from the data."""
+
     def _check_penalty(self, criteria: tuple[str, ...] = CRITERIA) -> None:
         given = [name for name in self.substitutes if getattr(self, name) is not None]
         if len(given) + (not isinstance(self.alpha, str) or self.alpha != "gcv") > 1:

@@ -21,6 +21,7 @@ from .._array import is_array, is_sparse
 from .._errors import check_choice, check_number, where
 from .._progress import Deadline, remedy
 from .._random import generator
+from .._units import unit_of_squares
 from ..domains import Vectors
 from ..gram import IncompleteCholesky
 from ..gram.centered import CenteredGram
@@ -166,6 +167,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self._require_vectors(X)
         X, y = self._check_fit(X, y, multi_output=True)
         X = np.asarray(X, dtype=np.float64)
+        unit_of_squares(self, "X", X)  # of which the products of derivatives are
         for d in self._candidates():
             if d > X.shape[1]:
                 raise ValueError(f"{where(self)}: n_components = {d} must be <= n_features = {X.shape[1]}.")

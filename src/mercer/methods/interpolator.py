@@ -14,7 +14,7 @@ from .._errors import REMEDIES, check_number, where
 from ..basis import Polynomials, as_basis
 from ..gram import Dense
 from ..solvers.linear import Inverse
-from ..solvers.linear._base import Conditioned, free_factor
+from ..solvers.linear._base import Conditioned, free_factor, units
 from ..space import Function
 from ._base import KernelEstimator
 
@@ -98,6 +98,9 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         sample = gram.like
         xp = namespace(sample)
         b = like(y, sample)
+        unit = units(b)
+        unit = 1.0 if unit is None else unit
+        b = b / unit
         if basis is None:
             operator: Any = gram
         else:
@@ -116,11 +119,12 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         if basis is not None:
             c = like(np.linalg.solve(host(R), host(xp.matrix_transpose(Q) @ rest)), sample)
             rest = rest - H @ c
-        self._refuse_conflicts(rest, b)
+        self._refuse_conflicts(rest * unit, b * unit)
+        norm = xp.sqrt(xp.clip(xp.sum(a * (b if basis is None else gram @ a), axis=0), min=0.0)) * unit
+        self.norm_ = float(norm) if norm.ndim == 0 else norm
+        a, c = a * unit, None if c is None else c * unit
         self.X_fit_, self.dual_coef_, self.free_coef_ = X, a, self._at_zero(gram, a, c)
         self.function_ = Function(*gram.expansion(a), basis, c)
-        square = xp.sum(a * (b if basis is None else gram @ a), axis=0)
-        self.norm_ = float(np.sqrt(max(float(square), 0.0))) if square.ndim == 0 else xp.sqrt(xp.clip(square, min=0.0))
         return self
 
     def _refuse_conflicts(self, rest: Any, b: Any) -> None:

@@ -117,7 +117,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         check_number(self, "alpha", self.alpha, at_least=0)
         X, y = self._check_fit(X, y, multi_output=True, y_numeric=True)
         weight = self._check_weight(sample_weight, X)
-        gram = Dense().build(self.kernel_, X)
+        gram = Dense().build(self.kernel_.about(X) if self.fit_intercept else self.kernel_, X)
         b = like(y, gram.like)
         weight = None if weight is None else like(weight, gram.like)
         basis = Polynomials(0) if self.fit_intercept else None
@@ -125,9 +125,10 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         self._judge(Design(gram, H, weight))
         solution = solve(gram, b, float(self.alpha), Symmetric(), H, weight)
         self.X_fit_, self._target, self._weight, self._strength = gram.X, b, weight, float(self.alpha)
-        self.dual_coef_, c = solution.coefficients, solution.free
+        self.dual_coef_ = a = solution.coefficients
+        self.function_ = self._function(gram, a, basis, solution.free)
+        c = self._at_zero(gram, a, solution.free)
         self.intercept_ = 0.0 if c is None else float(c[0]) if c.ndim == 1 else c[0, :]
-        self.function_ = self._function(gram, self.dual_coef_, basis, c)
         return self
 
     def _judge(self, design: Design) -> None:
@@ -175,7 +176,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         systems, and asks for no positive kernel. A sample of weight 0 gets the value of the fit itself. O(n³).
         """
         check_is_fitted(self)
-        gram = Dense().build(self.kernel_, self.X_fit_)
+        gram = Dense().build(self.function_.kernel, self.X_fit_)
         basis = self.function_.basis
         design = Design(gram, None if basis is None else like(basis(gram.X), gram.like), self._weight)
         values, vectors = np.linalg.eigh(host(design.matrix()).astype(np.float64))

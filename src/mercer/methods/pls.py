@@ -15,6 +15,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from .._array import eps, host, is_numpy, like, namespace
 from .._errors import check_choice, check_number, where
 from .._random import generator
+from .._units import power_of_two, unit_of_squares
 from ..basis import Polynomials
 from ..gram import Gram
 from ..gram.centered import CenteredGram
@@ -122,10 +123,13 @@ class PartialLeastSquares(KernelTransformer):
         if n < 2:
             raise ValueError(f"{where(self)}: n_samples = {n}; partial least squares needs at least two.")
         base = self._build(X, constants=True)
-        Y = like(target, base.like)
+        unit = power_of_two(target)
+        if isinstance(self.n_components, str):
+            unit_of_squares(self, "y", target)  # of which the errors on held-out folds are
+        Y = like(target / unit, base.like)
         Y, single = (Y[:, None], True) if Y.ndim == 1 else (Y, False)
         w = like(np.ones(n) if weight is None else weight, Y)
-        count = self._chosen_count(base, Y, w, y) if isinstance(self.n_components, str) else self.n_components
+        count = self._chosen_count(base, Y, w, y, unit) if isinstance(self.n_components, str) else self.n_components
         found = components(base, Y, w, count)
         reached = len(found.explained)
         if reached == 0:
@@ -140,14 +144,15 @@ class PartialLeastSquares(KernelTransformer):
             )
         self.n_components_, self.X_fit_ = reached, X
         self._keep(found.gram, found.coefficients)
-        self.scores_, self.y_loadings_ = found.scores, found.loadings
+        self.scores_, self.y_loadings_ = found.scores, found.loadings * unit
         self.explained_variance_ratio_ = found.explained
         a = found.coefficients @ namespace(Y).matrix_transpose(found.loadings)
-        free = (found.mean - found.gram.offset(a))[None, :]
+        free = (found.mean - found.gram.offset(a))[None, :] * unit
+        a = a * unit
         a, free = (a[:, 0], free[:, 0]) if single else (a, free)
         self.prediction_ = Function(*found.gram.expansion(a), Polynomials(0), free)
 
-    def _chosen_count(self, base: Gram, Y: Any, weight: Any, y: Any) -> int:
+    def _chosen_count(self, base: Gram, Y: Any, weight: Any, y: Any, unit: float) -> int:
         """The number of components of least loss on held-out folds: one run for each fold, on one Gram operator."""
         n, w = base.n, host(weight)
         total, seen = np.zeros(self.max_components), 0.0
@@ -162,7 +167,7 @@ class PartialLeastSquares(KernelTransformer):
             seen += float(w[test].sum())
         if not seen:
             raise ValueError(f"{where(self)}: cv = {self.cv!r}: no fold has a component; are all samples equal?")
-        self.cv_errors_ = total / seen
+        self.cv_errors_ = total / seen * unit**2
         return int(np.argmin(self.cv_errors_)) + 1
 
     def _splits(self, n: int, y: np.ndarray) -> Iterable[tuple[np.ndarray, np.ndarray]]:

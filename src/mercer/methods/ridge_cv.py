@@ -14,6 +14,7 @@ from sklearn.model_selection import check_cv
 
 from .._array import host, like
 from .._errors import where
+from .._units import unit_of_squares
 from ..basis import Polynomials, as_basis
 from ..gram import Gram
 from ..kernels import Kernel
@@ -99,6 +100,7 @@ class RidgeSearch(RidgeMethod):
     def _search(self, X: Any, y: Any, target: Any, weight: Any, groups: Any) -> None:
         """Score every strength with every kernel, and keep the best; y is what scorers are given."""
         alphas = self._check_search()
+        unit_of_squares(self, "y", target)
         basis = as_basis(self.free) if self.free is not None else Polynomials(0) if self.fit_intercept else None
         kernels = [as_kernel(k) for k in self.kernel] if self._is_list(self.kernel) else [self._kernel(1)]
         splits = None
@@ -106,7 +108,7 @@ class RidgeSearch(RidgeMethod):
             n = self.kernel_.domain.size(X)
             splitter = check_cv(self.cv, host(y), classifier=is_classifier(self))
             splits = list(splitter.split(np.zeros(n), host(y), groups))
-        self.kernels_, table, best = [], [], -np.inf
+        self.kernels_, table, best = [], [], None
         for kernel in kernels:
             self.kernel_ = kernel.resolve(X)
             self.kernel_.validate()
@@ -121,7 +123,7 @@ class RidgeSearch(RidgeMethod):
             self.kernels_.append(self.kernel_)
             table.append(scores)
             value = scores.max(axis=1).mean()
-            if value > best:
+            if best is None or value > best:
                 best, choice = value, (self.kernel_, gram, path, b, scores, values)
         self.kernel_, gram, path, b, scores, values = choice
         places = scores.argmax(axis=1)

@@ -12,6 +12,7 @@ Wahba, *Spline Models for Observational Data* (1990), section 1.3.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import log2
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.base import BaseEstimator
 
 from ..._array import eps, eye, host, like, namespace
 from ..._errors import fitting_memory, where
+from ..._units import SQUARED, power_of_two
 from ...domains import take
 from ...gram import Gram
 
@@ -49,8 +51,12 @@ class LinearSolver(BaseEstimator):
                 f"{where(self)} needs a Gram operator that provides {', '.join(sorted(missing))}; {where(gram)} "
                 f'provides {", ".join(sorted(gram.provides)) or "products only"}. Try solver="auto".'
             )
+        unit = units(b)
         with fitting_memory(self, gram.n, gram.n, b.dtype):
-            return self._solve(gram, b, shift)
+            if unit is None:
+                return self._solve(gram, b, shift)
+            found = self._solve(gram, b / unit, shift)
+        return replace(found, coefficients=found.coefficients * unit)
 
     def _solve(self, gram: Gram, b: Any, shift: float) -> LinearSolution:
         raise NotImplementedError
@@ -131,6 +137,11 @@ def solve(gram: Gram, b: Any, shift: Any, solver: LinearSolver, H: Any = None, w
         weight, shift = 1.0 / shift, 1.0
     if H is None and weight is None:
         return solver.solve(gram, b, shift)
+    unit = units(b)
+    if unit is not None:
+        found = solve(gram, b / unit, shift, solver, H, weight)
+        free = None if found.free is None else found.free * unit
+        return replace(found, coefficients=found.coefficients * unit, free=free)
     xp = namespace(b)
     scale = None if weight is None else xp.sqrt(weight)
     if H is None:
@@ -147,6 +158,20 @@ def solve(gram: Gram, b: Any, shift: Any, solver: LinearSolver, H: Any = None, w
     c = like(np.linalg.solve(host(R), host(xp.matrix_transpose(Q) @ rest)), H)
     residual = _ratio(operator.project(rest), operator.scaled(b))
     return replace(inner, coefficients=a, free=c, residual=residual)
+
+
+def units(b: Any) -> Any:
+    """A power of two for each right-hand side, the size of one whose squares are no floats; None for ordinary ones.
+
+    Solutions are linear in b, so that they may be found in these units, and no digit is lost by it.
+    """
+    xp = namespace(b)
+    sizes = [power_of_two(b)] if b.ndim == 1 else [power_of_two(b[:, j]) for j in range(int(b.shape[1]))]
+    room = SQUARED * log2(float(xp.finfo(b.dtype).max)) / 1024
+    sizes = [size if abs(log2(size)) > room else 1.0 for size in sizes]
+    if all(size == 1.0 for size in sizes):
+        return None
+    return sizes[0] if b.ndim == 1 else like(np.array(sizes), b)
 
 
 def free_factor(H: Any) -> tuple[Any, Any]:

@@ -1,0 +1,191 @@
+"""Data of any size: every estimator answers with finite numbers, or refuses with what to do; nothing is silently NaN.
+
+Where powers of two can be taken out, the answers are those of ordinary data, to the last digits.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier, is_regressor
+
+import mercer
+from mercer import (
+    KernelDensity,
+    KernelFisher,
+    KernelInterpolator,
+    KernelMeanClassifier,
+    KernelPCA,
+    KernelPLS,
+    KernelRidge,
+    KernelRidgeCV,
+    KreinRidge,
+    KreinSVC,
+    RobustKernelDensity,
+)
+from mercer.kernels import Gaussian, Laplace, Matern, registry
+from mercer.kernels._radial import Radial
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(30, 3))
+y = X @ [1.0, -1.0, 0.5] + 0.1 * rng.normal(size=30)
+LABELS = (y > 0).astype(int)
+CASES = {
+    "X·1e200": (X * 1e200, y),
+    "X·1e30 in float32": ((X * 1e30).astype(np.float32), y),
+    "X·1e-200": (X * 1e-200, y),
+    "X·1e-30 in float32": ((X * 1e-30).astype(np.float32), y),
+    "y·1e300": (X, y * 1e300),
+    "y·1e-300": (X, y * 1e-300),
+}
+KERNELS = ["linear", "gaussian", "gaussian(lengthscale='median')", "polynomial(degree=3)", "laplace(norm=1)"]
+
+
+def estimators():
+    """Every estimator of vectors that needs no more than samples and targets, with a few kernels."""
+    for name in sorted(vars(mercer)):
+        cls = getattr(mercer, name)
+        if not (isinstance(cls, type) and hasattr(cls, "fit") and hasattr(cls, "get_params")):
+            continue
+        try:
+            model = cls()
+        except TypeError:
+            continue  # it is made of another one
+        if name in ("SmoothingSpline", "ManifoldRanking"):  # of one feature; of queries
+            continue
+        yield model
+        if isinstance(model.get_params().get("kernel"), str) and "Density" not in name and name != "KernelICA":
+            yield from (cls(kernel=kernel) for kernel in KERNELS)
+
+
+def answers(model, A, target):
+    """Everything that a fitted model tells of the sample, one array each."""
+    model = clone(model).fit(A, LABELS if is_classifier(model) else target)
+    for method in ("predict", "transform", "decision_function", "predict_proba", "score_samples"):
+        if hasattr(model, method):
+            found = getattr(model, method)(A)
+            yield method, np.asarray(found[0] if isinstance(found, tuple) else found)
+    for name, value in vars(model).items():
+        if name.endswith("_") and isinstance(value, (float, np.ndarray)):
+            yield name, np.asarray(value)
+
+
+def check_extreme(model, case):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("error", RuntimeWarning)
+        try:
+            found = list(answers(model, *CASES[case]))
+        except ValueError as error:
+            assert len(str(error).split(" ")) > 8, error  # a sentence, by this library
+            assert "array must not contain" not in str(error) and "Input contains" not in str(error)
+            return
+    for name, values in found:
+        assert values.dtype.kind not in "fc" or np.isfinite(values).all(), name
+
+
+QUICK = [
+    KernelRidgeCV(),
+    KernelPCA(),
+    KernelDensity(),
+    RobustKernelDensity(),
+    KreinSVC(),
+    KernelFisher(),
+    KernelFisher(kernel="linear"),
+    KernelPLS(),
+    KernelPLS(kernel="linear"),
+    KernelMeanClassifier(kernel="linear"),
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("model", QUICK, ids=str)
+def test_finite_or_refused(model, case):
+    check_extreme(model, case)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("model", list(estimators()), ids=str)
+def test_every_estimator_is_finite_or_refuses(model, case):
+    if case.startswith("y") and not is_regressor(model):
+        pytest.skip("no targets")
+    check_extreme(model, case)
+
+
+# ---- what is representable is right
+
+
+@pytest.mark.parametrize("unit", [2.0**660, 2.0**-660, 2.0**1000])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Gaussian(),
+        Gaussian(np.array([1.0, 2.0, 0.5])),
+        Gaussian(np.eye(3) + 0.3),
+        Matern(1.5),
+        Laplace(),
+        Laplace(norm=1),
+    ],
+    ids=str,
+)
+def test_lengthscales_have_the_unit_of_the_data(kernel, unit):
+    other = clone(kernel).set_params(lengthscale=np.asarray(kernel.lengthscale) * unit)
+    other.lengthscale = other.lengthscale if np.ndim(kernel.lengthscale) else float(other.lengthscale)
+    np.testing.assert_allclose(other(unit * X), kernel(X), rtol=1e-12)
+    np.testing.assert_allclose(other(unit * X[:7], unit * X[7:]), kernel(X[:7], X[7:]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("rule", ["median", "scale", "sigest"])
+@pytest.mark.parametrize("unit", [2.0**660, 2.0**-660])
+def test_rules_of_lengthscales_have_the_unit_of_the_data(rule, unit):
+    assert Gaussian(rule).resolve(unit * X).lengthscale == unit * Gaussian(rule).resolve(X).lengthscale
+
+
+@pytest.mark.parametrize("far", [X * 1e200, (X * 1e30).astype(np.float32)], ids=["float64", "float32"])
+@pytest.mark.parametrize(
+    "kernel", [k for cls in registry.values() for k in cls.examples() if isinstance(k, Radial)], ids=str
+)
+def test_radial_kernels_of_points_far_apart(kernel, far):
+    if "period" in kernel.get_params():
+        pytest.skip("there is no far on a circle")
+    if not kernel.vanishes:
+        with pytest.raises(ValueError, match="scale the data"):
+            kernel(far)
+        return
+    np.testing.assert_array_equal(kernel(far), np.eye(30))
+    np.testing.assert_array_equal(kernel(far[:3], far[3:]), np.zeros((3, 27)))
+
+
+def test_a_lengthscale_without_a_reciprocal():
+    np.testing.assert_array_equal(Gaussian(1e-320)(X), np.eye(30))
+
+
+@pytest.mark.parametrize("unit", [2.0**990, 2.0**-1000])
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelRidge(0.5, kernel="gaussian"),
+        KernelRidge(0.5, kernel="linear", fit_intercept=True),
+        KernelRidge(0.5, kernel="gaussian", gram="lazy"),
+        KreinRidge(kernel="gaussian"),
+        KernelInterpolator("gaussian"),
+        KernelInterpolator("gaussian", free=0),
+        KernelPLS(2, kernel="gaussian"),
+    ],
+    ids=str,
+)
+def test_targets_of_any_size(model, unit):
+    expected = clone(model).fit(X, y).predict(X)
+    np.testing.assert_allclose(clone(model).fit(X, unit * y).predict(X) / unit, expected, rtol=1e-9)
+
+
+def test_targets_of_two_sizes():
+    both = np.stack([2.0**990 * y, 2.0**-990 * y], axis=1)
+    found = KernelRidge(0.5, kernel="gaussian", fit_intercept=True).fit(X, both).predict(X)
+    np.testing.assert_allclose(found[:, 0] / 2.0**990, found[:, 1] * 2.0**990, rtol=1e-9)
+
+
+def test_errors_whose_squares_are_no_numbers_are_refused():
+    with pytest.raises(ValueError, match=r"KernelRidgeCV: y is of size .*; divide it by"):
+        KernelRidgeCV(kernel="gaussian").fit(X, 1e300 * y)
