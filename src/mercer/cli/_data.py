@@ -51,6 +51,7 @@ LINE = re.compile(r"\s*[^\s:,;]+(\s+\d+:\S+)+\s*")  # of LIBSVM
 OPENED = {s: rf'(?:^|{re.escape(s)}) *"' for s in SEPARATORS}  # a quoted cell, which begins with its mark
 ISO = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 
+SPACES = dict.fromkeys(map(ord, "\t\n\r"))
 TRUTH = ("true", "false")  # written in any case, by R, Python and Parquet
 LONG = 40  # letters of a cell that a message quotes
 
@@ -265,7 +266,7 @@ def sniff(path: Path, encoding: str | None = None, columns: Container[str] | Non
 
 def _require_printable(path: Path, names: list[str]) -> None:
     """Raise for names that would steer the terminal that shows them."""
-    strange = [name for name in names if any(unicodedata.category(letter) == "Cc" for letter in name)]
+    strange = [name for name in names if any(unicodedata.category(letter) == "Cc" for letter in name.translate(SPACES))]
     if strange:
         raise DataError(f"{path} has control characters in the name of {_plural(strange)}; rename it.")
 
