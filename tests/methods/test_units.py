@@ -103,6 +103,14 @@ def test_criteria_change_with_the_unit(model):
     assert other["reml"] == pytest.approx(one["reml"] + 2 * 78 * np.log(unit), rel=1e-13)
 
 
+@pytest.mark.parametrize("model", [SmoothingSpline(), ThinPlateSpline(), AnovaSpline()], ids=named)
+def test_ranges_that_overflow_are_refused(model):
+    sample = X[:, :1].copy() if isinstance(model, SmoothingSpline) else X.copy()
+    sample[:2, 0] = 1.7e308, -1.7e308
+    with pytest.raises(ValueError, match=r"X .*; divide (X|it) by"):
+        model.fit(sample, Y)
+
+
 def test_splines_in_another_unit_of_the_features():
     for model in (SmoothingSpline(), SmoothingSpline("reml"), AnovaSpline(), AnovaSpline("reml")):
         sample = X[:, :1] if isinstance(model, SmoothingSpline) else X

@@ -27,6 +27,7 @@ from ._spline import Smoother
 
 COST = 1.4  # of a degree of freedom, in the modification of generalised cross-validation by Kim and Gu
 FLAT = 1e3  # over it a part has no weight that counts, and no slope: from there it returns if that helps
+HALF = 0.25 * float(np.finfo(np.float64).max)  # half of a range, beyond which it overflows
 LEFT = 1e-9  # share of n that the degrees of freedom have to leave
 MARGIN = 0.05  # of the range of a column, by which the interval of its means is wider at either end
 
@@ -235,6 +236,10 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         constant = [j for j in used if high[j] <= low[j]]
         if constant:
             raise ValueError(f"{where(self)}: column(s) {constant} of X are constant; leave them out of the terms.")
+        if np.max(high / 2 - low / 2) > HALF:
+            raise ValueError(
+                f"{where(self)}: X reaches from {low.min():.0e} to {high.max():.0e}, too far; divide it by 1e10."
+            )
         margin = np.where(high > low, MARGIN * (high - low), 0.5)
         self.lower_, self.upper_ = low - margin, high + margin
 

@@ -24,6 +24,7 @@ from ._spline import Smoother, in_unit
 
 MAX_ORDER = 6  # beyond, the polynomials between the knots lose digits
 EXPONENTS = 1000  # powers of two, within which coefficients have to lie
+HALF = 0.25 * float(np.finfo(np.float64).max)  # half of a range, beyond which it overflows
 LEAST = 1e-100  # below, squares of residuals underflow
 
 
@@ -216,6 +217,10 @@ class SmoothingSpline(Smoother, RegressorMixin, BaseEstimator):
     def _gather(self, x: np.ndarray, y: np.ndarray, w: np.ndarray, unit: float) -> np.ndarray:
         """Merge samples of equal x, scale x to [0, 1], and say to which of the distinct x each sample belongs."""
         m, n = int(self.order), len(x)
+        if x.max() / 2 - x.min() / 2 > HALF:
+            raise ValueError(
+                f"{where(self)}: X reaches from {x.min():.0e} to {x.max():.0e}, too far; divide it by 1e10."
+            )
         knots, place = np.unique(x, return_inverse=True)
         apart = np.r_[True, np.diff(knots) > np.finfo(np.float64).eps * (knots[-1] - knots[0])]
         knots, place = knots[apart], (np.cumsum(apart) - 1)[place]

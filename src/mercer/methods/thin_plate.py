@@ -126,8 +126,8 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
     def _check_size(self, X: Any, power: int) -> None:
         """Refuse an X whose powers, as kernel and polynomials take them, have squares that are no floats."""
         xp = namespace(X)
-        largest, least = power_of_two(X), power_of_two(xp.max(X, axis=0) - xp.min(X, axis=0))
-        for size in (largest, least):
+        for values in (X, xp.max(X, axis=0) / 2 - xp.min(X, axis=0) / 2):  # halves, whose difference is finite
+            size = power_of_two(values)
             if power * abs(log2(size)) > SQUARED:
                 raise ValueError(
                     f"{where(self)}: X is of size {size:.0e}, whose powers up to {2 * power} are no floating-point "
