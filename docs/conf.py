@@ -13,6 +13,7 @@ from sphinx.util.nodes import make_refnode
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 import benchmark_results  # noqa: E402
+import deviations  # noqa: E402
 import gallery  # noqa: E402
 import method_pages  # noqa: E402
 
@@ -135,6 +136,15 @@ def put_results(app, docname, source):
         source[0] = source[0].replace(benchmark_results.PLACE, benchmark_results.text(folder))
 
 
+def put_deviations(app, docname, source):
+    """Put the table of scikit-learn's tests that do not pass in its place on the page of conventions."""
+    if docname == "guide/conventions":
+        table = DOCS.parent / "tests" / "peers" / "deviations.toml"
+        for path in (deviations.__file__, table):
+            app.env.note_dependency(str(path))
+        source[0] = source[0].replace(deviations.PLACE, deviations.text(table))
+
+
 def find_anywhere(app, env, node, contnode):
     """Link a class by its name alone from the pages of other modules: `SVC` in `mercer.selection` is `mercer.SVC`."""
     target = node["reftarget"]
@@ -160,4 +170,5 @@ def setup(app):
     app.connect("autodoc-skip-member", skip_member)
     app.connect("source-read", close_code)
     app.connect("source-read", put_results)
+    app.connect("source-read", put_deviations)
     app.connect("missing-reference", find_anywhere)

@@ -14,12 +14,15 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
+from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 import sklearn
 
 HERE = Path(__file__).parent
+DOCS = HERE.parents[1] / "docs"
 PACKAGES = Path(sklearn.__file__).parents[1]
 TABLE = tomllib.loads((HERE / "deviations.toml").read_text(encoding="utf-8"))["deviation"]
 KINDS = ("wording", "deviation", "open")
@@ -41,21 +44,32 @@ LEFT_OUT = {  # the checks of every estimator, which `tests/methods/test_sklearn
 }
 
 
+@cache
 def users():
     """The other test files that name one of the classes."""
     files = (path for path in (PACKAGES / "sklearn").rglob("test_*.py") if NAMES.search(path.read_text("utf-8")))
     return {path.relative_to(PACKAGES).as_posix() for path in files} - OWN - LEFT_OUT
 
 
-def run(files, folder):
-    """Outcome, error and fits of each test, by its id."""
+def run(tests, folder, *options):
+    """Outcome, error and fits of each test of these files or ids, by its id."""
     outcomes = folder / "outcomes.json"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment["PYTHONPATH"] = os.pathsep.join([str(HERE), *sys.path])
-    options = ["-p", "substitution", "--outcomes", str(outcomes), "--rootdir", str(PACKAGES), "-c", os.devnull]
+    options = (
+        "-p",
+        "substitution",
+        "--outcomes",
+        str(outcomes),
+        "--rootdir",
+        str(PACKAGES),
+        "-c",
+        os.devnull,
+        *options,
+    )
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, "-p", "no:cacheprovider", "-q", "--tb=no", "--timeout=120"]
-        + [str(PACKAGES / file) for file in sorted(files)],
+        + [str(PACKAGES / test) for test in sorted(tests)],
         env=environment,
         cwd=folder,
         capture_output=True,
@@ -73,7 +87,7 @@ def listed(name):
     ]
 
 
-def check(outcomes):
+def check(outcomes, folder):
     """Compare the outcomes with the table, and return how many tests passed, and how many failed by kind."""
     ran = {name: found for name, found in outcomes.items() if found["outcome"] in ("passed", "failed")}
     entries = {name: listed(name) for name in ran}
@@ -82,10 +96,23 @@ def check(outcomes):
     unexpected = {name: ran[name]["error"] for name in failed if not entries[name]}
     assert not unexpected, "\n".join(f"{name}: {error}" for name, error in sorted(unexpected.items()))
     assert not (stale := sorted(name for name in ran if entries[name] and name not in failed)), f"pass now: {stale}"
+    worded = run([name for name in failed if entries[name][0]["kind"] == "wording"], folder, "--any-words")
+    wrong = {name: found["error"] for name, found in worded.items() if found["outcome"] == "failed"}
+    assert not wrong, "more than words differs: " + "\n".join(f"{name}: {error}" for name, error in wrong.items())
     kinds = Counter(entries[name][0]["kind"] for name in failed)
     counts = {"passed": len(ran) - len(failed), **{kind: kinds[kind] for kind in KINDS}}
     print(counts)
     return counts
+
+
+def test_guide_prints_the_table():
+    spec = spec_from_file_location("deviations", DOCS / "deviations.py")
+    page = module_from_spec(spec)
+    spec.loader.exec_module(page)
+    assert page.PLACE in (DOCS / "guide" / "conventions.md").read_text(encoding="utf-8")
+    text = page.text(HERE / "deviations.toml")
+    assert all(entry["reason"][:-1] in text for entry in TABLE)
+    assert "`test_tweak_params`" in text and "[" not in text
 
 
 def test_table():
@@ -105,7 +132,7 @@ def test_own_tests_of_the_classes(tmp_path):
         fits.update(found["fits"])
     assert set(fits) == set(CLASSES), "a class was never fitted: the substitution failed"
     assert {name.partition("::")[0] for name, found in outcomes.items() if found["fits"]} == OWN
-    counts = check(outcomes)
+    counts = check(outcomes, tmp_path)
     assert sum(counts.values()) > 400
 
 
@@ -114,6 +141,6 @@ def test_own_tests_of_the_classes(tmp_path):
 def test_other_tests_that_use_the_classes(tmp_path):
     outcomes = run(users(), tmp_path)
     assert sum(bool(found["fits"]) for found in outcomes.values()) > 300
-    counts = check(outcomes)
+    counts = check(outcomes, tmp_path)
     assert sum(counts.values()) > 380
     assert counts["passed"] >= 0.94 * (sum(counts.values()) - counts["wording"]), counts
