@@ -307,3 +307,13 @@ def test_bound_methods_are_supplied(path):
     save(Callable(owner.transform), path)
     assert describe(path)["needs"] == ["transform"]
     assert load(path, functions={"transform": owner.transform}).function == owner.transform
+
+
+def test_what_a_class_remembers_of_itself_is_not_believed(path):
+    """A forged digest of a corpus would mix up the features of two models in one process."""
+    kernel = registry["tf_idf"]().resolve(["one two", "two three"])
+    other = registry["tf_idf"]().resolve(["one one", "one"])
+    assert kernel.corpus != other.corpus
+    kernel.corpus.__dict__["_digest"] = other.corpus._digest
+    save(kernel, path)
+    assert load(path).corpus != other.corpus

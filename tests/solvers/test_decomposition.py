@@ -68,3 +68,11 @@ def test_tridiagonal_elimination_is_refused_at_the_level_of_rounding():
     M = Matern(nu=0.5)(rng.normal(size=(30, 2)))
     core, _ = of_matrix(M - (np.linalg.eigvalsh(M)[0] - 1e-13) * np.eye(30), 1.0)
     assert isinstance(core, Tridiagonal) and core.holds(1e-6) and not core.holds(1e-14)
+
+
+def test_vectors_of_another_width_are_refused():
+    """Compiled sweeps would read beyond the factors."""
+    T = Tridiagonal(np.full(3, 2.0), np.ones(2), 0.0)
+    for sweep in (lambda V: T.quadratic(V, np.ones(1)), lambda V: T.half(V, 1.0)):
+        with pytest.raises(ValueError, match="V has 5 columns, but the matrix 3"):
+            sweep(np.ones((2, 5)))

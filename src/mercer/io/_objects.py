@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from copyreg import __newobj__  # type: ignore[attr-defined]
-from functools import partial
+from functools import cached_property, partial
 from math import isfinite
 from numbers import Number
 from pathlib import Path
@@ -488,6 +488,8 @@ class Decoder:
         state = without_places(self.decode(x.get("state")), self.places)
         if not yours:
             _check_state(cls, state)
+            if isinstance(state, dict):  # what the class remembers of itself is computed anew, and not believed
+                state = {k: v for k, v in state.items() if not isinstance(getattr(cls, k, None), cached_property)}
             self._made.append(made)
         if state is None:
             return made

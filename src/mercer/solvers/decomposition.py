@@ -70,6 +70,11 @@ class Tridiagonal:
         """Whether T + αI is positive definite beyond rounding, so that LDLᵀ needs no pivots."""
         return float(self.values[0]) + alpha > self.rounding
 
+    def _check_width(self, V: np.ndarray) -> None:
+        """Compiled code takes it for granted."""
+        if V.shape[1] != len(self.diagonal):
+            raise ValueError(f"Tridiagonal: V has {V.shape[1]} columns, but the matrix {len(self.diagonal)}.")
+
     def _factors(self, alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         (pttrf,) = linalg.get_lapack_funcs(("pttrf",), (self.diagonal,))
         pairs = [pttrf(self.diagonal + alpha, self.below)[:2] for alpha in alphas]
@@ -91,12 +96,14 @@ class Tridiagonal:
         """As in `Diagonal`."""
         from ._tridiagonal import quadratic
 
+        self._check_width(V)
         return quadratic(np.ascontiguousarray(V.T), *self._factors(alphas))
 
     def half(self, V: np.ndarray, alpha: Any) -> np.ndarray:
         """As in `Diagonal`."""
         from ._tridiagonal import swept
 
+        self._check_width(V)
         below, pivots = self._factors(np.array([alpha]))
         return swept(np.ascontiguousarray(V.T), below[0]) / np.sqrt(pivots[0])[:, None]
 
