@@ -134,7 +134,7 @@ def run(jobs: Iterable[Any], work: Callable[[Any], None], n_jobs: int | None = N
 
 def _small(kernel: Any) -> int:
     """Entries below which one call of evaluate is fastest."""
-    return min(SMALL, 2 * kernel.tile**2)
+    return sys.maxsize if kernel.whole else min(SMALL, 2 * kernel.tile**2)
 
 
 def _blocks(kernel: Any, X: Any, Y: Any = None) -> Callable[[slice, slice], Any]:

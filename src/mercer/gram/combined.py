@@ -13,8 +13,7 @@ from .._errors import where
 from ..domains import take
 from ..domains.tables import Frame
 from ..kernels import Kernel
-from ..kernels._base import Prepared, _same
-from ..kernels.finite import FiniteDomain
+from ..kernels._base import _same
 from ._base import Gram, Representation
 from .dense import DenseGram
 from .low_rank import FeatureGram, LowRankGram
@@ -97,10 +96,6 @@ class _Matrix(DenseGram):
     def __init__(self, owner: Combined, kernel: Kernel, X: Any, K: Any):
         Gram.__init__(self, kernel, X)
         self.owner, self.K = owner, K
-
-    def points(self) -> tuple[Prepared, Prepared]:
-        entries = Prepared(FiniteDomain(self.K), np.arange(self.n))
-        return entries, entries
 
     def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
         self.owner.expanded_ = coefficients

@@ -10,7 +10,26 @@ from .. import _tiles
 from .._array import namespace
 from ..domains import take
 from ..kernels import Kernel
+from ..kernels._base import Prepared
 from ._base import Gram, Representation
+
+
+class Held(Prepared):
+    """Some rows, or columns, of a matrix that is held."""
+
+    separate = True
+
+    def __init__(self, K: Any, index: np.ndarray):
+        self.K, self.index = K, index
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def take(self, index: Any) -> Held:
+        return Held(self.K, self.index[index])
+
+    def matrix(self, other: Held) -> Any:  # type: ignore[override]
+        return self.K[np.ix_(self.index, other.index)]
 
 
 class DenseGram(Gram):
@@ -34,6 +53,10 @@ class DenseGram(Gram):
 
     def dense(self) -> Any:
         return self.K
+
+    def points(self) -> tuple[Prepared, Prepared]:
+        sample = Held(self.K, np.arange(self.n))
+        return sample, sample
 
 
 class Dense(Representation):

@@ -20,7 +20,7 @@ from .._errors import where
 from ..domains import Domain, Vectors
 from ._definiteness import UNKNOWN, Definiteness
 
-TILE = 2048  # columns of one block: with a few hundred rows it stays in the last-level cache
+TILE = 512  # columns of one block: with a few hundred rows it stays in the cache
 FAR = 256.0  # how much smaller values must be about the mean to be computed there: eight binary digits
 ABILITIES = (
     "gradient_x",
@@ -56,6 +56,7 @@ class Kernel(BaseEstimator):
     abilities: ClassVar[tuple[str, ...]] = ()
     domain: Domain = Vectors()
     tile: int = 1024  # rows and columns of a block of values that is worth a thread
+    whole: bool = False  # whether it must see whole collections, not blocks of them
     prepares: bool = False  # whether the blocks of a matrix should come from one prepared collection
 
     # ---- what a kernel writes
@@ -323,13 +324,15 @@ class Kernel(BaseEstimator):
 class Prepared:
     """A collection held for many evaluations of one kernel; parts of it are taken, and compared with other parts.
 
-    `batch` is the number of rows from which on computing them at once makes them no cheaper.
+    `batch` is the number of rows from which on computing them at once makes them no cheaper. `separate` says whether
+    the digits of a row are the same whichever others are computed with it; those of a product by BLAS are not.
     """
 
     batch: int = 512
+    separate: bool = False
 
     def __init__(self, kernel: Kernel, X: Any):
-        self.kernel, self.X = kernel, X
+        self.kernel, self.X, self.separate = kernel, X, not is_array(X)
 
     def __len__(self) -> int:
         return self.kernel.domain.size(self.X)
@@ -343,7 +346,7 @@ class Prepared:
         return self.kernel.evaluate(self.X, other.X)
 
     def fill(self, out: np.ndarray, places: np.ndarray, other: Prepared, start: int, stop: int) -> None:
-        """out[places[i], j] = k(xᵢ, yⱼ) for the members j from `start` (a multiple of 64) to `stop`, in tiles."""
+        """out[places[i], j] = k(xᵢ, yⱼ) for the members j from `start` (a multiple of TILE) to `stop`, in tiles."""
         for left in range(start, stop, TILE):
             columns = slice(left, min(stop, left + TILE))
             out[places, columns] = self.matrix(other.take(columns))

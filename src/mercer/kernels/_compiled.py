@@ -120,6 +120,8 @@ def _rows(A: Any, a: Any, panels: Any, b: Any, out: Any, places: Any, first: int
 class PreparedGaussian(Prepared):
     """Points A with k(x, y) = 2^(xᵀy − ‖x‖²/2 − ‖y‖²/2) in float32, packed on first use as columns."""
 
+    separate = True
+
     def __init__(self, kernel: Any, A: np.ndarray, half: np.ndarray, centre: np.ndarray):
         self.kernel, self.A, self.half, self.centre = kernel, A, half, centre
         self.batch = min(max((1 << 17) // A.shape[1], 64), 512)  # fewer columns leave more of the time to the calls

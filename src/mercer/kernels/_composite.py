@@ -61,6 +61,10 @@ class _Composite(Kernel):
     def tile(self) -> int:  # type: ignore[override]
         return min(k.tile for k in self.kernels)
 
+    @property
+    def whole(self) -> bool:  # type: ignore[override]
+        return any(k.whole for k in self.kernels)
+
     def resolve(self, X: Any) -> Self:
         return type(self)([k.resolve(X) for k in self.kernels])
 

@@ -34,6 +34,10 @@ class Unary(Kernel):
     def tile(self) -> int:  # type: ignore[override]
         return self.kernel.tile
 
+    @property
+    def whole(self) -> bool:  # type: ignore[override]
+        return self.kernel.whole
+
     def _check_together(self, X: Any, Y: Any) -> None:
         self.kernel._check_together(X, Y)
 

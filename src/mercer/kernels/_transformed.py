@@ -67,7 +67,7 @@ class PreparedNormalized(Prepared):
 
     def __init__(self, kernel: Kernel, X: Any, inner: Prepared, inverse_root: Any):
         super().__init__(kernel, X)
-        self.inner, self.inverse_root, self.batch = inner, inverse_root, inner.batch
+        self.inner, self.inverse_root, self.batch, self.separate = inner, inverse_root, inner.batch, inner.separate
 
     def take(self, index: Any) -> PreparedNormalized:
         X, root = self.kernel.domain.take(self.X, index), take(self.inverse_root, index)

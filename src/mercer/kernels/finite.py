@@ -209,7 +209,7 @@ class Callable(_Declared):
     ----------
     function : callable
         f, symmetric: of two members to a number or, with ``pairwise=False``, of two whole collections of n and m
-        members to an (n, m) array. A named function (no lambda) keeps the kernel picklable.
+        members to an (n, m) array or sparse matrix. A named function (no lambda) keeps the kernel picklable.
     definiteness : Definiteness
         What the user knows of f, for example ``PD``; UNKNOWN (or None) makes no claim. ``k.check(X)`` tests it.
     pairwise : bool
@@ -244,6 +244,10 @@ class Callable(_Declared):
         if not callable(self.function):
             raise TypeError(f"Callable: function = {self.function!r} must be callable.")
         check_choice(self, "pairwise", self.pairwise, (True, False))
+
+    @property
+    def whole(self) -> bool:  # type: ignore[override]
+        return not self.pairwise
 
     def evaluate(self, X: Any, Y: Any = None) -> Any:
         return _home(self._pairs(X, Y) if self.pairwise else self._whole(X, Y), X)
@@ -286,6 +290,7 @@ class Callable(_Declared):
 
     def _whole(self, X: Any, Y: Any) -> Any:
         K = self.function(X, X if Y is None else Y)
+        K = K.toarray() if is_sparse(K) else np.asarray(K) if isinstance(K, np.matrix) else K
         n = self.domain.size(X)
         shape = (n, n if Y is None else self.domain.size(Y))
         if not is_array(K) or tuple(K.shape) != shape:

@@ -93,6 +93,8 @@ class KernelEstimator(BaseEstimator):
         """New points, in the library and floating type of the training data."""
         check_is_fitted(self)
         X, _ = self._check_data(self.kernel_, X, None, reset=False)
+        if self.dtype_ is not None and not is_array(X) and not is_sparse(X):
+            X = np.asarray(X, dtype=self.dtype_)  # a list of rows, where the kernel takes any data
         if self.dtype_ is not None and isinstance(X.dtype, np.dtype) != isinstance(self.dtype_, np.dtype):
             raise TypeError(
                 f"{where(self)}: X is of another array library than the training data; convert one of them."

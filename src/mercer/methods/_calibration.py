@@ -95,6 +95,7 @@ def quality(p: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
 def folds(members: list[np.ndarray], n: int, rng: np.random.Generator) -> np.ndarray:
     """The fold of each of n samples, 0 … FOLDS − 1 or fewer, each with its share of each class."""
     out = np.zeros(n, dtype=np.int64)
+    count = min([FOLDS, *(len(mine) for mine in members if len(mine) > 1)])
     for mine in members:
-        out[rng.permutation(mine)] = np.arange(len(mine)) % min([FOLDS, *map(len, members)])
+        out[rng.permutation(mine)] = np.arange(len(mine)) % count
     return out

@@ -11,9 +11,11 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from .._array import host, is_sparse
 from .._errors import check_choice, check_class_weight, where
@@ -52,32 +54,32 @@ def encode(owner: Any, y: Any, sample_weight: Any, by_weight: bool = True) -> tu
     """The class of each sample as a number, and its weight times that of the class; sets `classes_`, `class_weight_`.
 
     "balanced" makes the classes weigh the same in total, as in scikit-learn's logistic regression, or with
-    ``by_weight=False`` counts samples whatever their weight, as in its support vector machines.
+    ``by_weight=False`` counts samples whatever their weight, as in its support vector machines. A class without weight
+    is none, as if its samples were not there (they have the number 0 and the weight 0).
     """
     y = host(y)
     check_classification_targets(y)
-    owner.classes_, labels = np.unique(y, return_inverse=True)
-    vars(owner).pop("_label_order", None)  # of a file that this machine came from
-    names = owner.classes_.tolist()
-    if len(names) < 2:
-        raise ValueError(
-            f"{where(owner)}: the number of classes has to be greater than one; y holds one class, {names[0]!r}."
-        )
+    classes, labels = np.unique(y, return_inverse=True)
     check_class_weight(owner)
     weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-
-    def refuse_empty(weight: np.ndarray) -> None:
-        totals = np.bincount(labels, weight)
-        if (totals == 0).any():
-            raise ValueError(f"{where(owner)}: class {names[totals.argmin()]!r} has no sample of positive weight.")
-
-    refuse_empty(weight)
-    owner.class_weight_ = compute_class_weight(
-        owner.class_weight, classes=owner.classes_, y=y, sample_weight=weight if by_weight else None
-    )
-    weight = weight * owner.class_weight_[labels]
-    refuse_empty(weight)
-    return labels, weight
+    present = np.bincount(labels, weight) > 0
+    if isinstance(owner.class_weight, dict):
+        factors = compute_class_weight(owner.class_weight, classes=classes, y=y)
+        present &= factors > 0
+    else:
+        kept, factors = present[labels], np.zeros(len(classes))
+        counted = weight[kept] if by_weight else None
+        factors[present] = compute_class_weight(
+            owner.class_weight, classes=classes[present], y=y[kept], sample_weight=counted
+        )
+    if present.sum() < 2:
+        names = classes[present].tolist()
+        what = f"y holds one class, {names[0]!r}" if names else "no class has weight"
+        what = what if len(classes) < 2 else f"the samples of positive weight belong to {len(names)} of {len(classes)}"
+        raise ValueError(f"{where(owner)}: the number of classes has to be greater than one; {what}.")
+    vars(owner).pop("_label_order", None)  # of a file that this machine came from
+    owner.classes_, owner.class_weight_ = classes[present], factors[present]
+    return np.where(present, np.cumsum(present) - 1, 0)[labels], weight * factors[labels]
 
 
 class Classifier(ClassifierMixin, SupportVectorMachine):
@@ -110,7 +112,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         self._prepare(X)
         labels, weight = encode(self, y, self._check_weight(sample_weight, X), by_weight=False)
         members = [np.flatnonzero((labels == c) & (weight > 0)) for c in range(len(self.classes_))]
-        self._check_members(members)
+        self._forget("calibration_")
         # the same folds each time unless others are asked for, so that a fit can be repeated and resumed
         self._fold = folds(members, len(labels), generator(self.random_state or 0))
         solved = self._solve(X, y, members, weight)
@@ -124,14 +126,6 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         super()._check_parameters()
         check_choice(self, "decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
         check_choice(self, "calibration", self.calibration, (None, "cv"))
-
-    def _check_members(self, members: list[np.ndarray]) -> None:
-        small = [c for c, m in zip(self.classes_.tolist(), members, strict=True) if len(m) < 2]
-        if self._calibrated and small:
-            raise ValueError(
-                f"{where(self)}: calibration = 'cv' holds samples out, but class {small[0]!r} has one "
-                "only; give more, or calibration=None."
-            )
 
     # ---- from samples to solutions
 
@@ -193,7 +187,10 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         # rows of a class over itself serve all its pairs: keep them all where they fit into half of the cache
         shared = np.dtype(dtype).itemsize * sum(s.n**2 for s in segments) <= 0.5 * self.cache_size * 2**20
         own = [Block(s, s, s.n, dtype) for s in segments] if shared else []
-        share = (0.5 if shared else 1.0) / (workers.parts * (2 if shared else 4))
+        # rows that fit in decide the course of the solver: they must not depend on the number of threads
+        share, largest = 0.125, max(s.n for s in segments)
+        need = min(self._capacity(largest, dtype, share), largest) * largest * np.dtype(dtype).itemsize
+        at_once = min(workers.parts, max(2, int(0.25 * self.cache_size * 2**20 / need)))
         arenas = local()
 
         def block(name: str, P: Segment, Q: Segment) -> Block:
@@ -210,7 +207,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
             rows = KernelRows(self, X, both, Workers(), watch, segments=[S, T], grid=grid)
             return self._solve_task(rows, self._task(members, weight, a, b))
 
-        with ThreadPoolExecutor(workers.parts) as pool:
+        with ThreadPoolExecutor(at_once) as pool:
             return watch.gather(pool, work, self._pairs)
 
     def _solve_task(self, rows: KernelRows, task: Task) -> Solved:
@@ -220,11 +217,16 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
     def _held_out(self, rows: KernelRows, task: Task, solution: BoxSolution, C: float | None = None) -> np.ndarray:
         """For each sample the value of a machine that was fitted without it, from the rows that are there.
 
-        Values are asked for with one digit less than the machine itself: slopes do not depend on it.
+        Values are asked for with one digit less than the machine itself: slopes do not depend on it. Where the others
+        are all of one class, the value is that class's, ±1, as in LIBSVM.
         """
         values, fold = np.empty(len(task.y)), task.fold
         for k in range(fold.max() + 1):
             weight = np.where(fold == k, 0.0, task.weight)
+            plus, minus = bool(weight[task.y > 0].any()), bool(weight[task.y < 0].any())
+            if not (plus and minus):
+                values[fold == k] = float(plus) - float(minus)
+                continue
             problem = self._task_problem(task.y, weight, C)
             if problem.start is None:
                 beta = np.where(fold == k, 0.0, solution.beta) * (task.weight.sum() / weight.sum())
@@ -277,6 +279,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         self.function_ = self._machine(
             X, self.support_, coefficients, intercept[0] if len(intercept) == 1 else intercept
         )
+        self._move_offset()
 
     def _calibrate(self, X: Any, members: list[np.ndarray], solved: list[Solved]) -> Calibration:
         """Slopes from the held-out values, and how good the probabilities are on samples that no machine had seen."""
@@ -328,7 +331,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
         values = self._decisions(X)
-        if self._calibrated and values.ndim > 1:
+        if hasattr(self, "calibration_") and values.ndim > 1:
             return self.classes_[self._probabilities(values, self.calibration_.slopes).argmax(axis=1)]
         return self.classes_[self._chosen(values)]
 
@@ -373,6 +376,11 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
     @available_if(_can_tell_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes, one column each; see `calibration_` for how good they were."""
+        check_is_fitted(self)
+        if not hasattr(self, "calibration_"):
+            raise NotFittedError(
+                f"{where(self)}: predict_proba is not available when fitted with probability=False; fit again."
+            )
         return self._probabilities(np.asarray(self._decisions(X), dtype=np.float64), self.calibration_.slopes)
 
     @available_if(_can_tell_probabilities)

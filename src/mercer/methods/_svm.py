@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,9 +21,10 @@ from .._errors import REMEDIES, check_choice, check_number, where
 from .._progress import CallbackSupportMixin, Watch, called_off, remedy
 from ..basis import Polynomials
 from ..domains import Rows
-from ..gram import Centered, Gram
+from ..gram import Centered, Dense, Gram
 from ..kernels import Callable as CallableKernel
 from ..kernels import Kernel
+from ..kernels._transformed import Translated
 from ..kernels.sklearn_names import from_sklearn
 from ..solvers.fit._rows import Block, Segment, Workers
 from ..solvers.fit.multiclass import minimise_multiclass
@@ -30,6 +32,8 @@ from ..solvers.fit.working_set import AFFORDABLE, COARSE, SINGLE, SMALL, BoxProb
 from ..space import Function
 from ._base import KernelEstimator
 
+HARD = (1e2, 1e4, 1e6)  # boxes, in units of 1/k(x, x), in which a machine without errors is looked for
+DENSE = 1 << 20  # entries of a sparse matrix up to which it is computed with as an array
 # parameters that change how a machine is found, and not which
 MANNER = {"cache_size", "checkpoint", "max_iter", "n_jobs", "shrinking", "time_budget", "tol", "verbose"}
 
@@ -89,6 +93,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
 
     def _variance(self, X: Any) -> float:
         """The variance of all entries, in double precision."""
+        X = _compact(X)
         values = X.data if is_sparse(X) else host(X)
         with np.errstate(over="ignore", invalid="ignore"):
             if is_sparse(X):
@@ -129,16 +134,28 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
                 f"{where(self)}: gram = {self.gram!r} is not for these machines, of which a centred kernel changes "
                 "nothing but the offset; give the representation that it wraps."
             )
-        automatic = isinstance(self.gram, str) and self.gram == "auto"
-        self._gram = None if automatic else self._build(X)
+        if not (isinstance(self.gram, str) and self.gram == "auto"):
+            self._gram = self._build(X, constants=self._balanced)
+        else:  # a function of whole collections is called once
+            self._gram = Dense().build(self.kernel_, X) if self.kernel_.whole else None
+
+    @property
+    def _balanced(self) -> bool:
+        """Whether the coefficients sum to zero, so that functions of x alone may be added to the kernel."""
+        return self.fit_intercept
+
+    def _near(self, X: Any) -> Kernel:
+        """The kernel to compute with: it may differ from `kernel_` by what the offset takes up."""
+        return self.kernel_.about(X) if self._balanced else self.kernel_
 
     # ---- from data to rows
 
     def _segment(self, X: Any, dtype: Any) -> Segment:
         """All samples, ready to give rows in the given precision, and exact values in double."""
-        kernel, domain = self.kernel_, self.kernel_.domain
         if self._gram is not None:
             return Segment(*self._gram.points(), host(self._gram.diagonal()).astype(np.float64), self._gram.block)
+        X = _compact(X)
+        kernel, domain = self._near(X), self.kernel_.domain
         centres = domain.centres(X)
         with np.errstate(over="ignore", invalid="ignore"):  # the solver refuses what is not finite
             diagonal = host(kernel.evaluate_diag(X)).astype(np.float64)
@@ -198,7 +215,12 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
             raise AttributeError("coef_ is only available when using a linear kernel")
         weights = self.function_.weights()
         weights = weights[None, :] if weights.ndim == 1 else weights.T
-        return csr_matrix(weights) if is_sparse(self.support_vectors_) else weights
+        weights.flags.writeable = False  # it is computed anew each time: a change would be lost
+        if not is_sparse(self.support_vectors_):
+            return weights
+        weights = csr_matrix(weights)
+        weights.data.flags.writeable = False
+        return weights
 
     def _report(self, solutions: list[BoxSolution]) -> None:
         self.solutions_ = solutions
@@ -228,7 +250,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
     def _values(self, X: Any) -> np.ndarray:
         """The machine at checked points."""
         f, n = self.function_, self.kernel_.domain.size(X)
-        dense = is_sparse(X) and is_sparse(f.points) and dense_enough(f.points)
+        dense = is_sparse(X) and is_sparse(f.points) and not is_sparse(_compact(f.points))
         arrays = isinstance(X, np.ndarray) and isinstance(f.points, np.ndarray)
         if not (dense or arrays) or f.kernel is not self.kernel_ or isinstance(f.kernel.domain, Rows):
             return f(X)
@@ -254,7 +276,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
             centres = domain.centres(X)
             held = self.__dict__.get("support_vectors_") if index is self.__dict__.get("support_") else None
             points = held if centres is X and isinstance(held, np.ndarray) else domain.take(centres, index)
-            parts = self.kernel_, points, a
+            parts = self._near(X), points, a
         else:  # under an approximation the machine lies in the space of the approximate kernel
             everywhere = np.zeros((domain.size(X), *a.shape[1:]), dtype=a.dtype)
             everywhere[index] = a
@@ -264,6 +286,12 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
             return Function(*parts)
         free = np.asarray(intercept, dtype=a.dtype)
         return Function(*parts, Polynomials(0), free.reshape(1) if a.ndim == 1 else free[None, :])
+
+    def _move_offset(self) -> None:
+        """`intercept_` beside `kernel_`, from that beside the kernel about the sample."""
+        f = self.function_
+        if isinstance(f.kernel, Translated) and f.kernel is not self.kernel_:
+            self.intercept_ = self.intercept_ - np.atleast_1d(f.kernel.constant(f.points, f.coefficients))
 
 
 class KernelRows:
@@ -310,6 +338,26 @@ class KernelRows:
     def computed(self) -> int:
         """Rows that were computed so far."""
         return sum(block.computed for block in {id(b): b for row in self.grid for b in row}.values())
+
+    def without_box(
+        self, problem_of: Callable[[float], BoxProblem], task: str, unit: float = 1.0
+    ) -> tuple[float, BoxSolution] | None:
+        """The solution in a box that no variable reaches, and so changes nothing, and its C; None where there is none.
+
+        Of classes with margin γ, Σ|β| = 4/γ². The dual value is a lower bound of ½‖f‖² for all f without errors, also
+        where a run has not converged. `unit` is that of the targets.
+        """
+        solution: BoxSolution | None = None
+        for count, factor in enumerate(HARD, 1):
+            C = factor * unit / self.scale
+            problem = problem_of(C)
+            if solution is not None:
+                problem.start, problem.near = solution.beta, (solution.beta, solution.values)
+            solution = self.minimise(problem, f"{task}, run {count}")
+            impossible = -solution.objective > HARD[-1] * unit**2 / self.scale / 2
+            if not impossible and (not solution.converged or np.abs(solution.beta).max() < 0.999 * C):
+                return C, solution
+        return None
 
     def minimise(self, problem: Any, task: str, slack: float = 1.0) -> Any:
         """Solve a `BoxProblem` or a `MulticlassProblem`, from where the checkpoint left the task if there is one.
@@ -378,6 +426,11 @@ def _fault(problem: Any, saved: dict[str, np.ndarray]) -> str | None:
     elif problem.group is not None:
         sums = np.bincount(problem.group, beta if problem.start is None else beta - problem.start)
     return "whose beta have another sum than they must" if np.any(np.abs(sums) > 1e-8 * np.abs(beta).sum()) else None
+
+
+def _compact(X: Any) -> Any:
+    """A sparse matrix as an array where that is small or faster, so that dense and sparse data have the same digits."""
+    return X.toarray() if is_sparse(X) and (X.shape[0] * X.shape[1] <= DENSE or dense_enough(X)) else X
 
 
 def _from(problem: Any, beta: np.ndarray, values: np.ndarray) -> Any:

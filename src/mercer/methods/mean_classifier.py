@@ -73,19 +73,15 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
         check_classification_targets(labels)
         weight = self._check_weight(sample_weight, X)
         self._require_definite(X, 1)
-        self.classes_, index = np.unique(labels, return_inverse=True)
+        self.classes_ = np.unique(labels if weight is None else labels[weight > 0])
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{where(self)}: y holds one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two."
             )
-        member = (index[:, None] == np.arange(len(self.classes_))[None, :]).astype(np.float64)
+        member = (labels[:, None] == self.classes_[None, :]).astype(np.float64)
         if weight is not None:
             member *= weight[:, None]
         totals = member.sum(axis=0)
-        if (totals == 0).any():
-            raise ValueError(
-                f"{where(self)}: class {self.classes_.tolist()[totals.argmin()]!r} has no sample of positive weight."
-            )
         gram = self._build(X, constants=True)
         A = like(member / totals, gram.like)
         xp = namespace(A)

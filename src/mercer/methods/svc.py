@@ -17,9 +17,8 @@ from ..solvers.fit._rows import Workers
 from ..solvers.fit.multiclass import MulticlassProblem
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ._classifier import Classifier, Solved, Task
-from ._svm import KernelRows, rescaled
+from ._svm import HARD, KernelRows, rescaled
 
-HARD = (1e2, 1e4, 1e6)  # boxes, in units of 1/k(x, x), in which a hard margin is looked for
 JOINT = ("crammer_singer", "kbb")
 
 
@@ -213,6 +212,10 @@ class SVC(Classifier):
         super()._prepare(X)
 
     @property
+    def _balanced(self) -> bool:
+        return self.fit_intercept and self.multi_class not in JOINT
+
+    @property
     def _n_tasks(self) -> int | None:
         if self._hard or self.budget is not None:
             return None
@@ -268,25 +271,13 @@ class SVC(Classifier):
         return Solved(task, solution, self._held_out(rows, task, solution, C) if self._calibrated else None, C)
 
     def _hard_margin(self, rows: KernelRows, task: Task) -> tuple[float, BoxSolution]:
-        """A box that no variable reaches, and so changes nothing; of classes with margin γ, Σ|β| = 4/γ².
-
-        The dual value is a lower bound of ½‖f‖² = 2/γ² for all f without errors, also where the run has not converged.
-        """
-        solution: BoxSolution | None = None
-        largest = HARD[-1] / rows.scale
-        for count, factor in enumerate(HARD, 1):
-            C = factor / rows.scale
-            problem = self._task_problem(task.y, task.weight, C)
-            if solution is not None:
-                problem.start, problem.near = solution.beta, (solution.beta, solution.values)
-            solution = rows.minimise(problem, f"{task.name}, run {count}")
-            proven = -solution.objective > largest / 2
-            if not proven and (not solution.converged or np.abs(solution.beta).max() < 0.999 * C):
-                return C, solution
-        raise ValueError(
-            f"{where(self)}: {self._hard} asks for a hard margin, but {task.name} is not separable by this kernel with "
-            f"a margin above {2 / np.sqrt(C):.1g}; give a finite C."
-        )
+        found = rows.without_box(lambda C: self._task_problem(task.y, task.weight, C), task.name)
+        if found is None:
+            raise ValueError(
+                f"{where(self)}: {self._hard} asks for a hard margin, but {task.name} is not separable by this kernel "
+                f"with a margin above {2 / np.sqrt(HARD[-1] / rows.scale):.1g}; give a finite C."
+            )
+        return found
 
     def _meet_budget(self, rows: KernelRows, task: Task) -> tuple[float, BoxSolution]:
         """The least C, to four digits, with which the losses sum to no more than the budget, and its solution.

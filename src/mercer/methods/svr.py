@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -46,6 +47,7 @@ class _OneMachine(SupportVectorMachine):
         self.shape_fit_ = (n, getattr(self, "n_features_in_", 0))
         self.support_vectors_ = self._support_vectors(X)
         self.function_ = self._machine(X, self.support_, beta[moving], self.intercept_[0])
+        self._move_offset()
 
     _n_tasks = 1  # how many problems there are to solve
 
@@ -67,6 +69,7 @@ class _OneMachine(SupportVectorMachine):
 
 class _Regressor(RegressorMixin, _OneMachine):
     C: float
+    _hard = False  # whether no error is allowed
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -82,7 +85,8 @@ class _Regressor(RegressorMixin, _OneMachine):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_number(self, "C", self.C, above=0)
+        if not self._hard:
+            check_number(self, "C", self.C, above=0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -100,8 +104,9 @@ class SVR(_Regressor):
     kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, fit_intercept, gram, n_jobs,
     time_budget, checkpoint
         As in `SVC`.
-    C : float > 0
-        Weight of the errors; larger fits the training data more closely.
+    C : float > 0, or inf
+        Weight of the errors; larger fits the training data more closely. Infinity allows no error above `epsilon`, and
+        raises where the kernel cannot do that.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
         The square punishes large errors more; with ``epsilon=0`` it is kernel ridge regression.
     epsilon : float >= 0
@@ -170,11 +175,30 @@ class SVR(_Regressor):
         check_number(self, "epsilon", self.epsilon, at_least=0)
         check_choice(self, "loss", self.loss, ("epsilon_insensitive", "squared_epsilon_insensitive"))
 
+    @property
+    def _hard(self) -> bool:  # type: ignore[override]
+        return bool(np.inf == self.C)
+
+    def _solve(self, rows: KernelRows, problem: BoxProblem, weight: np.ndarray) -> BoxSolution:
+        if not self._hard:
+            return super()._solve(rows, problem, weight)
+
+        def within(C: float) -> BoxProblem:
+            return replace(problem, lower=C * problem.lower, upper=C * problem.upper)
+
+        found = rows.without_box(within, "machine", float(np.ptp(problem.linear)) or 1.0)
+        if found is None:
+            raise ValueError(
+                f"{where(self)}: C = inf allows no error above epsilon = {self.epsilon:g}, but no function of this "
+                "kernel is so close to y; give a finite C."
+            )
+        return found[1]
+
     def _problem(self, y: np.ndarray | None, weight: np.ndarray) -> tuple[BoxProblem, int]:
         # β = β⁺ + β⁻ with β⁺ ≥ 0 pulling from y − ε and β⁻ ≤ 0 from y + ε
         assert y is not None
-        bound, nothing, ridge = self.C * weight, np.zeros(len(y)), None
-        if self.loss != "epsilon_insensitive":
+        bound, nothing, ridge = np.ones_like(weight) if self._hard else self.C * weight, np.zeros(len(y)), None
+        if self.loss != "epsilon_insensitive" and not self._hard:
             ridge, bound = np.tile(0.5 / bound, 2), np.full(len(y), FAR)
         group = np.zeros(2 * len(y), dtype=np.int64) if self.fit_intercept else None
         linear = np.concatenate([y - self.epsilon, y + self.epsilon])
@@ -364,6 +388,8 @@ class OneClassSVM(OutlierMixin, _OneMachine):
     def fit_intercept(self) -> bool:  # type: ignore[override]
         """Whether the machine has an offset: the ν form does, and the hinge form does not."""
         return self.C is None
+
+    _balanced = False  # type: ignore[assignment]  (the coefficients sum to ν)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

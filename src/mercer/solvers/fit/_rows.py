@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+GROUP = 64  # rows that are computed together in shared blocks
 ALIGN = 64  # parts of work begin at multiples of this: whole cache lines, and whole panels of packed columns
 
 
@@ -19,11 +20,11 @@ class Workers:
     def __init__(self, pool: ThreadPoolExecutor | None = None, parts: int = 1):
         self.pool, self.parts = pool, parts
 
-    def __call__(self, work: Callable[[int, int], None], n: int, grain: int = 1) -> None:
+    def __call__(self, work: Callable[[int, int], None], n: int, grain: int = 1, align: int = ALIGN) -> None:
         if self.pool is None or n < 2 * grain:
             work(0, n)
             return
-        edges = np.minimum(np.linspace(0, -(-n // ALIGN), self.parts + 1).astype(int) * ALIGN, n).tolist()
+        edges = np.minimum(np.linspace(0, -(-n // align), self.parts + 1).astype(int) * align, n).tolist()
         futures = [self.pool.submit(work, a, b) for a, b in pairwise(edges[1:])]
         work(*edges[:2])
         for future in futures:
@@ -75,7 +76,8 @@ class Block:
 
     A block that has room for all rows may be shared by threads: each row has its own place for good, and a row that two
     threads compute at once is written twice with the same values. Places are given out in turn, so that memory is
-    touched only as far as it is used.
+    touched only as far as it is used. There, rows that are not `separate` come in fixed groups, so that the timing of
+    threads does not decide in whose company a row is computed, and with which digits.
     """
 
     def __init__(self, S: Segment, T: Segment, capacity: int, dtype: Any, arena: Arena | None = None):
@@ -98,13 +100,21 @@ class Block:
         slot = self.slot[rows]
         missing = np.unique(rows[slot < 0])
         if len(missing):
-            places = self._place(missing) if self.whole else self._make_room(missing, slot[slot >= 0], clock)
-            self._compute(missing, places, workers)
-            self.slot[missing] = places
+            for part in self._parts(missing):
+                places = self._place(part) if self.whole else self._make_room(part, slot[slot >= 0], clock)
+                self._compute(part, places, workers)
+                self.slot[part] = places
             slot = self.slot[rows]
         if not self.whole:
             self.stamp[slot] = clock
         return slot
+
+    def _parts(self, missing: np.ndarray) -> list[np.ndarray]:
+        """The rows to compute, each part at once."""
+        if not self.whole or self.S.left.separate:
+            return [missing]
+        starts = GROUP * np.unique(missing // GROUP)
+        return [np.arange(start, min(start + GROUP, self.S.n)) for start in starts]
 
     def _place(self, missing: np.ndarray) -> np.ndarray:
         with self.lock:
@@ -135,6 +145,6 @@ class Block:
             with np.errstate(over="ignore", invalid="ignore"):  # the solver looks at what it takes of the rows
                 left.fill(self.K, places, self.T.right, start, stop)
 
-        workers(work, self.T.n, 512)
+        workers(work, self.T.n, 512, align=512)
         with self.lock:
             self.computed += len(rows)

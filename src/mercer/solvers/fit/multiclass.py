@@ -248,7 +248,7 @@ class _Run:
                 out[:, part] -= (matrix @ weights).T
 
         if len(moving):
-            self.workers(work, len(columns), 256)
+            self.workers(work, len(columns), 256, align=256)
         return out
 
     def drift(self, violation: np.ndarray) -> float:
@@ -375,4 +375,4 @@ class _Run:
                 part = slice(c, min(stop, c + TILE))
                 self.f[:, part] -= steps @ rows[slots, part].astype(np.float64) + constant
 
-        self.workers(work, self.n, TILE)
+        self.workers(work, self.n, TILE, align=TILE)

@@ -118,7 +118,7 @@ def exact_values(segments: Sequence[Segment], beta: np.ndarray, columns: np.ndar
             out[part] = np.asarray(matrix(samples[columns[part]], samples[moving])) @ weights
 
     if len(moving):
-        workers(work, len(columns), 256)
+        workers(work, len(columns), 256, align=256)
     return out
 
 

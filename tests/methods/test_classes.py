@@ -1,0 +1,73 @@
+"""A class without weight is none: a fit on all samples is the fit on those of positive weight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn import svm
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.ensemble import BaggingClassifier
+
+from mercer import (
+    SVC,
+    KernelFisher,
+    KernelLogisticRegression,
+    KernelMachine,
+    KernelMeanClassifier,
+    KernelPLSClassifier,
+    KernelRidgeClassifierCV,
+    LeastSquaresSVC,
+    LinearSVC,
+    NuSVC,
+)
+from mercer.kernels import Gaussian
+
+X, y = load_iris(return_X_y=True)
+X = X[::3] + 0.3 * np.random.default_rng(0).normal(size=(50, 4))
+y = np.array(["setosa", "versicolor", "virginica"])[y[::3]]
+KERNEL = Gaussian(2.0)
+CLASSIFIERS = [
+    SVC(kernel=KERNEL, tol=1e-9),
+    SVC(kernel=KERNEL, tol=1e-9, multi_class="ovr", class_weight="balanced"),
+    SVC(kernel=KERNEL, tol=1e-9, multi_class="crammer_singer"),
+    NuSVC(kernel=KERNEL, nu=0.3, tol=1e-9),
+    LinearSVC(tol=1e-9, max_iter=10_000),
+    KernelLogisticRegression(kernel=KERNEL, tol=1e-9),
+    KernelMachine("logistic", kernel=KERNEL, tol=1e-9),
+    KernelRidgeClassifierCV(kernel=KERNEL),
+    LeastSquaresSVC(kernel=KERNEL),
+    KernelFisher(kernel=KERNEL),
+    KernelMeanClassifier(kernel=KERNEL),
+    KernelPLSClassifier(kernel=KERNEL),
+]
+
+
+@pytest.mark.parametrize("missing", ["setosa", "versicolor", "virginica"])
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
+def test_a_class_without_weight_is_none(model: Any, missing: str) -> None:
+    there = y != missing
+    all_samples = clone(model).fit(X, y, sample_weight=there.astype(float))
+    some = clone(model).fit(X[there], y[there])
+    assert all_samples.classes_.tolist() == some.classes_.tolist() == sorted(set(y) - {missing})
+    assert np.array_equal(all_samples.predict(X), some.predict(X))
+    if hasattr(some, "decision_function"):
+        assert np.allclose(all_samples.decision_function(X), some.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [SVC, LinearSVC])
+def test_a_class_weight_of_zero(kind: Any) -> None:
+    model = kind(class_weight={"setosa": 0.0, "versicolor": 2.0}).fit(X, y)
+    assert model.classes_.tolist() == ["versicolor", "virginica"] and model.class_weight_.tolist() == [2.0, 1.0]
+
+
+def test_bagging_with_a_rare_class() -> None:
+    some = np.r_[0:40]  # four of the last class: many bootstrap samples have none of them
+    bag, theirs = (
+        BaggingClassifier(machine, n_estimators=20, max_samples=0.3, random_state=0).fit(X[some], y[some])
+        for machine in (SVC(), svm.SVC())
+    )
+    assert min(len(member.classes_) for member in bag.estimators_) == 2
+    assert np.array_equal(bag.predict(X), theirs.predict(X))

@@ -1,0 +1,144 @@
+"""What all support vector machines have: the same digits every time, whole callables, far data, read-only weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn import svm
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_classification, make_regression
+
+from mercer import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from mercer.kernels import Gaussian, Laplace, Polynomial
+from mercer.solvers.fit._rows import Block, Segment, Workers
+
+X, y = load_iris(return_X_y=True)
+rng = np.random.default_rng(0)
+WEIGHTS = [0.2, 0.2, 0.2, 0.1, 0.1, 0.1, 0.1]
+MACHINES = [SVC(), NuSVC(), SVR(), NuSVR(), OneClassSVM(), SVC(multi_class="crammer_singer")]
+
+
+# ---- the same digits
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "laplace(lengthscale=5)"])
+@pytest.mark.parametrize("cache_size", [200, 2])
+def test_many_classes_give_the_same_digits_whatever_the_threads(kernel: str, cache_size: float) -> None:
+    # classes of some 90 and 220 samples: pairs are solved on threads that share rows
+    A, b = make_classification(1100, 12, n_informative=9, n_classes=7, weights=WEIGHTS, random_state=0)
+    fits = [SVC(kernel=kernel, C=3.0, cache_size=cache_size, n_jobs=jobs).fit(A, b) for jobs in (1, 2, 2, 3, 5)]
+    for other in fits[1:]:
+        assert np.array_equal(other.n_iter_, fits[0].n_iter_)
+        assert np.array_equal(other.dual_coef_, fits[0].dual_coef_)
+        assert np.array_equal(other.intercept_, fits[0].intercept_)
+
+
+@pytest.mark.parametrize("model", [SVC(C=10.0), SVR(kernel="poly", coef0=1.0), OneClassSVM(kernel="sigmoid")], ids=str)
+@pytest.mark.filterwarnings("ignore::mercer._errors.IndefiniteKernelWarning")
+def test_one_machine_gives_the_same_digits_whatever_the_threads(model: Any) -> None:
+    A, b = make_classification(1700, 8, n_informative=6, random_state=1)
+    fits = [clone(model).set_params(n_jobs=jobs).fit(A, b) for jobs in (1, 2, 3)]
+    assert all(np.array_equal(other.dual_coef_, fits[0].dual_coef_) for other in fits)
+    assert all(other.n_iter_ == fits[0].n_iter_ for other in fits)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", [Gaussian(3.0), Polynomial(3), Laplace(2.0), Polynomial(2).normalized()], ids=str)
+def test_rows_that_are_shared_do_not_depend_on_the_order_of_requests(kernel: Any, dtype: Any) -> None:
+    A = rng.normal(size=(300, 37)).astype(dtype)
+    points = kernel.prepare(A)
+    segment = Segment(points, points, np.ones(300), kernel)
+
+    def rows(parts: list[np.ndarray]) -> np.ndarray:
+        block = Block(segment, segment, 300, dtype)
+        for part in parts:
+            block.require(part, 0, Workers())
+        return block.K[block.require(np.arange(300), 1, Workers())]
+
+    order = rng.permutation(300)
+    assert np.array_equal(rows([np.arange(300)]), rows(np.split(order, np.cumsum([1, 1, 2, 3, 5, 8, 13, 100]))))
+
+
+# ---- sparse data
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid"])
+@pytest.mark.parametrize("model", MACHINES, ids=str)
+@pytest.mark.filterwarnings(
+    "ignore::mercer._errors.IndefiniteKernelWarning", "ignore::sklearn.exceptions.ConvergenceWarning"
+)
+def test_sparse_and_dense_end_at_the_same_point(model: Any, kernel: str) -> None:
+    A = np.where(rng.random(X.shape) < 0.3, 0.0, X)
+    dense, sparse = (clone(model).set_params(kernel=kernel).fit(data, y) for data in (A, csr_array(A)))
+    assert np.array_equal(sparse.dual_coef_.toarray(), dense.dual_coef_)
+    assert np.array_equal(sparse.intercept_, dense.intercept_)
+
+
+# ---- functions of whole collections
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.asmatrix, csr_array], ids=["array", "matrix", "sparse"])
+@pytest.mark.parametrize("model", MACHINES, ids=str)
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_a_callable_is_called_on_whole_collections(model: Any, form: Any) -> None:
+    shapes = []
+
+    def kernel(A: Any, B: Any) -> Any:
+        shapes.append((len(A), len(B)))
+        return form(np.asarray(A) @ np.asarray(B).T)
+
+    model = clone(model).set_params(kernel=kernel, tol=1e-8).fit(X, y)
+    values = model.predict(X[:7].tolist())
+    assert shapes == [(150, 150), (7, 150)]
+    linear = clone(model).set_params(kernel="linear").fit(X, y)
+    assert np.allclose(values, linear.predict(X[:7]), atol=1e-5)
+
+
+# ---- far from the origin
+
+
+@pytest.mark.parametrize("model", [SVR(kernel="linear", C=10.0), NuSVR(kernel="linear", C=10.0)], ids=str)
+@pytest.mark.parametrize("far", [1e4, 1e8, -1e8])
+def test_a_linear_regression_far_from_the_origin(model: Any, far: float) -> None:
+    A = np.round(rng.normal(size=(200, 3)), 3)
+    b = A @ [1.0, -2.0, 0.5] + 0.05 * rng.normal(size=200)
+    near, away = clone(model).fit(A, b), clone(model).fit(A + far, b)
+    assert away.fit_status_ == 0
+    assert np.allclose(away.predict(A + far), near.predict(A), atol=5e-3)
+    assert np.allclose(away.coef_, near.coef_, atol=5e-3)
+    assert np.allclose(((A + far) @ away.coef_.T)[:, 0] + away.intercept_, away.predict(A + far), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "model", [SVC(kernel="linear"), SVC(kernel="linear", multi_class="ovr"), NuSVC(kernel="linear")], ids=str
+)
+def test_a_linear_classifier_far_from_the_origin(model: Any) -> None:
+    near, away = clone(model).fit(X, y), clone(model).fit(X + 1e8, y)
+    assert away.fit_status_ == 0
+    assert np.mean(away.predict(X + 1e8) == near.predict(X)) > 0.98
+    decisions = ((X + 1e8) @ away.coef_.T) + away.intercept_
+    assert np.allclose(decisions, away._decisions(X + 1e8), atol=1e-5)
+
+
+# ---- no errors allowed, and what is read only
+
+
+def test_regression_without_errors_above_epsilon() -> None:
+    A, b = make_regression(40, 5, random_state=0)
+    hard, large = (SVR(C=C, gamma=0.1, tol=1e-6).fit(A, b) for C in (np.inf, 1e10))
+    assert np.abs(hard.predict(A) - b).max() <= 0.1 + 1e-5
+    assert np.allclose(hard.predict(A), large.predict(A), atol=1e-5)
+    with pytest.raises(ValueError, match=r"SVR: C = inf allows no error above epsilon = 0\.1.*give a finite C"):
+        SVR(C=np.inf).fit([[0.0], [0.0], [1.0]], [0.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize("data", [X, csr_array(X)], ids=["dense", "sparse"])
+@pytest.mark.parametrize("model", [SVC(kernel="linear"), SVR(kernel="linear"), OneClassSVM(kernel="linear")], ids=str)
+def test_weights_of_features_are_read_only(model: Any, data: Any) -> None:
+    weights = clone(model).fit(data, y).coef_
+    theirs = getattr(svm, type(model).__name__)(kernel="linear").fit(data, y).coef_
+    assert weights.shape == theirs.shape
+    assert not (weights.data if data is not X else weights).flags.writeable
