@@ -202,3 +202,11 @@ def test_compiled_gaussian_rows_equal_the_definition(m, d) -> None:
     points.take(places).fill(out, places, points, 64, 201)
     difference = X.astype(float)[:m, None] - X.astype(float)
     np.testing.assert_allclose(out, np.exp(-(difference**2).sum(-1) / (2 * d)), rtol=3e-6, atol=1e-7)
+
+
+def test_a_gaussian_far_away_is_zero() -> None:
+    # compiled exponentials stop at the least normal number, and must not stay there
+    X = np.random.default_rng(0).normal(size=(200, 5))
+    points = Gaussian(1e-3).prepare(X)
+    K = points.matrix(points)
+    assert (K[~np.eye(200, dtype=bool)] == 0).all() and (np.diagonal(K) > 0).all()

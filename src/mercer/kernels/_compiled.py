@@ -42,12 +42,14 @@ def _pass_64(P: Any, a: Any, b: Any, out: Any) -> None:
     for i in range(P.shape[0]):
         row, target, ai = P[i], out[i], 0.5 * a[i]
         for j in range(P.shape[1]):
-            v = min(max(LOG2E_64 * (row[j] - ai - b[j]), LOW_64), 0.0)
+            power = LOG2E_64 * (row[j] - ai - b[j])
+            v = min(max(power, LOW_64), 0.0)
             t = v + MAGIC_64
             r = v - (t - MAGIC_64)
             high = T7 + r * (T8 + r * (T9 + r * (T10 + r * (T11 + r * T12))))
             e = 1.0 + r * (T1 + r * (T2 + r * (T3 + r * (T4 + r * (T5 + r * (T6 + r * high))))))
-            target[j] = as_float(as_integer(e) + (as_integer(t) << SHIFT_64))  # type: ignore[call-arg]
+            value: Any = as_float(as_integer(e) + (as_integer(t) << SHIFT_64))  # type: ignore[call-arg]
+            target[j] = value if power >= LOW_64 else 0.0
 
 
 @njit

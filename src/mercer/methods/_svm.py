@@ -51,6 +51,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
     time_budget: float | None
     checkpoint: Any
     fit_intercept: bool
+    intercept_: np.ndarray
     _gram: Gram | None
     _to_free_the_offset = "set fit_intercept=True"
     _keeps_sample = False  # it takes the support vectors

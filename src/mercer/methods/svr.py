@@ -389,7 +389,7 @@ class OneClassSVM(OutlierMixin, _OneMachine):
         """Whether the machine has an offset: the ν form does, and the hinge form does not."""
         return self.C is None
 
-    _balanced = False  # type: ignore[assignment]  (the coefficients sum to ν)
+    _balanced = False  # the coefficients sum to ν
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
