@@ -382,6 +382,21 @@ def test_no_way_back():
         KernelPCA(2, kernel="precomputed").fit(X @ X.T).reconstruction_error(NEW @ X.T)
 
 
+def test_constants_of_rows_and_columns_do_not_matter():
+    """Centring takes them away from the sample and from new points, as in scikit-learn; other asymmetry is refused."""
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(12, 3)), rng.normal(size=(5, 3))
+    rows, columns, of_new = rng.normal(size=12), rng.normal(size=12), rng.normal(size=5)
+    K, K_new = Gaussian()(X) + rows[:, None] + columns, Gaussian()(new, X) + of_new[:, None] + columns
+    mine, theirs = (cls(3, kernel="precomputed").fit(K) for cls in (KernelPCA, Theirs))
+    np.testing.assert_allclose(mine.eigenvalues_, theirs.eigenvalues_)
+    np.testing.assert_allclose(mine.transform(K), theirs.transform(K), atol=1e-12)
+    np.testing.assert_allclose(mine.transform(K_new), theirs.transform(K_new), atol=1e-12)
+    np.testing.assert_allclose(mine.transform(K_new), KernelPCA(3, kernel=Gaussian()).fit(X).transform(new), atol=1e-12)
+    with pytest.raises(ValueError, match="the training matrix is not symmetric"):
+        KernelPCA(3, kernel="precomputed").fit(K + 0.1 * rng.normal(size=K.shape))
+
+
 def test_no_directions_without_variance(xp):
     """Of equal samples nothing is kept, as in scikit-learn, unless components are asked for by number."""
     equal = xp.asarray(np.full((5, 2), 7.0))

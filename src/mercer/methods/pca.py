@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import host, is_array, is_sparse, like, namespace
+from .._array import asymmetry, host, is_array, is_sparse, like, namespace
 from .._errors import REMEDIES, check_choice, check_number, where
 from .._random import generator
 from ..domains import Rows
@@ -175,12 +175,14 @@ class KernelPCA(KernelTransformer):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the components of the sample X; y is ignored."""
         self._check_parameters()
-        X = self._start(X)
+        X, shift = self._without_skew(self._start(X))
         if self.fit_inverse_transform:
             self._require_vectors(X)
         gram = CenteredGram(self._build(X))
         self.spectrum_ = self._spectrum(gram)
         self._keep_spectrum(gram, self.spectrum_)
+        if shift is not None:
+            self.offset_ = self.offset_ - shift @ self.function_.coefficients
         self.X_fit_, self.n_samples_seen_ = X, gram.n
         self.mean_, self._mean_square = Function(*gram.base.expansion(gram.weights)), float(gram.total)
         self._computed, self._features = gram.kernel, getattr(gram.base, "features", None)  # type: Kernel, Any
@@ -205,6 +207,21 @@ class KernelPCA(KernelTransformer):
         if claim.kind != "UNKNOWN" and not (claim.is_cpd and claim.order <= 1):
             self._warn_indefinite(f"{claim}: its leading components are computed, but lie in no space")
         return X
+
+    def _without_skew(self, K: Any) -> tuple[Any, Any]:
+        """A precomputed matrix that constants of its rows and columns alone make asymmetric, without them.
+
+        K = S + d1ᵀ − 1dᵀ has the centred matrix of the symmetric S; rows of new points then lack d.
+        """
+        if not isinstance(self.kernel_.domain, Rows) or K.shape[0] != K.shape[1] or asymmetry(K) != "large":
+            return K, None
+        xp = namespace(K)
+        skew = (K - K.T) / 2
+        d = xp.mean(skew, axis=1)
+        left = xp.max(xp.abs(skew - d[:, None] + d[None, :]))
+        if float(left) > 1e3 * float(xp.finfo(K.dtype).eps) * float(xp.max(xp.abs(K))):
+            return K, None  # which is refused
+        return K - skew, d
 
     def _build(self, X: Any, constants: bool = True) -> Gram:
         n, kernel = self.kernel_.domain.size(X), self.kernel_.about(X)
