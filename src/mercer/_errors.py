@@ -117,7 +117,9 @@ def check_targets(owner: object, y: Any) -> None:
             f"{where(owner)}: y holds text, such as {text!r}; give real numbers, or use a classifier for labels."
         )
     if values.dtype.kind in "cMmV":
-        raise TypeError(f"{where(owner)}: y holds {values.dtype} values; give real numbers.")
+        message = f"{where(owner)}: y holds {values.dtype} values; give real numbers."
+        # scikit-learn's checks ask for this class and sentence
+        raise ValueError(f"{message} Complex data not supported.") if values.dtype.kind == "c" else TypeError(message)
 
 
 def check_weight(owner: object, sample_weight: Any, n: int) -> np.ndarray:
