@@ -15,6 +15,7 @@ from . import _tiles
 from ._array import asymmetry, host, is_sparse
 from ._errors import check_number, where
 
+TINY = float(np.finfo(np.float64).tiny)
 BLOCK = 1 << 22  # kernel values of one block
 
 
@@ -70,12 +71,15 @@ def links(kernel: Any, X: Any, rule: Any, length: float | None = None) -> csr_ar
 def nearest(kernel: Any, X: Any, count: int, new: Any = None) -> tuple[np.ndarray, np.ndarray]:
     """For each of X the nearest others, or for each of `new` the nearest of X: indices, and the kernel's values there.
 
-    Both are of shape (n, count), in no order; all are taken where there are fewer.
+    Both are of shape (n, count), in no order; all are taken where there are fewer. Of those that are equally near, but
+    for rounding, the first are taken, so that sparse and dense data, say, have the same.
     """
     row_block, own = _values(kernel, X, new), host(kernel.evaluate_diag(X))
     n, m = kernel.domain.size(X if new is None else new), len(own)
     count = min(count, m - (new is None))
+    size = float(np.abs(own).max())
     own = own - own.min()  # small values of a kernel with a constant diagonal would be lost beside it
+    precision = 64 * float(np.finfo(own.dtype).eps)
     index, values = np.empty((n, count), dtype=np.int64), np.empty((n, count))
 
     def work(rows: slice) -> None:
@@ -84,6 +88,14 @@ def nearest(kernel: Any, X: Any, count: int, new: Any = None) -> tuple[np.ndarra
         if new is None:
             gap[np.arange(len(K)), np.arange(rows.start, rows.stop)] = np.inf
         index[rows] = np.argpartition(gap, count - 1, axis=1)[:, :count]
+        last = np.take_along_axis(gap, index[rows], axis=1).max(axis=1, keepdims=True)
+        # values of a constant diagonal are exact relative to themselves, but for what an exponential adds
+        beside = np.abs(last) * (1 + np.abs(np.log(np.maximum(np.abs(last), TINY)))) if not own.any() else size
+        tied = (gap <= last + precision * beside).sum(axis=1) > count
+        if tied.any():
+            some, edge = gap[tied], (last - precision * beside)[tied]
+            rank = (some >= edge).astype(np.int8) + (some > 2 * last[tied] - edge)
+            index[rows][tied] = np.argsort(rank, axis=1, kind="stable")[:, :count]
         values[rows] = np.take_along_axis(K, index[rows], axis=1)
 
     if count:

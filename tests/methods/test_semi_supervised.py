@@ -19,6 +19,7 @@ from mercer import (
     KernelRidge,
     KernelRidgeClassifierCV,
     KernelRidgeCV,
+    LeastSquaresSVC,
     LinearSVC,
 )
 from mercer.kernels import PD, Callable, Gaussian, Precomputed
@@ -236,3 +237,14 @@ def test_digits_with_five_labels_of_each():
         svc, rest = SVC(kernel="gaussian(lengthscale='median')", C=100.0), marked < 0
         plain = svc.fit(X[known], y[known]).score(X[rest], y[rest])
         assert np.mean(SemiSupervised(svc).fit(X, marked).transduction_[rest] == y[rest]) > plain + 0.01
+
+
+@pytest.mark.parametrize("graph", [3, 6, "connected"])
+def test_equally_near_neighbours_are_the_same_of_sparse_and_dense_data(graph):
+    rng = np.random.default_rng(0)
+    flags = rng.random((60, 12)) < 0.3  # of which many are equally far from each other
+    labels = np.where(rng.random(60) < 0.4, flags[:, :3].sum(axis=1) > 1, -1)
+    model = SemiSupervised(LeastSquaresSVC(kernel="gaussian(lengthscale='median')"), graph=graph)
+    dense = clone(model).fit(flags, labels).decision_function(flags)
+    sparse = clone(model).fit(csr_array(flags), labels).decision_function(csr_array(flags))
+    np.testing.assert_allclose(sparse, dense, rtol=0, atol=1e-10)

@@ -11,6 +11,7 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.manifold import spectral_embedding
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import kneighbors_graph
+from threadpoolctl import threadpool_limits
 
 from mercer.gram import Nystrom
 from mercer.kernels import Gaussian
@@ -349,3 +350,48 @@ def test_parameters_and_defaults_are_scikit_learns():
     ours = SpectralClustering().get_params()
     assert {name: ours[name] for name in theirs} == theirs
     assert set(ours) - set(theirs) == {"normalization", "gram"}
+
+
+# ---- rounding does not choose
+
+
+def path(n):
+    return np.diag(np.ones(n - 1), 1) + np.diag(np.ones(n - 1), -1)
+
+
+def ring(n):
+    return path(n) + np.eye(n, k=n - 1) + np.eye(n, k=1 - n)
+
+
+REPEATED = {
+    "grid": np.kron(np.eye(12), path(12)) + np.kron(path(12), np.eye(12)),
+    "torus": np.kron(np.eye(12), ring(12)) + np.kron(ring(12), np.eye(12)),
+    "ring": ring(90),
+    "cliques": np.kron(np.eye(8), np.ones((12, 12))),
+    "complete": np.ones((70, 70)),
+}
+
+
+@pytest.mark.parametrize("assign_labels", ["kmeans", "discretize", "cluster_qr"])
+@pytest.mark.parametrize("graph", REPEATED)
+@pytest.mark.filterwarnings("ignore:.*not fully connected")
+def test_rounding_does_not_choose_among_equal_eigenvectors(graph, assign_labels):
+    A, noise = REPEATED[graph], np.random.default_rng(1)
+    assert np.array_equal(A, A.T)
+    model = SpectralClustering(5, affinity="precomputed", assign_labels=assign_labels, random_state=0, n_init=3)
+    expected = model.fit(A).labels_
+    for _ in range(3):
+        change = np.triu(noise.integers(-1, 2, size=A.shape))
+        found = model.fit(A * (1 + 2.0**-52 * (change + change.T))).labels_
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("assign_labels", ["kmeans", "discretize", "cluster_qr"])
+def test_labels_do_not_depend_on_the_threads_of_blas(assign_labels):
+    A = np.kron(np.eye(18), path(18)) + np.kron(path(18), np.eye(18))
+    model = SpectralClustering(5, affinity="precomputed", assign_labels=assign_labels, random_state=0)
+    labels = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            labels.append(model.fit(A).labels_)
+    np.testing.assert_array_equal(*labels)

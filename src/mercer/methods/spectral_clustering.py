@@ -6,7 +6,6 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import qr
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import ClusterMixin
@@ -21,8 +20,9 @@ from ..gram import Gram
 from ..gram.normalized import GraphGram, NormalizedGram
 from ..kernels import Kernel
 from ..kernels.sklearn_names import SKLEARN, from_sklearn
-from ..solvers.clustering import FactorClusters, partitions, spread_seeds
+from ..solvers.clustering import FactorClusters, largest, partitions, spread_seeds
 from ..solvers.eigen import BlockKrylov, EigenSolver, Spectrum, eigen_solver
+from ..solvers.eigen._base import canonical, degenerate
 from ..solvers.eigen.shift_invert import ResolventGram
 from ..space import Function
 from ._base import KernelEstimator
@@ -30,6 +30,7 @@ from ._base import KernelEstimator
 GRAPHS = ("nearest_neighbors", "precomputed_nearest_neighbors")
 SOLVERS = (None, "auto", "arpack", "lobpcg", "amg", "dense", "krylov")
 NORMALIZATIONS = ("shi-malik", "ng-jordan-weiss")
+MANY = 64  # vectors of a repeated eigenvalue that are looked for
 ISOLATED = -1
 
 
@@ -285,7 +286,20 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
             )
 
     def _leading(self, operator: NormalizedGram, count: int, rng: np.random.Generator) -> Spectrum:
-        """The largest eigenvalues of the normalised affinities, by the chosen solver."""
+        """The largest eigenvalues of the normalised affinities, with vectors that rounding does not choose.
+
+        Of an eigenvalue that is repeated beyond `count` all are needed; where products give them, some are looked for.
+        """
+        most = operator.factor().shape[1] if "factor" in operator.provides else operator.n
+        wanted = min(count + 1, most)
+        found = self._solve(operator, wanted, rng)
+        while degenerate(found, count) and wanted < (most if found.method == "dense" else min(most, MANY + count)):
+            wanted = min(4 * wanted, most)
+            found = self._solve(operator, wanted, rng)
+        return canonical(found, count)
+
+    def _solve(self, operator: NormalizedGram, count: int, rng: np.random.Generator) -> Spectrum:
+        """The largest eigenvalues by the chosen solver."""
         if isinstance(self.eigen_solver, EigenSolver):
             return self.eigen_solver.solve(operator, count, rng)
         solver = eigen_solver(
@@ -321,7 +335,8 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
             self._rule: tuple[str, np.ndarray] = ("nearest", _means(E, best.labels, k))
             return best.labels
         if self.assign_labels == "discretize":
-            self._rule = ("largest", min((_discretize(E, rng) for _ in range(self.n_init)), key=lambda r: r[0])[1])
+            runs = [_discretize(E, rng) for _ in range(self.n_init)]
+            self._rule = ("largest", runs[largest(-np.array([distance for distance, _ in runs]))][1])
         else:
             self._rule = ("largest size", _cluster_qr(E))
         return self._apply_rule(E)
@@ -329,8 +344,8 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
     def _apply_rule(self, E: np.ndarray) -> np.ndarray:
         kind, M = self._rule
         if kind == "nearest":
-            return (np.sum(M * M, axis=1) - 2 * E @ M.T).argmin(axis=1)
-        return (E @ M if kind == "largest" else np.abs(E @ M)).argmax(axis=1)
+            return largest(2 * E @ M.T - np.sum(M * M, axis=1))
+        return largest(E @ M if kind == "largest" else np.abs(E @ M))
 
     def _keep(self, base: Gram, operator: NormalizedGram, walk: Any) -> None:
         xp = namespace(walk)
@@ -396,10 +411,10 @@ def _discretize(E: np.ndarray, rng: np.random.Generator, max_iter: int = 100) ->
     overlap = np.zeros(n)
     for j in range(1, k):
         overlap += np.abs(rows @ R[:, j - 1])
-        R[:, j] = rows[overlap.argmin()]
+        R[:, j] = rows[largest(-overlap)]
     last = np.inf
     for _ in range(max_iter):
-        U, s, Vh = np.linalg.svd(np.eye(k)[(rows @ R).argmax(axis=1)].T @ rows)
+        U, s, Vh = np.linalg.svd(np.eye(k)[largest(rows @ R)].T @ rows)
         R = (U @ Vh).T
         distance = 2 * (n - s.sum())
         if last - distance <= 1e-12 * n:
@@ -410,7 +425,10 @@ def _discretize(E: np.ndarray, rng: np.random.Generator, max_iter: int = 100) ->
 
 def _cluster_qr(E: np.ndarray) -> np.ndarray:
     """M with clusters argmax |E M|: the rotation nearest to the k rows that a pivoted QR decomposition finds."""
-    k = E.shape[1]
-    pivots = qr(E.T, mode="r", pivoting=True)[-1][:k]
+    rest, pivots = E.copy(), []
+    for _ in range(E.shape[1]):  # the longest row, of equal ones the first, is taken out of all
+        pivots.append(int(largest(np.sum(rest**2, axis=1))))
+        longest = rest[pivots[-1]]
+        rest -= np.outer(rest @ longest, longest) / max(float(longest @ longest), np.finfo(E.dtype).tiny)
     U, _, Vh = np.linalg.svd(E[pivots].T)
     return U @ Vh

@@ -25,8 +25,18 @@ from .._array import eps, host, like
 from .._tiles import slices
 from ..gram import Gram
 
-__all__ = ["Clusters", "Partition", "clusters_of", "partition", "partitions", "random_seeds", "spread_seeds"]
+__all__ = [
+    "Clusters",
+    "Partition",
+    "clusters_of",
+    "largest",
+    "partition",
+    "partitions",
+    "random_seeds",
+    "spread_seeds",
+]
 
+ROUNDING = 1e-10  # part of a value that is not told from it
 ENTRIES = 1 << 21  # of the blocks of a kernel matrix or factor that are looked at together
 FAR = 100.0  # times their variance: where the mean of the points is farther off, distances are taken from there
 
@@ -96,8 +106,9 @@ class Clusters:
     def nearest(self) -> np.ndarray:
         """The cluster with the nearest mean, for each point; its own in a tie."""
         D = self.distances()
-        best = D.argmin(axis=0)
-        return np.where(D[best, np.arange(self.n)] < D[self.labels, np.arange(self.n)], best, self.labels)
+        least = D.min(axis=0) + self.noise
+        best = (least >= D).argmax(axis=0)
+        return np.where(least < D[self.labels, np.arange(self.n)], best, self.labels)
 
     def fill(self) -> None:
         """Give each empty cluster the point that costs most where it is: J falls by that much or more."""
@@ -109,7 +120,7 @@ class Clusters:
         for c in empty:
             members = np.bincount(self.labels[self.weight > 0], minlength=self.k)
             spare = np.where(members[self.labels] > 1, cost, 0.0)
-            i = int(spare.argmax())
+            i = int(largest(spare))
             if spare[i] == 0:
                 raise _too_few(self.k, int(np.sum(self.sizes > 0)))
             cost[i] = 0
@@ -125,7 +136,7 @@ class Clusters:
         D[self.labels, every] = np.inf
         target = D.argmin(axis=0)
         gain = np.where(alone | (w == 0), 0.0, leave - D[target, every])
-        i = int(gain.argmax())
+        i = int(largest(gain))
         return (np.array([i]), target[[i]]) if gain[i] > self.noise * w[i] else None
 
     def between(self, index: np.ndarray) -> np.ndarray:
@@ -259,15 +270,22 @@ class FactorClusters(Clusters):
             D = self._rows(part if whole else index) @ directions + squared
             rows = np.arange(len(index))
             own = D[rows, labels[index]]
-            best = D.argmin(axis=1)
+            least = D.min(axis=1)
+            best = ((least + self.noise)[:, None] >= D).argmax(axis=1)
+            best = np.where(least + self.noise < own, best, labels[index])
             least = D[rows, best]
-            best = np.where(least < own, best, labels[index])
             D[rows, best] = np.inf
             labels[index] = best
             self.upper[index] = np.sqrt(np.maximum(least + self.squares[index], 0))
             self.lower[index] = np.sqrt(np.maximum(D.min(axis=1) + self.squares[index], 0))
         self.seen, self.bounded = means, labels.copy()
         return labels
+
+
+def largest(values: np.ndarray) -> np.ndarray:
+    """The first place along the last axis with the largest value, but for rounding: ties do not hang on it."""
+    size = np.abs(values).max(axis=-1, keepdims=True)
+    return (values >= values.max(axis=-1, keepdims=True) - ROUNDING * size).argmax(axis=-1)
 
 
 def clusters_of(gram: Gram, weight: np.ndarray) -> Clusters:
@@ -349,7 +367,10 @@ def partitions(
     results: list[Partition] = []
     while len(results) < n_init and (not results or stop() is None):
         results.append(partition(points, seeds(points, k, rng), k, stop=stop, **options))
-    return sorted(results, key=lambda result: result.objective)
+    # of equal ones, but for rounding, the first: the same clusters may have other numbers
+    rounding = points.noise * float(points.weight.sum())
+    first = next(r for r in results if r.objective <= min(r.objective for r in results) + rounding)
+    return [first, *sorted((r for r in results if r is not first), key=lambda r: r.objective)]
 
 
 def spread_seeds(points: Clusters, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -368,8 +389,8 @@ def spread_seeds(points: Clusters, k: int, rng: np.random.Generator) -> np.ndarr
         drawn = np.searchsorted(mass, mass[-1] * rng.uniform(size=2 + int(np.log(k))), side="right")
         drawn = np.minimum(drawn, np.searchsorted(mass, mass[-1]))  # the last of positive mass
         D = np.minimum(closest, points.between(drawn))
-        best = D[(D @ w).argmin()]
-        labels[best < closest] = c
+        best = D[largest(-(D @ w))]
+        labels[best < closest - points.noise] = c
         closest = best
     return labels
 
@@ -380,7 +401,7 @@ def random_seeds(points: Clusters, k: int, rng: np.random.Generator) -> np.ndarr
     if positive < k:
         raise _too_few(k, positive)
     index = rng.choice(points.n, k, replace=False, p=points.weight / points.weight.sum())
-    return points.between(index).argmin(axis=0)
+    return largest(-points.between(index).T)
 
 
 def _too_few(k: int, distinct: int) -> ValueError:

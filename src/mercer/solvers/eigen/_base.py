@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..._array import namespace
+from ..._array import host, like, namespace
 from ..._errors import check_number, fitting_memory
 from ...gram import Gram
+
+EQUAL = 1e3  # units of rounding, within which eigenvalues are equal
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,36 @@ class EigenSolver(BaseEstimator):
 
     def _solve(self, gram: Gram, n_components: int, rng: np.random.Generator) -> Spectrum:
         raise NotImplementedError
+
+
+def canonical(spectrum: Spectrum, count: int) -> Spectrum:
+    """The first `count` pairs, with vectors that do not depend on rounding where eigenvalues are equal.
+
+    Any orthonormal basis of their space would do, and rounding chooses one. Here it is the projection onto that space
+    of vectors drawn once and for all, made orthonormal; signs follow too. Values beyond `count` that are equal to the
+    last are part of its space.
+    """
+    values, V = host(spectrum.values), host(spectrum.vectors)
+    R = np.random.default_rng(0).normal(size=(len(V), count)).astype(V.dtype)
+    edges = [0, *(np.flatnonzero(values[:-1] - values[1:] > _rounding(values)) + 1).tolist(), len(values)]
+    parts = []
+    for first, last in pairwise(edges):
+        if first < count:
+            space = V[:, first:last]
+            Q, upper = np.linalg.qr(space.T @ R[:, first : min(last, count)])
+            parts.append(space @ (Q * np.where(np.diagonal(upper) < 0, -1.0, 1.0).astype(V.dtype)))
+    vectors = like(np.concatenate(parts, axis=1), spectrum.vectors)
+    return replace(spectrum, values=spectrum.values[:count], vectors=vectors)
+
+
+def degenerate(spectrum: Spectrum, count: int) -> bool:
+    """Whether the last eigenvalue is equal to that of place `count`, so that more may be."""
+    values = host(spectrum.values)
+    return bool(values[count - 1] - values[-1] <= _rounding(values))
+
+
+def _rounding(values: np.ndarray) -> float:
+    return EQUAL * float(np.finfo(values.dtype).eps) * float(np.abs(values).max())
 
 
 def residual(gram: Gram, values: Any, vectors: Any) -> float:
