@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -187,10 +187,17 @@ def test_scorers_and_selectors_need_no_help(path):
 
 
 @pytest.mark.parametrize(
-    "model", [LibSVC(), HistGradientBoostingClassifier(max_iter=2), FunctionTransformer(normalize)], ids=repr
+    "model",
+    [
+        LibSVC().fit(X, LABELS),
+        HistGradientBoostingClassifier(max_iter=2).fit(X, LABELS),
+        HashingVectorizer(),  # n_features = 0 would end the process
+        FunctionTransformer(normalize),
+    ],
+    ids=repr,
 )
 def test_what_trusts_its_state_is_supplied(model, path):
-    save(model.fit(X, LABELS), path)
+    save(model, path)
     needs = describe(path)["needs"]
     assert needs
     with pytest.raises(ModelError, match="it needs"):

@@ -38,7 +38,7 @@ ESTIMATORS = {
         *("RandomForestClassifier", "RandomForestRegressor", "StackingClassifier", "StackingRegressor"),
         *("VotingClassifier", "VotingRegressor"),
     },
-    "sklearn.feature_extraction.text": {"CountVectorizer", "HashingVectorizer", "TfidfTransformer", "TfidfVectorizer"},
+    "sklearn.feature_extraction.text": {"CountVectorizer", "TfidfTransformer", "TfidfVectorizer"},
     "sklearn.feature_selection": {"RFE", "SelectFromModel", "SelectKBest", "SelectPercentile", "VarianceThreshold"},
     "sklearn.frozen": {"FrozenEstimator"},
     "sklearn.gaussian_process": {"GaussianProcessClassifier", "GaussianProcessRegressor"},
