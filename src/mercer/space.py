@@ -73,8 +73,16 @@ class Function:
         X, _ = self.kernel.check_arguments(X)
         if not isinstance(self.kernel.domain, Rows):
             self.kernel._check_together(X, self.points)
-        values = self._kernel_part(X)
-        return values if self.basis is None else values + self.basis(X) @ self.free
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self._kernel_part(X)
+            values = values if self.basis is None else values + self.basis(X) @ self.free
+        xp = namespace(values)
+        if not bool(xp.all(xp.isfinite(values))):
+            raise ValueError(
+                f"f(X): a value, or a kernel {self.kernel} of X and a point of f, is beyond the largest {values.dtype} "
+                "number; scale the data."
+            )
+        return values
 
     def _kernel_part(self, X: Any) -> Any:
         if is_sparse(X) or self._short() is False:

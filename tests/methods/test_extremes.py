@@ -14,6 +14,7 @@ from mercer import (
     KernelDensity,
     KernelFisher,
     KernelInterpolator,
+    KernelKMeans,
     KernelMeanClassifier,
     KernelPCA,
     KernelPLS,
@@ -55,7 +56,8 @@ def estimators():
             continue
         yield model
         if isinstance(model.get_params().get("kernel"), str) and "Density" not in name and name != "KernelICA":
-            yield from (cls(kernel=kernel) for kernel in KERNELS)
+            smooth = name == "KernelDimensionReduction"  # which needs derivatives
+            yield from (cls(kernel=kernel) for kernel in (KERNELS[:-1] if smooth else KERNELS))
 
 
 def answers(model, A, target):
@@ -189,3 +191,12 @@ def test_targets_of_two_sizes():
 def test_errors_whose_squares_are_no_numbers_are_refused():
     with pytest.raises(ValueError, match=r"KernelRidgeCV: y is of size .*; divide it by"):
         KernelRidgeCV(kernel="gaussian").fit(X, 1e300 * y)
+
+
+def test_new_points_too_large_for_the_kernel_are_refused():
+    model = KernelRidge(kernel="polynomial(degree=3)").fit(X, y)
+    with pytest.raises(ValueError, match="beyond the largest float64 number; scale the data"):
+        model.predict(1e154 * X)
+    clusters = KernelKMeans(2, kernel="linear", random_state=0).fit(X)
+    with pytest.raises(ValueError, match="KernelKMeans: the squared length of sample 0 is beyond"):
+        clusters.transform(1e200 * X)

@@ -61,6 +61,7 @@ def collection(
                 f"{owner}: {k} is {claim}; the statistic needs a kernel that is positive definite, or conditionally of "
                 f"order 1 (such as 'power', minus the distance).{remedies(claim)}"
             )
+        k.check_values(X, owner)
         found.append((k, X))
     return found
 
@@ -70,6 +71,7 @@ def centred(kernel: Kernel, X: Any, gram: Any, rng: np.random.Generator) -> Cent
 
     The factor depends on the members alone and not on how they are labelled or paired: permutations of it are as exact.
     """
+    kernel = kernel.about(X)
     if gram != "auto":
         return CenteredGram(as_representation(gram).build(kernel, X, rng))
     factor = thin(kernel, X, rng)

@@ -221,7 +221,8 @@ def _block_statistics(
     """The unbiased statistic in every block (rows), as observed and under permutations within the block; its size."""
     T, sizes, constant = [], [], True
     for x, y in blocks:
-        matrix = CenteredGram(Dense().build(kernel, kernel.domain.take(Z, np.concatenate([x, y])), rng))
+        members = kernel.domain.take(Z, np.concatenate([x, y]))
+        matrix = CenteredGram(Dense().build(kernel.about(members), members, rng))
         constant &= _is_constant(matrix)
         T.append(_statistics(matrix, len(x), len(y), "unbiased", draws, rng))
         sizes.append(_biased_mean(matrix, len(x), len(y)))

@@ -266,6 +266,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return xp.sqrt(xp.where(D > 0, D, xp.zeros_like(D)))
 
     def _squared(self, X: Any) -> Any:
+        self.function_.kernel.check_values(X, self)
         return self._relative(X) + self.function_.kernel.evaluate_diag(X)[:, None]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
