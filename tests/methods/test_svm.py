@@ -53,7 +53,7 @@ def test_rows_that_are_shared_do_not_depend_on_the_order_of_requests(kernel: Any
     segment = Segment(points, points, np.ones(300), kernel)
 
     def rows(parts: list[np.ndarray]) -> np.ndarray:
-        block = Block(segment, segment, 300, dtype)
+        block = Block(segment, segment, 300, dtype, shared=True)
         for part in parts:
             block.require(part, 0, Workers())
         return block.K[block.require(np.arange(300), 1, Workers())]

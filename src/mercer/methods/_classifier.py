@@ -186,7 +186,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         segments = [whole.take(m) for m in members]
         # rows of a class over itself serve all its pairs: keep them all where they fit into half of the cache
         shared = np.dtype(dtype).itemsize * sum(s.n**2 for s in segments) <= 0.5 * self.cache_size * 2**20
-        own = [Block(s, s, s.n, dtype) for s in segments] if shared else []
+        own = [Block(s, s, s.n, dtype, shared=True) for s in segments] if shared else []
         # rows that fit in decide the course of the solver: they must not depend on the number of threads
         share, largest = 0.125, max(s.n for s in segments)
         need = min(self._capacity(largest, dtype, share), largest) * largest * np.dtype(dtype).itemsize

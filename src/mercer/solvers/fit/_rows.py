@@ -76,12 +76,14 @@ class Block:
 
     A block that has room for all rows may be shared by threads: each row has its own place for good, and a row that two
     threads compute at once is written twice with the same values. Places are given out in turn, so that memory is
-    touched only as far as it is used. There, rows that are not `separate` come in fixed groups, so that the timing of
-    threads does not decide in whose company a row is computed, and with which digits.
+    touched only as far as it is used. In `shared` blocks, rows that are not `separate` come in fixed groups, so that
+    the timing of threads does not decide in whose company a row is computed, and with which digits.
     """
 
-    def __init__(self, S: Segment, T: Segment, capacity: int, dtype: Any, arena: Arena | None = None):
-        self.S, self.T = S, T
+    def __init__(
+        self, S: Segment, T: Segment, capacity: int, dtype: Any, arena: Arena | None = None, shared: bool = False
+    ):
+        self.S, self.T, self.grouped = S, T, shared and not S.left.separate
         self.capacity = min(max(capacity, 4), S.n)
         self.K = np.empty((self.capacity, T.n), dtype) if arena is None else arena.take(self.capacity, T.n, dtype)
         self.slot = np.full(S.n, -1)
@@ -111,7 +113,7 @@ class Block:
 
     def _parts(self, missing: np.ndarray) -> list[np.ndarray]:
         """The rows to compute, each part at once."""
-        if not self.whole or self.S.left.separate:
+        if not self.grouped:
             return [missing]
         starts = GROUP * np.unique(missing // GROUP)
         return [np.arange(start, min(start + GROUP, self.S.n)) for start in starts]
