@@ -15,6 +15,7 @@ from mercer import IndefiniteKernelWarning, KernelInterpolator, KernelRidge
 from mercer.basis import Polynomials
 from mercer.gram import IncompleteCholesky, Nystrom
 from mercer.kernels import Constant, Gaussian, Laplace, Linear, Polynomial, Power, ThinPlate, Wendland
+from mercer.solvers.spectral import Spectral
 
 rng = np.random.default_rng(7)
 X = rng.normal(size=(60, 4))
@@ -494,3 +495,10 @@ def test_standard_deviation_in_every_array_library(xp) -> None:
     np.testing.assert_allclose(
         np.asarray(model.leave_one_out()), KernelRidge(0.5, kernel="rbf", fit_intercept=True).fit(X, y).leave_one_out()
     )
+
+
+def test_standard_errors_that_rounding_outweighs_are_refused(monkeypatch) -> None:
+    model = KernelRidge(1.0, kernel="linear", fit_intercept=True).fit(X, y)
+    monkeypatch.setattr(Spectral, "free_covariance", lambda *_: np.array([[-1e-9]]))  # as a matrix of 1e15 leaves it
+    with pytest.raises(ValueError, match="alpha = 1 is so small beside the kernel matrix that rounding outweighs"):
+        model.summary()

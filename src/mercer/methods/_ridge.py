@@ -256,7 +256,15 @@ class RidgeMethod(KernelEstimator):
             variance = float(path.rss(target, strength)[0, 0]) / (design.effective - degrees)
             errors = design.scaled(target[:, 0] - path.leave_one_out(target, strength)[:, 0, 0])
             likelihood = float(path.log_marginal_likelihood(target, strength)[0, 0])
-            free = None if design.H is None else np.sqrt(np.diagonal(path.free_covariance(alpha)) * variance / alpha)
+            free = None
+            if design.H is not None:
+                free = np.diagonal(path.free_covariance(alpha)) * variance / alpha
+                if not np.all(free >= 0) and self._definite:
+                    raise ValueError(
+                        f"{where(self)}: alpha = {alpha:g} is so small beside the kernel matrix that rounding "
+                        "outweighs the standard errors of the free part; raise it, or scale the data."
+                    )
+                free = np.sqrt(free)
             rows.append((degrees, variance, gcv, float(xp.sum(errors**2)) / total, likelihood, free))
         *numbers, free = zip(*rows, strict=True)
         single = self._target.ndim == 1
