@@ -6,7 +6,6 @@ PLACE = "<!-- deviations -->"
 KINDS = {
     "deviation": "Differences on purpose:",
     "wording": "The same errors and warnings in other words:",
-    "open": "Not yet the same:",
 }
 
 

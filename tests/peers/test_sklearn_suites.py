@@ -4,7 +4,7 @@ What deviates stands in `deviations.toml`, each with its kind and its reason; th
 fails and is not in the table fails here, and so does an entry of the table that passes.
 
 The share: of the tests that ran (passed or failed; skipped ones are left out), those of kind "wording", which fail on
-nothing but the words of a message, are counted apart.
+nothing but the words of a message (with any words they pass), are counted apart. Of the rest at least 94 % pass.
 """
 
 import json
@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
 PACKAGES = Path(sklearn.__file__).parents[1]
 TABLE = tomllib.loads((HERE / "deviations.toml").read_text(encoding="utf-8"))["deviation"]
-KINDS = ("wording", "deviation", "open")
+KINDS = ("wording", "deviation")
 CLASSES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", "LinearSVR")
 CLASSES += ("KernelRidge", "KernelPCA", "KernelDensity", "SpectralClustering")
 NAMES = re.compile(rf"\b({'|'.join(CLASSES)})\b")
@@ -96,7 +96,8 @@ def check(outcomes, folder):
     unexpected = {name: ran[name]["error"] for name in failed if not entries[name]}
     assert not unexpected, "\n".join(f"{name}: {error}" for name, error in sorted(unexpected.items()))
     assert not (stale := sorted(name for name in ran if entries[name] and name not in failed)), f"pass now: {stale}"
-    worded = run([name for name in failed if entries[name][0]["kind"] == "wording"], folder, "--any-words")
+    wording = [name for name in failed if entries[name][0]["kind"] == "wording"]
+    worded = run(wording, folder, "--any-words") if wording else {}
     wrong = {name: found["error"] for name, found in worded.items() if found["outcome"] == "failed"}
     assert not wrong, "more than words differs: " + "\n".join(f"{name}: {error}" for name, error in wrong.items())
     kinds = Counter(entries[name][0]["kind"] for name in failed)
@@ -134,6 +135,7 @@ def test_own_tests_of_the_classes(tmp_path):
     assert {name.partition("::")[0] for name, found in outcomes.items() if found["fits"]} == OWN
     counts = check(outcomes, tmp_path)
     assert sum(counts.values()) > 400
+    assert counts["passed"] >= 0.94 * (counts["passed"] + counts["deviation"]), counts
 
 
 @pytest.mark.long
@@ -143,4 +145,4 @@ def test_other_tests_that_use_the_classes(tmp_path):
     assert sum(bool(found["fits"]) for found in outcomes.values()) > 300
     counts = check(outcomes, tmp_path)
     assert sum(counts.values()) > 380
-    assert counts["passed"] >= 0.94 * (sum(counts.values()) - counts["wording"]), counts
+    assert counts["passed"] >= 0.94 * (counts["passed"] + counts["deviation"]), counts
