@@ -13,6 +13,7 @@ from scipy import linalg, sparse
 __all__ = [
     "apply_host",
     "asymmetry",
+    "decided",
     "dense_enough",
     "detached",
     "device_of",
@@ -100,6 +101,14 @@ def detached(X: Any, given: Any) -> Any:
         return namespace(X).astype(X, X.dtype, copy=True)
     fresh = isinstance(given, (list, tuple)) or not np.may_share_memory(X, np.asarray(given))
     return X if fresh else X.copy()
+
+
+def decided(condition: Any) -> bool:
+    """A condition on data as a truth value; True for arrays that only record operations and have no values yet."""
+    try:
+        return bool(condition)
+    except ValueError:
+        return True
 
 
 def eps(X: Any) -> float:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._array import (
+    decided,
     device_of,
     eps,
     host,
@@ -90,7 +91,7 @@ def _have_squares(A: Any) -> bool:
     """Whether the squared distances between points like these are floating-point numbers."""
     xp = namespace(A)
     largest = xp.max(xp.abs(A.data if is_sparse(A) else A)) if not is_sparse(A) or A.nnz else 0.0
-    return bool(largest <= (float(xp.finfo(A.dtype).max) / (8 * A.shape[1])) ** 0.5)
+    return decided(largest <= (float(xp.finfo(A.dtype).max) / (8 * A.shape[1])) ** 0.5)
 
 
 def _unit(X: Any) -> float:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.metrics.pairwise import manhattan_distances
 
-from .._array import host, is_numpy, is_sparse, is_torch, like, namespace
+from .._array import decided, host, is_numpy, is_sparse, is_torch, like, namespace
 from .._errors import check_choice, check_number, where
 from .._units import power_of_two
 from ._base import Prepared, register
@@ -104,7 +104,7 @@ class Laplace(Integrable):
                 centre = xp.mean(B, axis=0)
                 A, B = A - centre, B - centre
             A, B = self.scaled(A), self.scaled(B)
-        if all(bool(xp.all(xp.isfinite(Z.data if is_sparse(Z) else Z))) for Z in (A, B)):
+        if all(decided(xp.all(xp.isfinite(Z.data if is_sparse(Z) else Z))) for Z in (A, B)):
             with np.errstate(over="ignore"):
                 return _manhattan(A, B)
         # what is beyond the largest float is infinite, and k therefore 0
