@@ -271,3 +271,9 @@ def test_a_sparse_matrix_with_repeated_entries_is_left_as_it_is():
     assert checked.has_canonical_format and checked.data.tolist() == [3.0, 3.0]
     for mine, before in ((X.data, data), (X.indices, columns), (X.indptr, starts)):
         np.testing.assert_array_equal(mine, before)
+
+
+def test_values_near_the_largest_number_are_values():
+    X = np.finfo(float).max * np.array([[1.0, 0.9], [-1.0, 0.8]])
+    for sample in (X, np.abs(X)):
+        assert Vectors().check(sample, "test") is sample

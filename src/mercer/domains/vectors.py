@@ -109,7 +109,9 @@ class Vectors(Domain):
 
     def _check_values(self, values: Any, xp: Any, who: str, name: str) -> None:
         values = values.detach() if hasattr(values, "detach") else values
-        if not bool(xp.isfinite(xp.sum(values))) and not bool(xp.all(xp.isfinite(values))):
+        with np.errstate(over="ignore", invalid="ignore"):  # finite values may have an infinite sum
+            total = xp.sum(values)
+        if not bool(xp.isfinite(total)) and not bool(xp.all(xp.isfinite(values))):
             bad = "NaN" if bool(xp.any(xp.isnan(values))) else "infinity"
             place = ""
             if len(values.shape) == 2:

@@ -44,7 +44,6 @@ class KernelEstimator(BaseEstimator):
     kernel: Any
     gram: Any = "auto"
     _prefers_factor: ClassVar[bool] = False  # whether "auto" takes a thin factor also where the matrix fits
-    _keeps_sample: ClassVar[bool] = True  # whether X and y outlive the fit, so that they must be our own
 
     # ---- data
 
@@ -80,7 +79,7 @@ class KernelEstimator(BaseEstimator):
         self.kernel_.validate()
         X = self.kernel_.domain.training(self.kernel_.domain.check(X, self.kernel_, "X"))
         self._check_values(X)
-        if self._keeps_sample and getattr(self, "copy_X", True):
+        if self._keeps_sample():
             X, y = self.kernel_.domain.keep(X, given_X), detached(y, given_y)
         self.dtype_ = X.dtype if is_array(X) or is_sparse(X) else None
         return X, y
@@ -88,6 +87,10 @@ class KernelEstimator(BaseEstimator):
     def _check_values(self, X: Any) -> None:
         """Refuse samples between which the kernel has no floating-point values."""
         self.kernel_.check_values(X, self)
+
+    def _keeps_sample(self) -> bool:
+        """Whether X and y outlive the fit, so that they must be our own."""
+        return True
 
     def _check_new(self, X: Any) -> Any:
         """New points, in the library and floating type of the training data."""

@@ -54,7 +54,9 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
     intercept_: np.ndarray
     _gram: Gram | None
     _to_free_the_offset = "set fit_intercept=True"
-    _keeps_sample = False  # it takes the support vectors
+
+    def _keeps_sample(self) -> bool:
+        return self.kernel_.whole  # others take copies of the support vectors
 
     # ---- the kernel, with scikit-learn's meaning of gamma
 

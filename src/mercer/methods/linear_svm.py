@@ -37,7 +37,9 @@ class LinearMachine(KernelEstimator):
     verbose: Any
     random_state: Any
     max_iter: int
-    _keeps_sample = False
+
+    def _keeps_sample(self) -> bool:
+        return False
 
     def _kernel(self, n_features: int) -> Kernel:
         return Linear()

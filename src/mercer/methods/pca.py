@@ -167,6 +167,9 @@ class KernelPCA(KernelTransformer):
         self.n_jobs = n_jobs
         self.gram = gram
 
+    def _keeps_sample(self) -> bool:
+        return self.copy_X
+
     def _kernel(self, n_features: int) -> Kernel:
         return self._sklearn_kernel(n_features)
 
