@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from sklearn import svm
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification, make_regression
 
-from mercer import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from mercer import SVC, SVR, KreinSVC, NuSVC, NuSVR, OneClassSVM
 from mercer.kernels import Gaussian, Laplace, Polynomial
+from mercer.selection import svm_path
 from mercer.solvers.fit._rows import Block, Segment, Workers
 
 X, y = load_iris(return_X_y=True)
@@ -142,3 +144,34 @@ def test_weights_of_features_are_read_only(model: Any, data: Any) -> None:
     theirs = getattr(svm, type(model).__name__)(kernel="linear").fit(data, y).coef_
     assert weights.shape == theirs.shape
     assert not (weights.data if data is not X else weights).flags.writeable
+
+
+# ---- one object, several threads
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SVC(gram="dense", tol=1e-6),
+        SVC(kernel=lambda A, B: A @ B.T, tol=1e-6),
+        SVR(gram="nystrom"),
+        KreinSVC("gaussian"),
+    ],
+    ids=["dense", "callable", "nystrom", "krein"],
+)
+def test_refits_of_one_object_on_several_threads(model: Any) -> None:
+    model = clone(model)
+    with ThreadPoolExecutor(4) as pool:
+        for future in [pool.submit(model.fit, X, y) for _ in range(12)]:
+            future.result()
+    alone = clone(model).fit(X, y)
+    assert np.allclose(model.predict(X), alone.predict(X), atol=1e-2)
+    assert not {"_gram", "_fold"} & vars(model).keys()
+
+
+def test_a_path_far_from_the_origin_has_the_offsets_of_the_kernel() -> None:
+    A = X[y < 2] + 1e6
+    path = svm_path(A, y[y < 2], [0.1, 1.0], kernel="linear")
+    for k in range(2):
+        weights = path.dual_coef[k] @ (A - A.mean(axis=0))
+        assert np.allclose(A @ weights + path.intercept[k], path.functions[k](A), atol=1e-6)

@@ -91,7 +91,7 @@ def _have_squares(A: Any) -> bool:
     """Whether the squared distances between points like these are floating-point numbers."""
     xp = namespace(A)
     largest = xp.max(xp.abs(A.data if is_sparse(A) else A)) if not is_sparse(A) or A.nnz else 0.0
-    return decided(largest <= (float(xp.finfo(A.dtype).max) / (8 * A.shape[1])) ** 0.5)
+    return decided(largest <= (float(xp.finfo(A.dtype).max) / (8 * (A.shape[1] or 1))) ** 0.5)
 
 
 def _unit(X: Any) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from threading import local
 from typing import Any, Self
@@ -25,7 +25,7 @@ from ..solvers.fit._rows import Arena, Block, Segment, Workers
 from ..solvers.fit.many import vote
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ._calibration import CLIP, FOLDS, Calibration, couple, folds, probability, quality, slopes
-from ._svm import KernelRows, SupportVectorMachine
+from ._svm import KernelRows, Sample, SupportVectorMachine
 
 JUDGED = 5000  # samples at most, on which probabilities are judged
 
@@ -109,15 +109,15 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         """Fit to samples X with labels y; a weight multiplies the sample's C (or its share of ν)."""
         self._check_parameters()
         X, y = self._check_fit(X, y)
-        self._prepare(X)
         labels, weight = encode(self, y, self._check_weight(sample_weight, X), by_weight=False)
         members = [np.flatnonzero((labels == c) & (weight > 0)) for c in range(len(self.classes_))]
         self._forget("calibration_")
         # the same folds each time unless others are asked for, so that a fit can be repeated and resumed
-        self._fold = folds(members, len(labels), generator(self.random_state or 0))
-        solved = self._solve(X, y, members, weight)
+        fold = folds(members, len(labels), generator(self.random_state or 0))
+        sample = replace(self._prepare(X), fold=fold)
+        solved = self._solve(sample, y, members, weight)
         self._report([s.solution for s in solved])
-        self._collect(X, members, solved)
+        self._collect(sample, members, solved)
         if self._calibrated:
             self.calibration_ = self._calibrate(X, members, solved)
         return self
@@ -135,10 +135,10 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         k = len(self.classes_)
         return [(c, c) for c in range(k)] if self.multi_class != "ovo" and k > 2 else list(combinations(range(k), 2))
 
-    def _solve(self, X: Any, y: Any, members: list[np.ndarray], weight: np.ndarray) -> list[Solved]:
+    def _solve(self, sample: Sample, y: Any, members: list[np.ndarray], weight: np.ndarray) -> list[Solved]:
         with self._threads() as workers:
-            watch = self._watch(self._n_tasks, X, y, weight)
-            solved = self._machines(X, members, weight, workers, watch)
+            watch = self._watch(self._n_tasks, sample.X, y, weight)
+            solved = self._machines(sample, members, weight, workers, watch)
             watch.close()
         return solved
 
@@ -148,41 +148,39 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         return len(self._pairs) * (1 + FOLDS * self._calibrated)
 
     def _machines(
-        self, X: Any, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
+        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
     ) -> list[Solved]:
         one_against_one = self.multi_class == "ovo" and len(members) > 2
         solve = self._solve_pairs if one_against_one else self._solve_in_turn
-        return solve(X, members, weight, workers, watch)
+        return solve(sample, members, weight, workers, watch)
 
-    def _task(self, members: list[np.ndarray], weight: np.ndarray, a: int, b: int) -> Task:
+    def _task(self, fold: Any, members: list[np.ndarray], weight: np.ndarray, a: int, b: int) -> Task:
         """The pair a, b on its samples (those of a first), or class a = b against the rest on all samples."""
         name = f"{self.classes_[a]} against {self.classes_[b] if a != b else 'the rest'}"
         if a != b:
             index = np.concatenate([members[a], members[b]])
-            return Task(
-                name, np.repeat([1.0, -1.0], [len(members[a]), len(members[b])]), weight[index], self._fold[index]
-            )
+            return Task(name, np.repeat([1.0, -1.0], [len(members[a]), len(members[b])]), weight[index], fold[index])
         y = np.concatenate([np.full(len(m), 1.0 if c == a else -1.0) for c, m in enumerate(members)])
         index = np.concatenate(members)
-        return Task(name, y, weight[index], self._fold[index])
+        return Task(name, y, weight[index], fold[index])
 
     def _solve_in_turn(
-        self, X: Any, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
+        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
     ) -> list[Solved]:
         """Machines on all samples one after another, threads inside."""
 
         def work() -> list[Solved]:
-            rows = KernelRows(self, X, np.concatenate(members), workers, watch)
-            return [self._solve_task(rows, self._task(members, weight, a, b)) for a, b in self._pairs]
+            rows = KernelRows(self, sample, np.concatenate(members), workers, watch)
+            return [self._solve_task(rows, self._task(sample.fold, members, weight, a, b)) for a, b in self._pairs]
 
         return run(work, workers.pool, watch)
 
     def _solve_pairs(
-        self, X: Any, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
+        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
     ) -> list[Solved]:
         """Pairs of classes on threads, which share the rows of each class over itself."""
         dtype = self._precision(int(np.sort([len(m) for m in members])[-2:].sum()))
-        whole = self._segment(X, dtype)
+        whole = self._segment(sample, dtype)
         segments = [whole.take(m) for m in members]
         # rows of a class over itself serve all its pairs: keep them all where they fit into half of the cache
         shared = np.dtype(dtype).itemsize * sum(s.n**2 for s in segments) <= 0.5 * self.cache_size * 2**20
@@ -204,8 +202,8 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
                 [block("ba", T, S), own[b] if shared else block("bb", T, T)],
             ]
             both = np.concatenate([members[a], members[b]])
-            rows = KernelRows(self, X, both, Workers(), watch, segments=[S, T], grid=grid)
-            return self._solve_task(rows, self._task(members, weight, a, b))
+            rows = KernelRows(self, sample, both, Workers(), watch, segments=[S, T], grid=grid)
+            return self._solve_task(rows, self._task(sample.fold, members, weight, a, b))
 
         with ThreadPoolExecutor(at_once) as pool:
             return watch.gather(pool, work, self._pairs)
@@ -252,8 +250,9 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         a, b = self._pairs[machine]
         return np.r_[edges[a] : edges[a + 1], edges[b] : edges[b + 1]] if a != b else slice(None)
 
-    def _collect(self, X: Any, members: list[np.ndarray], solved: list[Solved]) -> None:
+    def _collect(self, sample: Sample, members: list[np.ndarray], solved: list[Solved]) -> None:
         """scikit-learn's attributes: support vectors class by class, coefficients by the other class."""
+        X = sample.X
         order = np.concatenate(members)
         edges = np.cumsum([0] + [len(m) for m in members])
         everything, intercept = self._coefficients(edges, solved)
@@ -271,15 +270,14 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
             dual, coefficients, intercept = -dual, -coefficients[:, 0], -intercept
         self.support_ = order[kept].astype(np.int32)
         self._n_support = np.array([len(g) for g in groups], dtype=np.int32)
-        self.intercept_ = intercept
         self.n_iter_ = np.array([s.solution.inner_iter for s in solved], dtype=np.int32)
         self.dual_coef_ = csr_matrix(dual) if is_sparse(X) else dual
         self.shape_fit_ = (len(order), getattr(self, "n_features_in_", 0))
         self.support_vectors_ = self._support_vectors(X)
         self.function_ = self._machine(
-            X, self.support_, coefficients, intercept[0] if len(intercept) == 1 else intercept
+            sample, self.support_, coefficients, intercept[0] if len(intercept) == 1 else intercept
         )
-        self._move_offset()
+        self.intercept_ = self._offset_of(self.function_, intercept)
 
     def _calibrate(self, X: Any, members: list[np.ndarray], solved: list[Solved]) -> Calibration:
         """Slopes from the held-out values, and how good the probabilities are on samples that no machine had seen."""

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -52,7 +52,6 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
     checkpoint: Any
     fit_intercept: bool
     intercept_: np.ndarray
-    _gram: Gram | None
     _to_free_the_offset = "set fit_intercept=True"
 
     def _keeps_sample(self) -> bool:
@@ -112,7 +111,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
             )
         return variance
 
-    def _prepare(self, X: Any) -> None:
+    def _prepare(self, X: Any) -> Sample:
         """Check the kernel, and build the representation if one is asked for.
 
         Indefinite kernels are warned of, as the drop-in rule says; conditionally definite ones need the offset.
@@ -138,9 +137,8 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
                 "nothing but the offset; give the representation that it wraps."
             )
         if not (isinstance(self.gram, str) and self.gram == "auto"):
-            self._gram = self._build(X, constants=self._balanced)
-        else:  # a function of whole collections is called once
-            self._gram = Dense().build(self.kernel_, X) if self.kernel_.whole else None
+            return Sample(X, self._build(X, constants=self._balanced))
+        return Sample(X, Dense().build(self.kernel_, X) if self.kernel_.whole else None)  # which is called once
 
     @property
     def _balanced(self) -> bool:
@@ -153,11 +151,12 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
 
     # ---- from data to rows
 
-    def _segment(self, X: Any, dtype: Any) -> Segment:
+    def _segment(self, sample: Sample, dtype: Any) -> Segment:
         """All samples, ready to give rows in the given precision, and exact values in double."""
-        if self._gram is not None:
-            return Segment(*self._gram.points(), host(self._gram.diagonal()).astype(np.float64), self._gram.block)
-        X = _compact(X)
+        gram = sample.gram
+        if gram is not None:
+            return Segment(*gram.points(), host(gram.diagonal()).astype(np.float64), gram.block)
+        X = _compact(sample.X)
         kernel, domain = self._near(X), self.kernel_.domain
         centres = domain.centres(X)
         with np.errstate(over="ignore", invalid="ignore"):  # the solver refuses what is not finite
@@ -269,13 +268,13 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         values = out.reshape(n, *f.coefficients.shape[1:])
         return values if f.basis is None else values + f.basis(X) @ f.free
 
-    def _machine(self, X: Any, index: np.ndarray, coefficients: np.ndarray, intercept: Any) -> Function:
+    def _machine(self, sample: Sample, index: np.ndarray, coefficients: np.ndarray, intercept: Any) -> Function:
         """The decision function on the support vectors alone, with its offset as free part."""
-        domain = self.kernel_.domain
+        X, domain = sample.X, self.kernel_.domain
         if not len(index):  # the function 0 is one of the space as well, and is written with a point
             index, coefficients = np.zeros(1, dtype=np.int64), np.zeros((1, *coefficients.shape[1:]))
         a = coefficients.astype(np.float32 if self.dtype_ == np.float32 else np.float64)
-        if self._gram is None:
+        if sample.gram is None:
             centres = domain.centres(X)
             held = self.__dict__.get("support_vectors_") if index is self.__dict__.get("support_") else None
             points = held if centres is X and isinstance(held, np.ndarray) else domain.take(centres, index)
@@ -283,18 +282,25 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         else:  # under an approximation the machine lies in the space of the approximate kernel
             everywhere = np.zeros((domain.size(X), *a.shape[1:]), dtype=a.dtype)
             everywhere[index] = a
-            parts = self._gram.expansion(everywhere)
-        self._gram = None  # only the function is kept
+            parts = sample.gram.expansion(everywhere)
         if not self.fit_intercept and not np.any(intercept):
             return Function(*parts)
         free = np.asarray(intercept, dtype=a.dtype)
         return Function(*parts, Polynomials(0), free.reshape(1) if a.ndim == 1 else free[None, :])
 
-    def _move_offset(self) -> None:
-        """`intercept_` beside `kernel_`, from that beside the kernel about the sample."""
-        f = self.function_
-        if isinstance(f.kernel, Translated) and f.kernel is not self.kernel_:
-            self.intercept_ = self.intercept_ - np.atleast_1d(f.kernel.constant(f.points, f.coefficients))
+    def _offset_of(self, f: Function, offset: Any) -> Any:
+        """The offset beside `kernel_`, from that of a machine in the space of the kernel about the sample."""
+        moved = isinstance(f.kernel, Translated) and f.kernel is not self.kernel_
+        return offset - f.kernel.constant(f.points, f.coefficients) if moved else offset
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a fit works on: the checked samples, the representation of their matrix if one is asked for, and folds."""
+
+    X: Any
+    gram: Gram | None
+    fold: np.ndarray | None = None
 
 
 class KernelRows:
@@ -306,7 +312,7 @@ class KernelRows:
     def __init__(
         self,
         model: SupportVectorMachine,
-        X: Any,
+        sample: Sample,
         index: np.ndarray,
         workers: Workers,
         watch: Watch,
@@ -314,7 +320,7 @@ class KernelRows:
         segments: list[Segment] | None = None,
         grid: list[list[Block]] | None = None,
     ):
-        self.model, self.X, self.index, self.copies = model, X, index, copies
+        self.model, self.sample, self.index, self.copies = model, sample, index, copies
         self.workers, self.watch = workers, watch
         if segments is not None and grid is not None:
             self.segments, self.grid = segments, grid
@@ -322,7 +328,7 @@ class KernelRows:
             self._build(model._precision(copies * len(index)))
 
     def _build(self, dtype: Any) -> None:
-        segment = self.model._segment(self.X, dtype).take(self.index)
+        segment = self.model._segment(self.sample, dtype).take(self.index)
         block = Block(segment, segment, self.model._capacity(segment.n, dtype), dtype)
         self.segments = [segment] * self.copies
         self.grid = [[block] * self.copies for _ in range(self.copies)]

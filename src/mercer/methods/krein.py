@@ -19,7 +19,8 @@ from ..kernels._base import Prepared
 from ..solvers.design import Design
 from ..solvers.linear import Symmetric, solve
 from ._base import KernelEstimator
-from ._classifier import Classifier, Solved
+from ._classifier import Classifier
+from ._svm import Sample
 from .svc import SVC
 
 NEAR = 0.01  # of alpha: eigenvalues that are so close to −alpha decide the solution alone
@@ -344,15 +345,13 @@ class KreinSVC(Classifier):
         check_number(self, "C", self.C, above=0)
         check_choice(self, "multi_class", self.multi_class, ("ovo", "ovr"))
 
-    def _prepare(self, X: Any) -> None:
+    def _prepare(self, X: Any) -> Sample:
         if is_array(X) and not isinstance(X, np.ndarray):
             raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
-
-    def _solve(self, X: Any, y: Any, members: list[np.ndarray], weight: np.ndarray) -> list[Solved]:
-        self._gram = gram = FlippedGram(self.kernel_, X)
+        gram = FlippedGram(self.kernel_, X)
         self.eigenvalues_ = gram.values[::-1]
         self.inertia_ = Inertia.of(gram.values, gram.precision)
-        return super()._solve(X, y, members, weight)
+        return Sample(X, gram)
 
     _task_problem = SVC._task_problem
     _scale_and_offset = SVC._scale_and_offset

@@ -17,7 +17,7 @@ from ..solvers.fit._rows import Workers
 from ..solvers.fit.multiclass import MulticlassProblem
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ._classifier import Classifier, Solved, Task
-from ._svm import HARD, KernelRows, rescaled
+from ._svm import HARD, KernelRows, Sample, rescaled
 
 JOINT = ("crammer_singer", "kbb")
 
@@ -202,14 +202,14 @@ class SVC(Classifier):
         """What asks for a hard margin, if anything does."""
         return "C = inf" if np.inf == self.C else "budget = 0" if self.budget == 0 else None
 
-    def _prepare(self, X: Any) -> None:
+    def _prepare(self, X: Any) -> Sample:
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
         if self.multi_class in JOINT and claim.is_cpd and claim.order == 1:
             raise ValueError(
                 f"{where(self)}: the kernel {self.kernel_} is {claim}, and with multi_class = {self.multi_class!r} no "
                 "offset is free; use 'ovo' or 'ovr'."
             )
-        super()._prepare(X)
+        return super()._prepare(X)
 
     @property
     def _balanced(self) -> bool:
@@ -222,22 +222,22 @@ class SVC(Classifier):
         return 1 if self.multi_class in JOINT else super()._n_tasks
 
     def _machines(
-        self, X: Any, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
+        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
     ) -> list[Solved]:
         if self.multi_class in JOINT:
-            return [self._solve_jointly(X, members, weight, workers, watch)]
-        solved = super()._machines(X, members, weight, workers, watch)
+            return [self._solve_jointly(sample, members, weight, workers, watch)]
+        solved = super()._machines(sample, members, weight, workers, watch)
         if self._n_tasks is None:
             self.C_ = np.array([np.inf if self._hard else s.strength for s in solved])
         return solved
 
     def _solve_jointly(
-        self, X: Any, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
+        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
     ) -> Solved:
         order, sizes = np.concatenate(members), [len(m) for m in members]
         labels = np.repeat(np.arange(len(members)), sizes)
         problem = MulticlassProblem(labels, self.C * weight[order], len(members), self.multi_class, self.fit_intercept)
-        rows = KernelRows(self, X, order, workers, watch)
+        rows = KernelRows(self, sample, order, workers, watch)
         solution = run(lambda: rows.minimise(problem, "machine"), workers.pool, watch)
         return Solved(Task("machine", labels, weight, labels), solution)
 

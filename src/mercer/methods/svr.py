@@ -24,7 +24,7 @@ class _OneMachine(SupportVectorMachine):
     """One function on all samples of positive weight."""
 
     def _fit_one(self, X: Any, y: np.ndarray | None, sample_weight: Any) -> None:
-        self._prepare(X)
+        sample = self._prepare(X)
         n = self.kernel_.domain.size(X)
         weight = self._check_weight(sample_weight, X)
         weight = np.ones(n) if weight is None else weight.astype(np.float64)
@@ -32,7 +32,7 @@ class _OneMachine(SupportVectorMachine):
         problem, copies = self._problem(None if y is None else y[kept].astype(np.float64), weight[kept])
         with self._threads() as workers:
             watch = self._watch(self._n_tasks, X, y, weight)
-            rows = KernelRows(self, X, kept, workers, watch, copies)
+            rows = KernelRows(self, sample, kept, workers, watch, copies)
             solution = run(lambda: self._solve(rows, problem, weight[kept]), workers.pool, watch)
             watch.close()
         self._report([solution])
@@ -46,8 +46,8 @@ class _OneMachine(SupportVectorMachine):
         self.dual_coef_ = csr_matrix(dual) if is_sparse(X) else dual
         self.shape_fit_ = (n, getattr(self, "n_features_in_", 0))
         self.support_vectors_ = self._support_vectors(X)
-        self.function_ = self._machine(X, self.support_, beta[moving], self.intercept_[0])
-        self._move_offset()
+        self.function_ = self._machine(sample, self.support_, beta[moving], self.intercept_[0])
+        self.intercept_ = self._offset_of(self.function_, self.intercept_)
 
     _n_tasks = 1  # how many problems there are to solve
 

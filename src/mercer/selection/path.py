@@ -13,7 +13,7 @@ from .. import _tiles
 from .._errors import check_class_weight, check_number
 from .._progress import run
 from ..methods import SVC
-from ..methods._svm import KernelRows, rescaled
+from ..methods._svm import KernelRows, Sample, rescaled
 from ..solvers.fit._rows import Segment
 from ..solvers.fit.working_set import BoxSolution
 from ..space import Function
@@ -130,7 +130,7 @@ def svm_path(X: Any, y: Any, C: Any, *, sample_weight: Any = None, **params: Any
             )
     X, y = model._check_fit(X, y)
     check_classification_targets(y)
-    model._prepare(X)
+    sample = model._prepare(X)
     classes, labels = np.unique(np.asarray(y), return_inverse=True)
     if len(classes) != 2:
         raise ValueError(f"svm_path: y holds {len(classes)} classes; the path is of two.")
@@ -141,7 +141,7 @@ def svm_path(X: Any, y: Any, C: Any, *, sample_weight: Any = None, **params: Any
     signs = np.where(labels == 1, 1.0, -1.0)
 
     order = np.argsort(strengths, kind="stable")
-    solutions, segment, n_rows = _solve(model, X, y, signs, weight, strengths[order])
+    solutions, segment, n_rows = _solve(model, sample, y, signs, weight, strengths[order])
     solutions = [solutions[i] for i in np.argsort(order)]
     model._report(solutions)
 
@@ -151,10 +151,8 @@ def svm_path(X: Any, y: Any, C: Any, *, sample_weight: Any = None, **params: Any
     bound = np.abs(beta) >= strengths[:, None] * weight
     doubtful = 2 * np.abs(beta) * _spread(segment) + np.maximum(0.0, 1.0 - margin) >= 1
     span = [_span_estimate(segment, *one) for one in zip(beta, bound, margin, strict=True)]
-    gram, functions = model._gram, []
-    for b, c in zip(beta, intercept, strict=True):
-        model._gram = gram  # which each machine gives up
-        functions.append(model._machine(X, np.flatnonzero(b), b[b != 0], c))
+    functions = [model._machine(sample, np.flatnonzero(b), b[b != 0], c) for b, c in zip(beta, intercept, strict=True)]
+    intercept = np.array([model._offset_of(f, c) for f, c in zip(functions, intercept, strict=True)])
     return SVMPath(
         C=strengths,
         classes=classes,
@@ -173,12 +171,12 @@ def svm_path(X: Any, y: Any, C: Any, *, sample_weight: Any = None, **params: Any
 
 
 def _solve(
-    model: SVC, X: Any, y: Any, signs: np.ndarray, weight: np.ndarray, strengths: np.ndarray
+    model: SVC, sample: Sample, y: Any, signs: np.ndarray, weight: np.ndarray, strengths: np.ndarray
 ) -> tuple[list[BoxSolution], Segment, int]:
     """The solutions for growing C, all samples as a segment, and how many kernel rows were computed."""
     with model._threads() as workers:
-        watch = model._watch(len(strengths), X, y, weight)
-        rows = KernelRows(model, X, np.arange(len(signs)), workers, watch)
+        watch = model._watch(len(strengths), sample.X, y, weight)
+        rows = KernelRows(model, sample, np.arange(len(signs)), workers, watch)
 
         def work() -> list[BoxSolution]:
             solutions: list[BoxSolution] = []
