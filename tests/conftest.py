@@ -21,6 +21,13 @@ settings.register_profile(
 settings.load_profile("repeatable")
 
 
+def pytest_collection_modifyitems(items):
+    """Refuse names that differ from one process to the next: parallel workers could not agree on what to run."""
+    unstable = [item.nodeid for item in items if " at 0x" in item.nodeid]
+    if unstable:
+        raise pytest.UsageError(f"the name of {unstable[0]} holds an address in memory; give ids to its parameters.")
+
+
 def missing(what):
     """Skip for want of `what`; fail instead where the environment promises to have everything."""
     if REQUIRE:

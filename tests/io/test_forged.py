@@ -194,7 +194,7 @@ def test_scorers_and_selectors_need_no_help(path):
         HashingVectorizer(),  # n_features = 0 would end the process
         FunctionTransformer(normalize),
     ],
-    ids=repr,
+    ids=lambda model: type(model).__name__,
 )
 def test_what_trusts_its_state_is_supplied(model, path):
     save(model, path)
