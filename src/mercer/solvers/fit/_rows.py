@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels._base import TILE
+
 GROUP = 64  # rows that are computed together in shared blocks
 ALIGN = 64  # parts of work begin at multiples of this: whole cache lines, and whole panels of packed columns
 
@@ -147,6 +149,6 @@ class Block:
             with np.errstate(over="ignore", invalid="ignore"):  # the solver looks at what it takes of the rows
                 left.fill(self.K, places, self.T.right, start, stop)
 
-        workers(work, self.T.n, 512, align=512)
+        workers(work, self.T.n, 512, align=ALIGN if left.separate else TILE)
         with self.lock:
             self.computed += len(rows)
