@@ -12,9 +12,11 @@ from itertools import count
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -22,6 +24,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, normalize
 from sklearn.svm import SVC as LibSVC
 
 import mercer
+from mercer.domains import Graph
 from mercer.io import _allowed
 from mercer.io._objects import Encoder
 from mercer.io.model import ModelError, describe, load, save
@@ -122,6 +125,38 @@ def test_save_writes_no_places(path):
     assert load(path).memory == 12345
 
 
+def masquerade(state):
+    """An object in the place of attributes, which shows their names to one reader and not to another."""
+    listed = {"partial": [{"builtin": "list"}, [list(state)], {"dict": []}]}
+    none = {"partial": [{"builtin": "list"}, [[]], {"dict": []}]}
+    members = {"dict": [[k, v] for k, v in state.items()]}
+    attributes = {"estimators_": members, "keys": listed, "items": none, "pop": {"ufunc": "equal"}}
+    attributes["_sklearn_version"] = sklearn.__version__
+    return thing("sklearn.ensemble._bagging:BaggingClassifier", attributes)
+
+
+@pytest.mark.parametrize(
+    ("model", "place"),
+    [(mercer.SVC(), {"checkpoint": "here"}), (make_pipeline(FunctionTransformer(), mercer.SVC()), {"memory": "here"})],
+    ids=["checkpoint", "memory"],
+)
+def test_a_state_is_a_dictionary(model, place, path):
+    """From anything else, attributes could be taken that no check has seen."""
+    structure = like(model)
+    state = dict(structure["state"]["dict"]) | place
+    for disguise in (masquerade(state), {"tuple": [masquerade(state), None]}):
+        structure["state"] = disguise
+        with pytest.raises(ModelError, match="a state that is no dictionary"):
+            load(forged(path, structure))
+
+
+def test_ensembles_set_no_reader(path):
+    """They would set it for the estimators that they make."""
+    forest = like(BaggingClassifier(), estimator_params=["words__input"], words__input="filename")
+    with pytest.raises(ModelError, match="words__input = 'filename' opens the files"):
+        load(forged(path, forest))
+
+
 # ---- code
 
 
@@ -141,6 +176,22 @@ def test_attributes_do_not_hide_methods(name, path):
     """Copying, pickling and predicting would call them."""
     with pytest.raises(ModelError, match=f"the attribute '{name}' of a FunctionTransformer would hide"):
         load(forged(path, like(FunctionTransformer(), **{name: {"builtin": "list"}})))
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (registry["shortest_path"](), "domain"),  # graphs that no one has checked
+        (registry["mismatch"](alphabet="ab"), "form_parameters"),  # forms under the name of other kernels' forms
+        (mercer.kernels.Gaussian(), "tile"),
+        (LogisticRegression(), "_parameter_constraints"),
+    ],
+    ids=str,
+)
+def test_attributes_do_not_hide_what_a_class_is(model, name, path):
+    anything = {"shared": 902, "object": "mercer.domains._base:Anything", "state": None}
+    with pytest.raises(ModelError, match=f"the attribute '{name}' of a .* would hide"):
+        load(forged(path, like(model, **{name: anything if name == "domain" else {"dict": []}})))
 
 
 def test_no_class_is_a_value(path):
@@ -273,7 +324,26 @@ def test_points_of_another_width_than_the_samples(columns, path):
         copy.decision_function(A)
 
 
+def test_graphs_whose_nodes_are_compared_in_other_numbers(path):
+    """The walks on two graphs are computed by code that trusts the matrix between their nodes."""
+    g = Graph(4, [(0, 1), (1, 2), (2, 3)], attributes=np.ones((4, 1)))
+    first = partial(np.matmul, np.ones((1, 4)))  # of four nodes one is left
+    save(registry["random_walk"](node_kernel=mercer.kernels.Gaussian().warp(first)), path)
+    with pytest.raises(ValueError, match="Warped: function returned 1 samples for 4; it must return one for each"):
+        load(path)([g])
+
+
 # ---- time
+
+
+def test_arrays_without_end_in_each_other(path):
+    """What one holds would be freed by recursion, without a limit."""
+    arrays = [{"shared": k, "objects": [[2], [{"same": k - 1} if k else 0, None]]} for k in range(100_000)]
+    with pytest.raises(ModelError, match="arrays of objects in each other, 251 of them"):
+        load(forged(path, arrays))
+    for end in ({"shared": 1, "array": 0}, {"slice": [None, 1, None]}):
+        with pytest.raises(ModelError, match="a slice between arrays"):
+            load(forged(path, {"slice": [None, end, None]}, np.ones(1)))
 
 
 def test_degrees_have_an_end(path):
@@ -324,3 +394,7 @@ def test_what_a_class_remembers_of_itself_is_not_believed(path):
     kernel.corpus.__dict__["_digest"] = other.corpus._digest
     save(kernel, path)
     assert load(path).corpus != other.corpus
+    structure, digest = like(kernel.corpus), {"bytes": other.corpus._digest.hex()}
+    structure["state"] = {"tuple": [structure["state"], None]}
+    structure["state"]["tuple"][0]["dict"].append(["_digest", digest])
+    assert load(forged(path, structure)) == registry["tf_idf"]().resolve(["one two", "two three"]).corpus

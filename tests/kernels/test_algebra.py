@@ -477,6 +477,8 @@ def test_warp_needs_a_function():
         Linear().warp(3)(X)
     with pytest.raises(ValueError, match=r"Linear: f\(X\) contains NaN"):
         Linear().warp(lambda A: A * np.nan)(X)
+    with pytest.raises(ValueError, match=f"Warped: function returned 1 samples for {len(X)}"):
+        Linear().warp(lambda A: A[:1])(X)
 
 
 def test_fractional_powers_of_positive_kernels():

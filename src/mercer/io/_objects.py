@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.interpolate import PPoly
+from sklearn.base import BaseEstimator
 
 from .._array import host, is_array, is_sparse
 from ..domains import Graph, Rows
@@ -54,6 +55,11 @@ DEEPEST = 250  # levels that can be read again: each takes three calls, and Pyth
 
 class ModelError(ValueError):
     """A model that cannot be written, or a file that is not one."""
+
+
+def _parts(state: Any) -> tuple[Any, ...]:
+    """The attributes of an object, and its slots where it has them."""
+    return state if isinstance(state, tuple) else (state,)
 
 
 def without_places(state: Any, found: set[str]) -> Any:
@@ -118,19 +124,35 @@ def _check_partial(function: Any, arguments: Any, keywords: Any) -> None:
 
 
 def _check_state(cls: type, state: Any) -> None:
-    """Raise for attributes that would stand in the way of methods, and for samples that name files."""
-    for part in state if isinstance(state, tuple) else (state,):
+    """Raise for attributes that would stand in the way of what the class is, and for samples that name files."""
+    for part in _parts(state):
         for name, value in (part or {}).items():
-            own = getattr(cls, name, None)
-            if name.startswith("__") or isinstance(own, (FunctionType, MethodType, property)):
+            if name.startswith("__") or _hides(cls, name):
                 raise ModelError(
                     f"the attribute {name!r} of a {cls.__name__} would hide what the class has of that name."
                 )
-            if name in READERS and cls.__module__.startswith("sklearn.") and value != "content":
+            if _word(name) in READERS and cls.__module__.startswith("sklearn.") and value != "content":
                 raise ModelError(
                     f"a {cls.__name__} with {name} = {value!r:.80} opens the files that its samples name; read them "
                     f"first, and fit with {name}='content'."
                 )
+
+
+def _without_memories(cls: type, state: Any) -> Any:
+    """The attributes without what the class remembers of itself, which is computed anew and not believed."""
+    if isinstance(state, tuple):
+        return tuple(_without_memories(cls, part) for part in state)
+    return state and {k: v for k, v in state.items() if not isinstance(getattr(cls, k, None), cached_property)}
+
+
+def _hides(cls: type, name: str) -> bool:
+    """Whether an attribute would hide a method, or what an estimator or kernel is: its domain, its constraints."""
+    if isinstance(getattr(cls, name, None), (FunctionType, MethodType, property)):
+        return True
+    if not hasattr(cls, name) or not issubclass(cls, BaseEstimator):
+        return False
+    names: list[str] = cls._get_param_names()  # type: ignore[attr-defined]
+    return name not in names
 
 
 def _check_made(made: Any) -> None:
@@ -331,6 +353,7 @@ class Decoder:
         self._arrays, self._yours = arrays, yours
         self._shared: dict[int, Any] = {}
         self._made: list[Any] = []
+        self._levels: dict[int, int] = {}  # how deep arrays of objects hold each other, by their identities
         self.places: set[str] = set()  # names of parameters that were dropped, because they say where to write
 
     def model(self, structure: Any) -> Any:
@@ -427,6 +450,12 @@ class Decoder:
             raise ModelError(f"it names {name!r}, which is no method of a {type(owner).__name__} that files may name.")
         return MethodType(function, owner)
 
+    def _slice(self, parts: Any) -> slice:
+        ends = [self.decode(part) for part in parts]
+        if any(isinstance(end, (np.ndarray, slice)) for end in ends):
+            raise ModelError("it holds a slice between arrays.")
+        return slice(*ends)
+
     def _scalar(self, parts: Any) -> Any:
         dtype, value = np.dtype(parts[0]), parts[1]
         if isinstance(value, dict) and "array" in value:
@@ -450,7 +479,7 @@ class Decoder:
         "float": lambda self, v: {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}[v],
         "complex": lambda self, v: complex(*(self.decode(part) for part in v)),
         "bytes": lambda self, v: bytes.fromhex(v),
-        "slice": lambda self, v: slice(*(self.decode(part) for part in v)),
+        "slice": _slice,
         "range": lambda self, v: range(*v),
         "path": lambda self, v: Path(v),
         "dtype": lambda self, v: np.dtype(v),
@@ -485,11 +514,14 @@ class Decoder:
             raise ModelError(f"it gives items to {x['object']!r}, which is no dictionary.")
         for k, v in pairs:
             made[self.decode(k)] = self.decode(v)
-        state = without_places(self.decode(x.get("state")), self.places)
+        state = self.decode(x.get("state"))
+        if not yours and not all(type(part) in (dict, type(None)) for part in _parts(state)):
+            # another object could show the checks other attributes than it has
+            raise ModelError(f"it gives {x['object']!r} a state that is no dictionary.")
+        state = without_places(state, self.places)
         if not yours:
             _check_state(cls, state)
-            if isinstance(state, dict):  # what the class remembers of itself is computed anew, and not believed
-                state = {k: v for k, v in state.items() if not isinstance(getattr(cls, k, None), cached_property)}
+            state = _without_memories(cls, state)
             self._made.append(made)
         if state is None:
             return made
@@ -506,7 +538,12 @@ class Decoder:
         shape, members = parts
         A = np.empty(len(members), dtype=object)
         A[:] = [self.decode(v) for v in members]
-        return A.reshape(shape)
+        A = A.reshape(shape)
+        level = 1 + max((self._levels.get(id(v), 0) for v in A.flat), default=0)
+        if level > DEEPEST:  # an array lets go of its members by recursion without a limit
+            raise ModelError(f"it holds arrays of objects in each other, {level} of them.")
+        self._levels[id(A)] = level
+        return A
 
     def _masked(self, parts: Any) -> np.ma.MaskedArray:
         data, mask, fill = (self.decode(part) for part in parts)

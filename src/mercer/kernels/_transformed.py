@@ -108,7 +108,11 @@ class Warped(Unary):
         return self.domain.check(X, self, name)
 
     def _image(self, X: Any) -> Any:
-        return self.kernel.domain.check(self.function(X), self.kernel, "f(X)")
+        image = self.kernel.domain.check(self.function(X), self.kernel, "f(X)")
+        n, found = self.domain.size(X), self.kernel.domain.size(image)
+        if found != n:
+            raise ValueError(f"Warped: function returned {found} samples for {n}; it must return one for each.")
+        return image
 
     def evaluate(self, X: Any, Y: Any = None) -> Any:
         return self.kernel.evaluate(self._image(X), None if Y is None else self._image(Y))

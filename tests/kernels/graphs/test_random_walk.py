@@ -111,6 +111,16 @@ def test_weights_multiply() -> None:
     assert np.isclose(RandomWalk(0.1)([edge])[0, 0], 4 / (1 - 0.9))
 
 
+class OneValue(Gaussian):
+    def evaluate(self, X, Y=None):
+        return np.ones((1, 1))
+
+
+def test_node_kernel_gives_a_value_for_each_pair_of_nodes(graphs) -> None:
+    with pytest.raises(ValueError, match=r"node_kernel gave a matrix of shape \(1, 1\) for "):
+        RandomWalk(node_kernel=OneValue())(graphs)
+
+
 def test_node_kernel_is_resolved_on_all_attributes(graphs) -> None:
     kernel = RandomWalk(0.001, node_kernel=Gaussian("median")).resolve(graphs)
     every = np.concatenate([g.attributes for g in graphs])

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from mercer import SVC
 from mercer.kernels import PD, UNKNOWN
 from mercer.kernels._structured import clear_cache
-from mercer.kernels.sequences import GlobalAlignment
+from mercer.kernels.sequences import DynamicTimeWarping, GlobalAlignment
 
 RNG = np.random.default_rng(0)
 SERIES = [RNG.normal(size=(n, 2)) for n in (1, 2, 3, 4, 4, 5)]
@@ -172,6 +172,9 @@ def test_refusals(kernel, X, message) -> None:
 def test_other_widths_and_libraries_are_refused() -> None:
     with pytest.raises(ValueError, match="have 1 columns and those of Y 2"):
         GlobalAlignment()([[1.0]], [[[1.0, 2.0]]])
+    for kernel in (GlobalAlignment() + GlobalAlignment(), DynamicTimeWarping() * 2 * GlobalAlignment()):
+        with pytest.raises(ValueError, match="Series of 2 and of 1 columns cannot be compared"):
+            kernel([[[1.0, 2.0]]], [[1.0]])
     torch = pytest.importorskip("torch")
     with pytest.raises(TypeError, match="give them as NumPy arrays"):
         GlobalAlignment()([torch.zeros(3, 1)])

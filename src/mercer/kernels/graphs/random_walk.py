@@ -152,6 +152,9 @@ class RandomWalk(Structured):
         if self.node_kernel is None:
             return np.empty((0, 0))
         K = np.ascontiguousarray(self.node_kernel.evaluate(*self.node_kernel.check_arguments(a, b)), dtype=np.float64)
+        shape = len(a), len(a if b is None else b)  # type: ignore[arg-type]
+        if K.shape != shape:  # which compiled code takes for granted
+            raise ValueError(f"RandomWalk: node_kernel gave a matrix of shape {K.shape} for {shape} nodes.")
         if K.min() < 0:
             raise ValueError(f"RandomWalk: node_kernel has the value {K.min():g}; all must be >= 0. Take a Gaussian.")
         return K

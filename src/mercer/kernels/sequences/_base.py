@@ -29,6 +29,13 @@ def stack(members: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate(members), np.cumsum([0, *map(len, members)])
 
 
+def both(A: list[np.ndarray], B: list[np.ndarray]) -> tuple[np.ndarray, ...]:
+    """Two collections as compiled code takes them, which trusts them to have the same columns."""
+    if A[0].shape[1] != B[0].shape[1]:
+        raise ValueError(f"Series of {A[0].shape[1]} and of {B[0].shape[1]} columns cannot be compared; unify them.")
+    return *stack(A), *stack(B)
+
+
 class OnSeries(Structured):
     """Base of the kernels on time series."""
 

@@ -10,7 +10,7 @@ from ..._errors import check_number
 from .._base import Kernel, register
 from .._definiteness import INDEFINITE, PD, Definiteness
 from .._structured import Store
-from ._base import OnSeries, Series, stack
+from ._base import OnSeries, Series, both
 
 SAMPLE = 200  # distances among at most so many series, drawn with a fixed seed
 
@@ -78,7 +78,7 @@ class DynamicTimeWarping(OnSeries):
         from ._compiled import FAR, least_costs
 
         out = np.empty((len(A), len(B)))
-        least_costs(*stack(A), *stack(B), -1 if self.band is None else int(self.band), out)
+        least_costs(*both(A, B), -1 if self.band is None else int(self.band), out)
         out[out >= FAR] = np.inf
         return out
 

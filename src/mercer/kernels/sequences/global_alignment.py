@@ -11,7 +11,7 @@ from .. import bandwidth
 from .._base import Kernel, register
 from .._definiteness import PD, UNKNOWN, Definiteness
 from .._structured import Store
-from ._base import OnSeries, Series, stack
+from ._base import OnSeries, Series, both, stack
 
 
 @register
@@ -90,7 +90,7 @@ class GlobalAlignment(OnSeries):
 
         out = np.empty((len(A), 1 if diagonal else len(B)))
         gamma = 0.5 / float(self.lengthscale) ** 2
-        log_sums(*stack(A), *stack(B), gamma, int(self.triangle or 0), self.local == "divisible", diagonal, out)
+        log_sums(*both(A, B), gamma, int(self.triangle or 0), self.local == "divisible", diagonal, out)
         return out
 
     def forms(self, members: list[Any], store: Store) -> list[Series]:
