@@ -200,3 +200,15 @@ def test_new_points_too_large_for_the_kernel_are_refused():
     clusters = KernelKMeans(2, kernel="linear", random_state=0).fit(X)
     with pytest.raises(ValueError, match="KernelKMeans: the squared length of sample 0 is beyond"):
         clusters.transform(1e200 * X)
+
+
+@pytest.mark.parametrize("unit", [2.0**500, 2.0**-400])
+@pytest.mark.parametrize("gram", ["auto", "nystrom"])
+def test_kernels_whose_values_have_no_squares_are_combined(gram, unit):
+    inner = KernelRidge(0.1, fit_intercept=True, gram=gram, random_state=0)
+    model = mercer.MultipleKernel(inner, [Gaussian("median"), "linear"])
+    near, far = clone(model).fit(X, y), clone(model).fit(unit * X, y)
+    np.testing.assert_allclose(far.weights_, near.weights_, rtol=1e-9)
+    np.testing.assert_allclose(far.predict(unit * X), near.predict(X), rtol=1e-7)
+    with pytest.raises(ValueError, match=r"MultipleKernel: the squares of kernel values are beyond .* normalize=True"):
+        model.set_params(normalize=False).fit(2.0**500 * X, y)

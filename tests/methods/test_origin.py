@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from mercer import (
+    SVC,
     KernelCCA,
     KernelDimensionReduction,
     KernelFisher,
@@ -18,6 +19,7 @@ from mercer import (
     KernelRidge,
     KernelRidgeCV,
     LeastSquaresSVC,
+    MultipleKernel,
 )
 
 rng = np.random.default_rng(3)
@@ -149,3 +151,32 @@ def test_interpolation():
     far, near = model.fit(X + SHIFT, y), clone(model).fit(X, y)
     agree(model, far.predict(NEW + SHIFT), near.predict(NEW))
     agree(model, far.power(NEW + SHIFT), near.power(NEW))
+
+
+@pytest.mark.parametrize("shift", [2.0**8, SHIFT], ids=["near", "far"])
+@pytest.mark.parametrize("gram", ["auto", "nystrom"])
+@pytest.mark.parametrize("method", ["uniform", "alignf", "simplemkl", "lp"])
+def test_combined_kernels(method, gram, shift):
+    ridge = KernelRidge(0.5, fit_intercept=True, gram=gram, random_state=0)
+    model = MultipleKernel(ridge, ["gaussian", "linear", ("linear", [0])], method=method)
+    far, near = clone(model).fit(X + shift, y), model.fit(X, y)
+    agree(model, far.weights_, near.weights_)
+    agree(model, far.scales_, near.scales_)
+    agree(model, far.predict(NEW + shift), near.predict(NEW))
+
+
+@pytest.mark.parametrize("method", ["uniform", "alignf", "easymkl"])
+def test_combined_kernels_of_other_estimators(method):
+    labels = y > 0
+    for inner in (SVC(tol=1e-9), KernelLogisticRegression(), LeastSquaresSVC()):
+        model = MultipleKernel(inner, ["gaussian", "linear"], method=method)
+        far, near = clone(model).fit(X + SHIFT, labels), model.fit(X, labels)
+        found, expected = far.decision_function(NEW + SHIFT), near.decision_function(NEW)
+        np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max(), err_msg=str(model))
+
+
+def test_combined_kernels_beside_no_constant():
+    """The kernels themselves, which know the origin."""
+    model = MultipleKernel(KernelRidge(0.5), ["gaussian", "linear"], method="uniform").fit(X + 2.0**8, y)
+    alone = KernelRidge(0.5, kernel=model.kernel_).fit(X + 2.0**8, y)
+    agree(model, model.predict(NEW + 2.0**8), alone.predict(NEW + 2.0**8))

@@ -14,6 +14,7 @@ from ..domains import take
 from ..domains.tables import Frame
 from ..kernels import Kernel
 from ..kernels._base import _same
+from ..kernels._transformed import Translated
 from ._base import Gram, Representation
 from .dense import DenseGram
 from .low_rank import FeatureGram, LowRankGram
@@ -30,9 +31,13 @@ class Combined(Representation):
         Of the kernels kᵢ.
     coefficients : sequence of float >= 0
         c; those that are 0 have no part in it.
+    near : sequence of Gram, optional
+        Of the kernels about the mean of the sample, for a combination that is asked for there (`Kernel.about`).
 
     Attributes
     ----------
+    grams_ : sequence of Gram
+        Those of `grams` and `near` that were combined last.
     expanded_ : array of shape (n,) or (n, t)
         The coefficients, on the whole sample, of the function that was made last.
 
@@ -48,9 +53,10 @@ class Combined(Representation):
     """
 
     expanded_: Any
+    grams_: Sequence[Gram]
 
-    def __init__(self, grams: Sequence[Gram], coefficients: Sequence[float]):
-        self.grams, self.coefficients = grams, coefficients
+    def __init__(self, grams: Sequence[Gram], coefficients: Sequence[float], near: Sequence[Gram] | None = None):
+        self.grams, self.coefficients, self.near = grams, coefficients, near
 
     def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> Gram:
         if not _equal(X, self.grams[0].X):
@@ -58,7 +64,10 @@ class Combined(Representation):
                 f"{where(self)}: X is not the sample whose operators are combined; a method that changes its samples, "
                 "or has several, cannot use them."
             )
-        parts = [(gram, float(c)) for gram, c in zip(self.grams, self.coefficients, strict=True) if c > 0]
+        self.grams_ = self.grams
+        if isinstance(kernel, Translated):
+            kernel, self.grams_ = (kernel.kernel, self.grams) if self.near is None else (kernel, self.near)
+        parts = [(gram, float(c)) for gram, c in zip(self.grams_, self.coefficients, strict=True) if c > 0]
         if not all("factor" in gram.provides for gram, _ in parts):
             return _Matrix(self, kernel, X, sum(c * gram.dense() for gram, c in parts))
         roots = [sqrt(c) for _, c in parts]

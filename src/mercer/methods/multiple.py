@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from .._array import host
+from .._array import host, namespace
 from .._errors import INSTEAD, check_choice, check_number, where
 from .._progress import Deadline, remedy
 from .._random import generator
@@ -24,6 +24,7 @@ from ..gram.centered import CenteredGram
 from ..gram.combined import Combined
 from ..kernels import Kernel, Table
 from ..kernels._algebra import Scaled, Sum
+from ..kernels._transformed import Translated
 from ..kernels.expression import as_kernel
 from ..solvers.multiple import (
     Descent,
@@ -327,19 +328,20 @@ class MultipleKernel(KernelEstimator):
             raise TypeError(f"{where(self)}: {where(self.estimator)} has no use for sample_weight; leave it out.")
         kernels, self.names_ = list(self.kernel_.kernels), list(self._named())
         grams = self._grams(kernels, checked)
+        near = self._near(kernels, grams, checked)
         held = all(gram.provides for gram in grams)
         if method in BY_FITS and not held:
             raise ValueError(self._too_large(len(grams), grams[0].n))
-        scales = [variance(gram, weight) if self.normalize else 1.0 for gram in grams]
+        scales = [variance(gram, weight) if self.normalize else 1.0 for gram in near]
         self.scales_ = np.array([s or 1.0 for s in scales])  # a kernel that is constant on the sample stays as it is
-        problem = _Problem(self, kernels, grams, self.scales_, X, y, weight)
-        M, a = self._inner_products(grams, target, weight)
+        problem = _Problem(self, kernels, grams, near, self.scales_, X, y, weight)
+        M, a = self._inner_products(near, target, weight)
         self.weights_ = self._learn(method, M, a, problem)
         if a is None:
             a = M @ self.weights_ / np.sqrt(self.weights_ @ M @ self.weights_ or 1.0)
         self.alignments_ = alignments(M, a)
         self.kernel_ = problem.kernel(self.weights_)
-        self.estimator_ = problem.fitted(self.weights_, Combined(grams, self.weights_ / self.scales_) if held else None)
+        self.estimator_ = problem.fitted(self.weights_, problem.combined(self.weights_) if held else None)
         return self
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
@@ -366,6 +368,16 @@ class MultipleKernel(KernelEstimator):
         rng = generator(getattr(self.estimator, "random_state", None))
         return [representation.build(kernel, X, rng) for kernel in kernels]
 
+    def _near(self, kernels: list[Kernel], grams: list[Gram], X: Any) -> list[Gram]:
+        """The operators where constants are free: about the mean of X, if a kernel loses digits far from it."""
+        if all(kernel.about(X) is kernel for kernel in kernels):
+            return grams
+        origin = host(namespace(X).mean(X, axis=0))
+        slopes = [kernel.drift(origin) for kernel in kernels]
+        moved = [i for i, slope in enumerate(slopes) if slope is not None and slope.any()]
+        built = dict(zip(moved, self._grams([Translated(kernels[i], origin) for i in moved], X), strict=True))
+        return [built.get(i, gram) for i, gram in enumerate(grams)]
+
     def _too_large(self, m: int, n: int) -> str:
         return (
             f"{where(self)}: method = {self.method_!r} combines {m} matrices of {n} × {n} again and again, and needs "
@@ -380,10 +392,15 @@ class MultipleKernel(KernelEstimator):
         if target is not None:
             Y = target_columns(target, self._labelled(target))
             targets.append(Y / power_of_two(Y))  # whose unit cancels
-        M = inner_products([*grams, *targets], weight)
-        m, s = len(grams), self.scales_
-        inner = M[:m, :m] / np.outer(s, s)
-        return inner, None if target is None else M[:m, m] / (s * (np.sqrt(M[m, m]) or 1.0))
+        with np.errstate(over="ignore", invalid="ignore"):
+            M = inner_products([*grams, *targets], weight, scales=[*self.scales_, *(1.0 for _ in targets)])
+        if not np.isfinite(M).all():
+            raise ValueError(
+                f"{where(self)}: the squares of kernel values are beyond the largest floating-point number; scale the "
+                "data to mean 0 and variance 1, or use normalize=True."
+            )
+        m = len(grams)
+        return M[:m, :m], None if target is None else M[:m, m] / (np.sqrt(M[m, m]) or 1.0)
 
     def _learn(self, method: str, M: np.ndarray, a: Any, problem: _Problem) -> np.ndarray:
         m, self.n_iter_ = len(M), 1
@@ -521,12 +538,13 @@ class _Problem:
         model: MultipleKernel,
         kernels: list[Kernel],
         grams: list[Gram],
+        near: list[Gram],
         scales: np.ndarray,
         X: Any,
         y: Any,
         weight: Any,
     ):
-        self.model, self.kernels, self.grams, self.scales = model, kernels, grams, scales
+        self.model, self.kernels, self.grams, self.near, self.scales = model, kernels, grams, near, scales
         self.X, self.y = X, y
         self.unit = power_of_two(host(y)) if is_regressor(model.estimator) else 1.0
         self.weight, self.options = weight, {} if weight is None else {"sample_weight": weight}
@@ -547,28 +565,32 @@ class _Problem:
         model.set_params(gram=representation).fit(self.X, self.y, **self.options)
         return model.set_params(gram=own)  # the operators are not kept
 
-    def coefficients(self, mu: np.ndarray, estimator: Any = None) -> np.ndarray:
-        """Those of the fitted functions, on the whole sample: a column for each."""
-        representation = Combined(self.grams, mu / self.scales)
+    def combined(self, mu: np.ndarray) -> Combined:
+        """The operator with weights μ."""
+        return Combined(self.grams, mu / self.scales, None if self.near is self.grams else self.near)
+
+    def coefficients(self, mu: np.ndarray, estimator: Any = None) -> tuple[Sequence[Gram], np.ndarray]:
+        """Those of the fitted functions, on the whole sample: a column for each; and the operators used for them."""
+        representation = self.combined(mu)
         self.fitted(mu, representation, estimator)
         A = np.asarray(host(representation.expanded_), dtype=np.float64)
-        return A.reshape(len(A), -1)
+        return representation.grams_, A.reshape(len(A), -1)
 
     def forms(self, mu: np.ndarray) -> np.ndarray:
         """aᵀKⱼa for the normalised kernels: minus the derivatives of the objective, but for the factor α/2."""
-        A = self.coefficients(mu)
+        grams, A = self.coefficients(mu)
         alpha = np.atleast_1d(np.asarray(getattr(self.model.estimator, "alpha", 1.0), dtype=np.float64))
         if len(alpha) > 1:  # a penalty for each output
             A = A * np.sqrt(alpha / alpha.max())
-        return quadratic_forms(self.grams, A / self.unit) / self.scales
+        return quadratic_forms(grams, A / self.unit) / self.scales
 
     def partition(self, mu: np.ndarray) -> np.ndarray:
         """⟨Kⱼ, P⟩ for the projection P onto the indicators of the clusters at μ: the scatter between them."""
-        labels = self.fitted(mu, Combined(self.grams, mu / self.scales)).labels_
+        labels = self.fitted(mu, self.combined(mu)).labels_
         w = shares(len(labels), self.weight)
         member = w[:, None] * target_columns(labels, classes=True)
         member = member[:, member.sum(axis=0) > 0]
-        centred = [CenteredGram(gram, w) for gram in self.grams]
+        centred = [CenteredGram(gram, w) for gram in self.near]
         return quadratic_forms(centred, member / np.sqrt(member.sum(axis=0))) / self.scales
 
     def hull_distances(self, lam: float) -> np.ndarray:
@@ -579,9 +601,9 @@ class _Problem:
         :math:`C = (1 - \Lambda) / 2 \Lambda`.
         """
         machine = SVC(C=(1 - lam) / (2 * lam), loss="squared_hinge", multi_class="ovr", tol=1e-6)
-        A = self.coefficients(np.ones(len(self.grams)), machine)
+        grams, A = self.coefficients(np.ones(len(self.grams)), machine)
         gamma = 2 * A / np.abs(A).sum(axis=0)
-        forms = quadratic_forms(self.grams, gamma) / self.scales
+        forms = quadratic_forms(grams, gamma) / self.scales
         return np.asarray(forms / forms.sum())
 
 

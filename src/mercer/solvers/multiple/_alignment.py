@@ -9,6 +9,7 @@ so that nothing has to be held as a matrix for it. A weight of 2 is the same as 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,14 +40,18 @@ def shares(n: int, weight: Any) -> np.ndarray:
     return np.full(n, 1.0 / n) if weight is None else np.asarray(host(weight), dtype=np.float64) / host(weight).sum()
 
 
-def inner_products(operators: Sequence[Any], weight: Any = None, centered: bool = True) -> np.ndarray:
+def inner_products(
+    operators: Sequence[Any], weight: Any = None, centered: bool = True, scales: Any = None
+) -> np.ndarray:
     """All ⟨K, L⟩, as a symmetric matrix; an operator is a `Gram`, or an array Y of n rows for K = YYᵀ.
 
-    Of an operator that is constant, products are 0 and not what rounding leaves.
+    Of an operator that is constant, products are 0 and not what rounding leaves. With `scales` s they are those of
+    K/s, which have squares also where K has none.
     """
     n = int(operators[0].shape[0])
     w = shares(n, weight)
-    parts = [_Operator(op, w, centered) for op in operators]
+    scales = np.ones(len(operators)) if scales is None else scales
+    parts = [_Operator(op, w, centered, float(s)) for op, s in zip(operators, scales, strict=True)]
     M = np.zeros((len(parts), len(parts)))
     if all(part.Z is not None for part in parts):
         for i, a in enumerate(parts):
@@ -56,7 +61,7 @@ def inner_products(operators: Sequence[Any], weight: Any = None, centered: bool 
         for rows in _tiles.slices(n, max(1, BLOCK // (n * len(parts)))):
             B = np.stack([part.block(rows).ravel() for part in parts])
             M += B @ B.T
-    nothing = np.diagonal(M) <= [(ROUNDING * part.mean_square) ** 2 for part in parts]
+    nothing = np.sqrt(np.diagonal(M)) <= [ROUNDING * part.mean_square for part in parts]
     M[nothing], M[:, nothing] = 0.0, 0.0
     return M
 
@@ -64,15 +69,16 @@ def inner_products(operators: Sequence[Any], weight: Any = None, centered: bool 
 class _Operator:
     """A centred and weighted operator, by its factor where it has one and else by blocks of rows."""
 
-    def __init__(self, operator: Any, w: np.ndarray, centered: bool):
-        self.root = np.sqrt(w)
+    def __init__(self, operator: Any, w: np.ndarray, centered: bool, scale: float):
+        self.root, self.scale = np.sqrt(w), scale
         self.Z: Any = None
         self.mean_square = 0.0  # ‖μ‖², of which centring leaves rounding
         if isinstance(operator, Gram) and "factor" not in operator.provides:
             self.gram = CenteredGram(operator, w) if centered else operator
-            self.mean_square = float(self.gram.total) if isinstance(self.gram, CenteredGram) else 0.0
+            self.mean_square = float(self.gram.total) / scale if isinstance(self.gram, CenteredGram) else 0.0
             return
         Z = np.asarray(host(operator.factor()) if isinstance(operator, Gram) else operator, dtype=np.float64)
+        Z = Z / math.sqrt(scale)
         if centered:
             mean = w @ Z
             Z, self.mean_square = Z - mean, float(mean @ mean)
@@ -82,7 +88,7 @@ class _Operator:
         if self.Z is not None:
             return np.asarray(self.Z[rows] @ self.Z.T)
         B = np.asarray(host(self.gram.block(rows, slice(None))), dtype=np.float64)
-        return self.root[rows, None] * B * self.root
+        return self.root[rows, None] * (B / self.scale) * self.root
 
 
 def normalised(M: np.ndarray) -> np.ndarray:
