@@ -13,6 +13,8 @@ import numpy as np
 
 from ._array import host
 
+SQUARED = 480  # the exponent of a power of two whose square leaves room for small shares of it, and large multiples
+
 
 class IndefiniteKernelWarning(UserWarning):
     """A kernel that is not positive definite was given to a method whose guarantees need one."""
@@ -143,6 +145,12 @@ def check_weight(owner: object, sample_weight: Any, n: int) -> np.ndarray:
         )
     if not (weight > 0).any():
         raise ValueError(f"{where(owner)}: sample_weight is zero for all {n} samples; give one a positive weight.")
+    largest = float(weight.max())
+    if not 2.0**-SQUARED <= largest <= 2.0**SQUARED:
+        raise ValueError(
+            f"{where(owner)}: sample_weight goes up to {largest:.0e}, and its square is no floating-point number; "
+            f"divide the weights by {largest:.0e}, and a penalty beside them as well."
+        )
     return weight
 
 

@@ -6,9 +6,7 @@ import math
 from typing import Any
 
 from ._array import namespace
-from ._errors import where
-
-SQUARED = 480  # the exponent of a power of two whose square leaves room for small shares of it, and large multiples
+from ._errors import SQUARED, where
 
 
 def power_of_two(values: Any) -> float:

@@ -85,10 +85,12 @@ def test_targets_that_are_no_numbers(estimator, y, words):
         (np.ones(5), "sample_weight has shape (5,), expected (20,): give a number for each sample."),
         (np.ones((20, 1)), "sample_weight has shape (20, 1), expected (20,)"),
         (np.zeros(20), "sample_weight is zero for all 20 samples; give one a positive weight."),
+        (np.full(20, 1e200), "sample_weight goes up to 1e+200, and its square is no floating-point number; divide"),
+        (np.full(20, 1e-320), "sample_weight goes up to 1e-320, and its square is no floating-point number; divide"),
         (np.full(20, "a"), "sample_weight holds <U1 values; give 20 numbers >= 0."),
         ([[1, 2], [3]], "sample_weight holds object values; give 20 numbers >= 0."),
     ],
-    ids=["negative", "nan", "infinite", "short", "column", "zero", "text", "ragged"],
+    ids=["negative", "nan", "infinite", "short", "column", "zero", "large", "small", "text", "ragged"],
 )
 def test_weights(estimator, weight, words):
     assert refusal(estimator, *data(estimator), sample_weight=weight).startswith(words)
@@ -264,3 +266,27 @@ def test_a_process_with_little_memory():
     assert result.stdout.startswith(
         "KernelRidge, Gaussian: memory does not hold a matrix of 20000 × 20000 numbers, 3.2 GB"
     )
+
+
+# ---- numbers at the ends of their ranges
+
+
+@pytest.mark.parametrize("C", [1e-320, 1e300])
+def test_costs_without_squares(C):
+    for model in (LinearSVC(C=C), LinearSVR(C=C)):
+        assert refusal(model, *data(model)).startswith(f"C = {C:g} times the weights of samples is")
+
+
+def test_penalties_far_from_the_unit_of_the_targets():
+    model = methods.MultitaskKernelRidge(1.0, kernel="gaussian", coupling="learned")
+    for unit in (1e100, 1e-100):
+        assert "choose an alpha nearer to" in refusal(model, X, unit * X)
+
+
+def test_numbers_of_components_beyond_the_samples():
+    message = refusal(methods.SpectralClustering(2, n_components=1000), X, None)
+    assert message == "n_components = 1000 exceeds the 20 samples; give at most 20, or None."
+
+
+def test_variations_without_a_reciprocal():
+    assert "divide X by" in refusal(methods.KernelICA(), 1e-320 * X, None)

@@ -426,3 +426,9 @@ def test_trace_of_samples_far_from_the_origin():
     """The factor is centred before it is squared, so that shares of the variance keep their digits."""
     shares = KernelPCA(2, gram="low_rank").fit(X).explained_variance_ratio_
     np.testing.assert_allclose(KernelPCA(2, gram="low_rank").fit(X + 1e6).explained_variance_ratio_, shares, rtol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:BlockKrylov stopped")  # what is left is rounding
+def test_products_of_samples_without_variance():
+    model = KernelPCA(2, kernel="gaussian", gram="lazy", eigen_solver="krylov", random_state=0)
+    np.testing.assert_allclose(model.fit_transform(np.zeros((30, 2))), 0.0, atol=1e-6)

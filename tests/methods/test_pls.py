@@ -303,3 +303,10 @@ def test_the_chosen_number_predicts_nearly_as_well_as_ridge_regression() -> None
         np.mean((KernelRidge(a, kernel=KERNEL).fit(X, ONE).predict(X_new) - f) ** 2) for a in np.logspace(-3, 1, 9)
     )
     assert np.mean((chosen.predict(X_new) - f) ** 2) < 2 * best
+
+
+def test_no_more_components_than_directions():
+    X = np.random.default_rng(0).normal(size=(3, 1))
+    with pytest.warns(UserWarning, match="use fewer"):
+        model = KernelPLS(10**6, kernel="gaussian").fit(X, X[:, 0])
+    assert model.n_components_ <= 2

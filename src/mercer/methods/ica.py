@@ -203,6 +203,11 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             rank = int(np.sum(s > len(X) * np.finfo(float).eps * s[0]))
             remedy = f"set n_components <= {rank}" if rank else "all samples are equal"
             raise ValueError(f"{where(self)}: X has rank {rank} after centring, too low for {m} components; {remedy}.")
+        if s[m - 1] < len(X) * np.finfo(float).tiny:
+            raise ValueError(
+                f"{where(self)}: X varies by {s[m - 1]:.0e} along a direction, and the reciprocal is no floating-point "
+                f"number; divide X by {s[0]:.0e}."
+            )
         return np.asarray(V[:m] * (np.sqrt(len(X)) / s[:m])[:, None])
 
     def _start(self, white: np.ndarray, rng: np.random.Generator, deadline: Deadline) -> np.ndarray:

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import eye, host, is_sparse, like, product_transposed
 from .._errors import check_choice, check_number, where
 from .._random import generator
+from .._units import SQUARED
 from ..basis import Polynomials
 from ..kernels import Kernel, Linear
 from ..solvers.fit.primal import Box, Design, PrimalSolution, Simplices, minimise
@@ -55,6 +56,12 @@ class LinearMachine(KernelEstimator):
     def _machine(self, X: Any, cost: np.ndarray, pieces: Callable[[Any], Any]) -> PrimalSolution:
         """Fit one machine to the samples that cost anything."""
         kept = np.flatnonzero(cost > 0)
+        largest = float(cost.max())
+        if not 2.0**-SQUARED <= largest <= 2.0**SQUARED:
+            raise ValueError(
+                f"{where(self)}: C = {self.C:g} times the weights of samples is {largest:.0e}, and its square is no "
+                "floating-point number; choose a C nearer to 1."
+            )
         rows = slice(None) if len(kept) == len(cost) else kept
         loss = pieces(rows)
         absolute = self.penalty == "l1" and isinstance(loss, Box)

@@ -16,7 +16,7 @@ from .._array import host, is_sparse, like
 from .._errors import check_class_weight, check_number, where
 from .._progress import Deadline, remedy, under
 from .._random import generator
-from .._units import unit_of_squares
+from .._units import SQUARED, unit_of_squares
 from ..domains import Rows
 from ..gram import Gram
 from ..kernels import Kernel
@@ -243,6 +243,11 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         problem = self._problem(gram)
         if self._learns:
             alpha = None if isinstance(self.alpha, str) else float(self.alpha) / self._square
+            if alpha is not None and not 2.0**-SQUARED <= alpha <= 2.0**SQUARED:
+                raise ValueError(
+                    f"{where(self)}: alpha = {self.alpha:g} is {alpha:.0e} in units of the squares of y, of size "
+                    f"{self._unit:.0e}, and cannot be squared; choose an alpha nearer to {self._square:.0e}, or 'auto'."
+                )
             evidence = problem.evidence()
             self._learn(evidence, alpha, Deadline(self.time_budget))
             self.learned_ = self.learned_.in_unit(self._unit, evidence.size)

@@ -73,7 +73,7 @@ def components(base: Gram, Y: Any, weight: Any, count: int) -> Components:
     rounding = 10 * eps(Y) * float(xp.sum(weight * (xp.abs(base.diagonal()) + xp.abs(gram.diagonal()))))
     A, S, loadings, explained = Y[:, :0], Y[:, :0], Y[:0, :].T, []
     T = S
-    for _ in range(count):
+    for _ in range(min(count, gram.n - 1)):  # centred samples have no more directions; what is left is rounding
         if float(xp.sum(E * E)) <= floor:
             break
         P = gram @ (D * E)

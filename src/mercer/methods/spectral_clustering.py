@@ -192,6 +192,10 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
                 f"{where(self)}: only {connected.sum()} of {n} samples have affinity to any other, fewer than "
                 f"n_clusters = {k}; widen the kernel or raise n_neighbors."
             )
+        if self.n_components is not None and self.n_components > n:
+            raise ValueError(
+                f"{where(self)}: n_components = {self.n_components} exceeds the {n} samples; give at most {n}, or None."
+            )
         self.spectrum_ = self._leading(operator, k if self.n_components is None else self.n_components, rng)
         self.eigenvalues_ = self.spectrum_.values
         vectors = self.spectrum_.vectors * like(connected, self.spectrum_.vectors)[:, None]

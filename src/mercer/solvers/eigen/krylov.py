@@ -81,6 +81,7 @@ class BlockKrylov(EigenSolver):
             if basis.shape[1] + block > min(n, self.width * block):
                 keep = min(block, basis.shape[1])
                 basis, image, T = basis @ Y[:, :keep], image @ Y[:, :keep], _diagonal(values[:keep])
+                values, Y = values[:keep], eye(keep, image)
                 following = R if keep < n else image
             Q = _orthogonal(following, basis, xp)
             if Q.shape[1] == 0:
