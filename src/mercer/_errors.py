@@ -40,6 +40,16 @@ class IndefiniteError(ValueError):
     """A matrix that had to be positive definite is not, by more than rounding."""
 
 
+class UnresolvedError(ValueError):
+    """A parameter is to be found from the data, and was not yet."""
+
+    def __init__(self, owner: object, name: str, value: Any):
+        super().__init__(
+            f"{where(owner)}: {name} = {value!r} depends on the data; call kernel.resolve(X) first (estimators do so "
+            "in fit), or give a value."
+        )
+
+
 class MatrixMemoryError(MemoryError):
     """There is no memory for a matrix, whose size the message names."""
 

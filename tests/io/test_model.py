@@ -37,6 +37,7 @@ from mercer.io._objects import DEEPEST, Decoder, Encoder
 from mercer.io.model import ModelError, describe, load, save
 from mercer.kernels import Callable, Features, Gaussian, Linear, Table, registry
 from mercer.kernels._algebra import ALGEBRA
+from mercer.kernels.expression import as_kernel
 from mercer.kernels.graphs import WeisfeilerLehman
 from mercer.kernels.text import TfIdf
 from mercer.selection import KernelSearchCV, svm_path
@@ -805,3 +806,11 @@ def test_describe(path):
     header = describe(path)
     assert header["class"] == "KernelRidge" and header["versions"]["mercer"] == mercer.__version__
     assert Path(path).stat().st_size < 5000
+
+
+@pytest.mark.parametrize("kernel", ["gaussian(lengthscale='median')", "matern(lengthscale='scale')", "mismatch"])
+def test_kernels_that_wait_for_data(kernel, tmp_path):
+    path = tmp_path / "kernel"
+    made = as_kernel(kernel)
+    save(methods.KernelRidge(kernel=made), path)
+    assert load(path).kernel == made

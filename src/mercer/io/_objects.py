@@ -7,6 +7,7 @@ A value of JSON stands for itself. Everything else is an object with one key, wh
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import suppress
 from copyreg import __newobj__  # type: ignore[attr-defined]
 from functools import cached_property, partial
 from math import isfinite
@@ -21,6 +22,7 @@ from scipy.interpolate import PPoly
 from sklearn.base import BaseEstimator
 
 from .._array import host, is_array, is_sparse
+from .._errors import UnresolvedError
 from ..domains import Graph, Rows
 from ..kernels import Kernel
 from ..space import Function
@@ -161,7 +163,8 @@ def _check_made(made: Any) -> None:
     What is checked is the object's own: arrays that another part of the model could change are copied.
     """
     if isinstance(made, Kernel):
-        made.validate()
+        with suppress(UnresolvedError):  # to be found from the data of a fit
+            made.validate()
     elif isinstance(made, Function) and not isinstance(made.kernel.domain, Rows):
         checked = made.kernel.domain.check(made.points, made, "points")
         if made.kernel.domain.size(checked) != len(made):

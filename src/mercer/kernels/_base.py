@@ -164,7 +164,7 @@ class Kernel(BaseEstimator):
 
         The diagonal bounds the values of a positive definite kernel; others refuse by themselves, or see X here.
         """
-        if not isinstance(self.domain, Vectors):
+        if not isinstance(self.domain, Vectors) or self.whole:
             return
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.evaluate_diag(X)

@@ -29,7 +29,7 @@ from .._array import (
     row_products,
     set_diagonal,
 )
-from .._errors import check_number, where
+from .._errors import UnresolvedError, check_number, where
 from .._units import power_of_two
 from ..domains import Vectors, take
 from . import bandwidth
@@ -146,10 +146,7 @@ class Radial(Kernel):
                 raise ValueError(
                     f"{where(self)}: lengthscale = {self.lengthscale!r} is unknown; give a number or one of {listed}."
                 )
-            raise ValueError(
-                f"{where(self)}: lengthscale = {self.lengthscale!r} depends on the data; call kernel.resolve(X) first "
-                "(estimators do so in fit)."
-            )
+            raise UnresolvedError(self, "lengthscale", self.lengthscale)
         if np.ndim(host(self.lengthscale)) == 0:
             check_number(self, "lengthscale", self.lengthscale, above=0)
             return

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import _tiles
 from ..._array import host
-from ..._errors import check_choice, check_number, where
+from ..._errors import UnresolvedError, check_choice, check_number, where
 from ...domains import Domain, Sequences
 from .._structured import Structured
 
@@ -46,10 +46,7 @@ class OnSeries(Structured):
     def validate(self) -> None:
         if isinstance(self.lengthscale, str):
             check_choice(self, "lengthscale", self.lengthscale, ("median",))
-            raise ValueError(
-                f"{where(self)}: lengthscale = 'median' depends on the data; call kernel.resolve(X) first (estimators "
-                "do so in fit)."
-            )
+            raise UnresolvedError(self, "lengthscale", self.lengthscale)
         check_number(self, "lengthscale", self.lengthscale, above=0)
 
     def arrays(self, members: list[Any]) -> list[np.ndarray]:

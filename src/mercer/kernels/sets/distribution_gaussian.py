@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..._errors import check_choice, check_number
+from ..._errors import UnresolvedError, check_choice, check_number
 from .._base import Kernel, register
 from .._definiteness import PD, UNKNOWN, Definiteness
 from ..gaussian import Gaussian
@@ -67,10 +67,7 @@ class DistributionGaussian(OnSets):
         super().validate()
         if isinstance(self.lengthscale, str):
             check_choice(self, "lengthscale", self.lengthscale, ("median",))
-            raise ValueError(
-                "DistributionGaussian: lengthscale = 'median' depends on the data; call kernel.resolve(X) first "
-                "(estimators do so in fit)."
-            )
+            raise UnresolvedError(self, "lengthscale", self.lengthscale)
         check_number(self, "lengthscale", self.lengthscale, above=0)
 
     def resolve(self, X: Any) -> Self:

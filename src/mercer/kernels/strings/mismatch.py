@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from ..._errors import check_number, where
+from ..._errors import UnresolvedError, check_number, where
 from ...domains import Strings
 from .._base import register
 from .._definiteness import PD, Definiteness
@@ -73,10 +73,7 @@ class Mismatch(Structured):
         check_number(self, "length", self.length, at_least=1, integer=True)
         check_number(self, "mismatches", self.mismatches, at_least=0, at_most=self.length, integer=True)
         if self.alphabet is None:
-            raise ValueError(
-                f"{where(self)}: alphabet = None depends on the data; call kernel.resolve(X) first "
-                "(estimators do so in fit), or give the letters."
-            )
+            raise UnresolvedError(self, "alphabet", self.alphabet)
         if not isinstance(self.alphabet, str) or len(set(self.alphabet)) < len(self.alphabet):
             raise ValueError(f"{where(self)}: alphabet = {self.alphabet!r} must be a string of distinct letters.")
         if self.length * log2(len(self.alphabet) + 1) > 62:
