@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from inspect import signature
 from numbers import Integral, Real
 from types import ModuleType
 from typing import Any
@@ -48,6 +49,10 @@ class UnresolvedError(ValueError):
             f"{where(owner)}: {name} = {value!r} depends on the data; call kernel.resolve(X) first (estimators do so "
             "in fit), or give a value."
         )
+
+
+class KindError(ValueError, TypeError):
+    """A value of the wrong kind, such as text where numbers belong: a ValueError too, as scikit-learn raises."""
 
 
 class MatrixMemoryError(MemoryError):
@@ -104,8 +109,15 @@ def check_number(
 
 
 def type_or_value(value: Any) -> type[Exception]:
-    """ValueError for a number out of range, TypeError for something that is no number."""
-    return ValueError if isinstance(value, Real) else TypeError
+    """ValueError for a number out of range, KindError for something that is no number."""
+    return ValueError if isinstance(value, Real) else KindError
+
+
+def check_switches(owner: Any) -> None:
+    """Raise if a parameter that is True or False by default holds text, of which any, "False" too, would be true."""
+    for name, parameter in signature(type(owner)).parameters.items():
+        if isinstance(parameter.default, bool) and isinstance(value := getattr(owner, name), str):
+            raise KindError(f"{where(owner)}: {name} = {value!r} must be True or False.")
 
 
 def check_choice(owner: object, name: str, value: Any, choices: tuple[Any, ...]) -> None:
@@ -125,7 +137,7 @@ def check_targets(owner: object, y: Any) -> None:
     some = values.ravel() if values.dtype.kind in "OSU" else ()
     text = next((str(value) for value in some if isinstance(value, (str, bytes))), None)
     if text is not None:
-        raise TypeError(
+        raise KindError(
             f"{where(owner)}: y holds text, such as {text!r}; give real numbers, or use a classifier for labels."
         )
     if values.dtype.kind in "cMmV":
@@ -141,7 +153,7 @@ def check_weight(owner: object, sample_weight: Any, n: int) -> np.ndarray:
     except ValueError:
         weight = np.empty(0, dtype=object)  # of unequal length
     if weight.dtype.kind not in "fiub":
-        raise TypeError(f"{where(owner)}: sample_weight holds {weight.dtype} values; give {n} numbers >= 0.")
+        raise KindError(f"{where(owner)}: sample_weight holds {weight.dtype} values; give {n} numbers >= 0.")
     weight = np.full(n, weight) if weight.ndim == 0 else weight
     if weight.shape != (n,):
         raise ValueError(
@@ -167,7 +179,11 @@ def check_weight(owner: object, sample_weight: Any, n: int) -> np.ndarray:
 def check_class_weight(owner: Any) -> None:
     """Raise unless `class_weight` is None, "balanced" or a dict of finite numbers >= 0."""
     if not isinstance(owner.class_weight, dict):
-        check_choice(owner, "class_weight", owner.class_weight, (None, "balanced"))
+        given = owner.class_weight
+        if not (given is None or (isinstance(given, str) and given == "balanced")):
+            raise ValueError(
+                f"{where(owner)}: class_weight = {given!r} is unknown; choose None, 'balanced' or a dict of weights."
+            )
         return
     for name, value in owner.class_weight.items():
         if not isinstance(value, Real) or not 0 <= float(value) < np.inf:

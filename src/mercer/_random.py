@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ._errors import KindError, where
+
 
 def generator(random_state: Any) -> np.random.Generator:
     """None, an int, a RandomState or a Generator → a Generator."""
@@ -15,3 +17,16 @@ def generator(random_state: Any) -> np.random.Generator:
     if random_state is None:
         return np.random.default_rng()
     return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+
+
+def check_random(owner: object, random_state: Any) -> None:
+    """Raise unless `random_state` is one of these."""
+    if isinstance(random_state, np.random.Generator):
+        return
+    try:
+        check_random_state(random_state)
+    except ValueError as error:
+        raise KindError(
+            f"{where(owner)}: random_state = {random_state!r} must be None, an integer from 0 to 2**32 - 1, or a "
+            "RandomState or Generator of NumPy."
+        ) from error

@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from tests.methods.test_sklearn import ESTIMATORS
 
-from mercer import LinearSVC, LinearSVR, SmoothingSpline, _tiles, methods
+from mercer import SVC, KernelDensity, LinearSVC, LinearSVR, SmoothingSpline, SpectralClustering, _tiles, methods
 from mercer._progress import ASKED, INTERRUPTED, SPENT, Deadline
 from mercer.gram import IncompleteCholesky, Nystrom
 from mercer.kernels import Gaussian
@@ -94,6 +94,56 @@ def test_targets_that_are_no_numbers(estimator, y, words):
 )
 def test_weights(estimator, weight, words):
     assert refusal(estimator, *data(estimator), sample_weight=weight).startswith(words)
+
+
+def switches(estimator):
+    parameters = inspect.signature(type(estimator)).parameters.values()
+    return [p.name for p in parameters if isinstance(p.default, bool)]
+
+
+@those(switches)
+def test_switches_are_no_text(estimator):
+    for name in switches(estimator):
+        message = refusal(clone(estimator).set_params(**{name: "False"}), *data(estimator))
+        assert message.startswith(f"{name} = 'False' ") and "True" in message
+
+
+@those(lambda e: "random_state" in e.get_params())
+@pytest.mark.parametrize("value", ["a", -1, 1.5], ids=str)
+def test_seeds(estimator, value):
+    message = refusal(clone(estimator).set_params(random_state=value), *data(estimator))
+    assert message.startswith(f"random_state = {value!r} must be None, an integer from 0 to 2**32 - 1")
+
+
+@those(lambda e: True)
+def test_a_value_of_the_wrong_kind_is_a_value_error_too(estimator):
+    """As in scikit-learn, whose callers catch ValueError."""
+    x, y = data(estimator)
+    with pytest.raises(ValueError, match=r"X holds <U1 values, expected numbers") as error:
+        clone(estimator).fit(np.full(x.shape, "a"), y)
+    assert isinstance(error.value, TypeError)
+
+
+@those(lambda e: {"C", "tol"} <= set(e.get_params()))
+@pytest.mark.parametrize("name", ["C", "tol"])
+def test_positive_numbers(estimator, name):
+    message = refusal(clone(estimator).set_params(**{name: "a"}), *data(estimator))
+    assert message == f"{name} = 'a' must be a finite number > 0."
+
+
+def test_what_class_weights_may_be():
+    for value in ("a", 3, np.ones(2)):
+        message = refusal(SVC(class_weight=value), X, LABELS)
+        assert message == f"class_weight = {value!r} is unknown; choose None, 'balanced' or a dict of weights."
+
+
+def test_parameters_of_a_metric():
+    assert refusal(KernelDensity(metric_params=3), X, None) == "metric_params = 3 must be a dict or None."
+
+
+def test_more_eigenvectors_than_samples():
+    model = SpectralClustering(2, n_components=21)
+    assert refusal(model, X, None) == "n_components = 21 must be <= n_samples = 20."
 
 
 @those(lambda e: "class_weight" in e.get_params() and is_classifier(e))

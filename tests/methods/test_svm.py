@@ -146,6 +146,18 @@ def test_weights_of_features_are_read_only(model: Any, data: Any) -> None:
     assert not (weights.data if data is not X else weights).flags.writeable
 
 
+@pytest.mark.parametrize("model", [SVC(), NuSVC(nu=0.3), SVR(), NuSVR(), OneClassSVM()], ids=lambda m: type(m).__name__)
+def test_the_order_in_memory_does_not_matter(model: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.digitize(X[:, 0] + 0.5 * rng.normal(size=300), [-0.5, 0.5])
+    values = []
+    for order in "CF":
+        fitted = clone(model).fit(np.array(X, order=order), y)
+        values.append(getattr(fitted, "decision_function", fitted.predict)(np.array(X, order=order)))
+    assert np.array_equal(*values)
+
+
 # ---- one object, several threads
 
 

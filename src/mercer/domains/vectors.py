@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from .._array import asymmetry, device_of, is_array, is_sparse, namespace
-from .._errors import where
+from .._errors import KindError, where
 from ._base import Domain
 
 
@@ -101,11 +101,11 @@ class Vectors(Domain):
                 f"{who}: {name} has rows of unequal length; give one row of equal length per sample."
             ) from error
         if holds_text(A):
-            raise TypeError(NO_NUMBERS.format(who=who, name=name, dtype=A.dtype))
+            raise KindError(NO_NUMBERS.format(who=who, name=name, dtype=A.dtype))
         try:
             return A.astype(np.float64) if A.dtype.kind == "O" else A
         except (TypeError, ValueError):
-            raise TypeError(NO_NUMBERS.format(who=who, name=name, dtype=A.dtype)) from None
+            raise KindError(NO_NUMBERS.format(who=who, name=name, dtype=A.dtype)) from None
 
     def _check_values(self, values: Any, xp: Any, who: str, name: str) -> None:
         values = values.detach() if hasattr(values, "detach") else values

@@ -13,13 +13,15 @@ from .._array import detached, device_of, is_array, is_sparse, namespace
 from .._errors import (
     INSTEAD,
     IndefiniteKernelWarning,
+    KindError,
     MatrixMemoryError,
+    check_switches,
     check_targets,
     check_weight,
     remedies,
     where,
 )
-from .._random import generator
+from .._random import check_random, generator
 from .._tiles import check_jobs
 from ..basis import Functions, Polynomials, as_basis
 from ..domains import NO_NUMBERS, Rows, Vectors, holds_text, refuse_masked
@@ -72,6 +74,8 @@ class KernelEstimator(BaseEstimator):
 
     def _check_training(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
         check_jobs(self, getattr(self, "n_jobs", None))
+        check_switches(self)
+        check_random(self, getattr(self, "random_state", None))
         provisional = self._kernel(1)  # its domain does not depend on the number of columns
         given_X, given_y = X, y
         X, y = self._check_data(provisional, X, y, reset=True, **options)
@@ -118,7 +122,9 @@ class KernelEstimator(BaseEstimator):
             if y is not None and options.get("y_numeric"):
                 check_targets(self, y)
             accept = "csr" if getattr(domain, "sparse", False) else False
-            settings: dict[str, Any] = {"accept_sparse": accept, "dtype": [np.float64, np.float32], "reset": reset}
+            # one order in memory, since sums over columns round differently in the other
+            settings: dict[str, Any] = {"accept_sparse": accept, "dtype": [np.float64, np.float32], "order": "C"}
+            settings["reset"] = reset
             if y is None:
                 return validate_data(self, X, **settings), None
             return validate_data(self, X, y, **settings, **options)
@@ -143,7 +149,7 @@ class KernelEstimator(BaseEstimator):
         except ValueError:
             return  # rows of unequal length, which scikit-learn explains
         if holds_text(A):
-            raise TypeError(NO_NUMBERS.format(who=where(self), name="X", dtype=A.dtype))
+            raise KindError(NO_NUMBERS.format(who=where(self), name="X", dtype=A.dtype))
 
     def _check_targets(self, y: Any, X: Any, n: int, native: bool, numeric: bool) -> Any:
         if native and not is_array(y):

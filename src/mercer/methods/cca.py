@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._array import host, is_array, is_sparse, like
 from .._errors import check_choice, check_number, where
-from .._random import generator
+from .._random import check_random, generator
 from ..domains import Vectors
 from ..gram.centered import CenteredGram
 from ..kernels.expression import as_kernel
@@ -211,6 +211,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_number(self, "n_components", self.n_components, at_least=1, integer=True)
         check_number(self, "n_pairings", self.n_pairings, at_least=1, integer=True)
         check_number(self, "n_permutations", self.n_permutations, at_least=0, integer=True)
+        check_random(self, self.random_state)
         if isinstance(self.epsilon, str):
             check_choice(self, "epsilon", self.epsilon, CHOICES)
         else:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._errors import check_choice, check_number, where
+from .._errors import KindError, check_choice, check_number, where
 from ..kernels import Kernel
 from ..kernels._integrable import Integrable
 from ..kernels._metric import OfNorm, OnSphere
@@ -143,6 +143,8 @@ class KernelDensity(DensityEstimator):
     def _kernel(self, n_features: int) -> Kernel:
         kernel = super()._kernel(n_features)
         check_choice(self, "metric", self.metric, (*POWERS, SPHERE))
+        if self.metric_params is not None and not isinstance(self.metric_params, dict):
+            raise KindError(f"{where(self)}: metric_params = {self.metric_params!r} must be a dict or None.")
         given = dict(self.metric_params or {})
         unknown = set(given) - set(PARAMETERS.get(self.metric, ()))
         if unknown:

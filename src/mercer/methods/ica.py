@@ -13,10 +13,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._array import eigh_part, is_array
-from .._errors import check_choice, check_number, where
+from .._array import eigh_part, is_array, is_sparse
+from .._errors import KindError, check_choice, check_number, where
 from .._progress import Deadline, remedy
-from .._random import generator
+from .._random import check_random, generator
+from ..domains import NO_NUMBERS, holds_text
 from ..kernels import Gaussian, Kernel
 from ..kernels.expression import as_kernel
 from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_pd, require_values
@@ -189,10 +190,13 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             check_number(self, "kappa", self.kappa, above=0)
         if self.time_budget is not None:
             check_number(self, "time_budget", self.time_budget, above=0)
+        check_random(self, self.random_state)
 
     def _check(self, X: Any, reset: bool) -> np.ndarray:
         if is_array(X) and not isinstance(X, np.ndarray):
             raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; components are computed in NumPy only.")
+        if not is_sparse(X) and holds_text(np.asarray(X)):
+            raise KindError(NO_NUMBERS.format(who=where(self), name="X", dtype=np.asarray(X).dtype))
         X = validate_data(self, X, dtype=np.float64, reset=reset, ensure_min_samples=2 if reset else 1)
         return np.asarray(X)
 

@@ -483,6 +483,9 @@ class MultitaskSVC(ClassifierMixin, Multitask):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_number(self, "cv", self.cv, at_least=2, integer=True)
+        for name in ("C", "tol", "cache_size"):
+            if name != "C" or not np.array_equal(self.C, np.inf):
+                check_number(self, name, getattr(self, name), above=0)
         check_class_weight(self)
 
     def _machine(self, kernel: Any) -> SVC:

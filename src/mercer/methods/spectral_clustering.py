@@ -13,8 +13,8 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import asymmetry, eps, host, is_sparse, like, namespace
-from .._errors import check_choice, check_number, where
-from .._random import generator
+from .._errors import check_choice, check_number, check_switches, where
+from .._random import check_random, generator
 from .._tiles import check_jobs
 from ..gram import Gram
 from ..gram.normalized import GraphGram, NormalizedGram
@@ -185,6 +185,8 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         n, k = base.n, self.n_clusters
         if n < k:
             raise ValueError(f"{where(self)}: n_samples={n} should be >= n_clusters={k}; ask for fewer clusters.")
+        if self.n_components is not None and self.n_components > n:
+            raise ValueError(f"{where(self)}: n_components = {self.n_components} must be <= n_samples = {n}.")
         operator = NormalizedGram(base, self)
         connected = ~operator.isolated
         if k > 1 and connected.sum() < k:
@@ -232,6 +234,8 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         if self.eigen_tol != "auto":
             check_number(self, "eigen_tol", self.eigen_tol, at_least=0)
         check_jobs(self, self.n_jobs)
+        check_switches(self)
+        check_random(self, self.random_state)
 
     def _affinities(self, X: Any) -> Gram:
         """The affinities of the sample as an operator."""

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import is_array, is_sparse
-from .._errors import check_number, check_targets, check_weight, where
+from .._errors import KindError, check_number, check_targets, check_weight, where
 from .._units import unit_of_squares
 from ..basis import Polynomials
 from ..domains import NO_NUMBERS, holds_text, refuse_masked
@@ -193,7 +193,7 @@ class SmoothingSpline(Smoother, RegressorMixin, BaseEstimator):
                 )
             refuse_masked(values, where(self), name)
         if not is_sparse(X) and holds_text(np.asarray(X)):
-            raise TypeError(NO_NUMBERS.format(who=where(self), name="X", dtype=np.asarray(X).dtype))
+            raise KindError(NO_NUMBERS.format(who=where(self), name="X", dtype=np.asarray(X).dtype))
         if fitting:
             check_targets(self, y)
         X = X if hasattr(X, "ndim") else np.asarray(X)
