@@ -212,3 +212,10 @@ def test_kernels_whose_values_have_no_squares_are_combined(gram, unit):
     np.testing.assert_allclose(far.predict(unit * X), near.predict(X), rtol=1e-7)
     with pytest.raises(ValueError, match=r"MultipleKernel: the squares of kernel values are beyond .* normalize=True"):
         model.set_params(normalize=False).fit(2.0**500 * X, y)
+
+
+def test_each_kernel_of_a_list_is_refused_where_it_has_no_values():
+    for cv in (None, 3):
+        model = KernelRidgeCV(kernel=["gaussian", "linear"], cv=cv)
+        with pytest.raises(ValueError, match=r"KernelRidgeCV: .*(scale the data|divide X by)"):
+            model.fit(1e300 * X, y)

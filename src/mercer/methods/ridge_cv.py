@@ -113,6 +113,7 @@ class RidgeSearch(RidgeMethod):
             self.kernel_ = kernel.resolve(X)
             self.kernel_.validate()
             self.kernel_.domain.check(X, self.kernel_, "X")
+            self._check_values(X)
             gram, path, b = self._decompose(X, target, weight, basis)
             scores, values = self._scores(path, b, alphas, host(y), splits)
             if np.isnan(scores).any():
