@@ -219,3 +219,10 @@ def test_each_kernel_of_a_list_is_refused_where_it_has_no_values():
         model = KernelRidgeCV(kernel=["gaussian", "linear"], cv=cv)
         with pytest.raises(ValueError, match=r"KernelRidgeCV: .*(scale the data|divide X by)"):
             model.fit(1e300 * X, y)
+
+
+def test_means_beyond_the_largest_number_are_not_needed():
+    far = np.abs(X) / np.abs(X).max() * 1.7e308
+    model = KernelRidge(0.5, kernel="gaussian", fit_intercept=True)
+    expected = y.mean() + (y - y.mean()) / 1.5  # by the identity, as all are far apart
+    np.testing.assert_allclose(model.fit(far, y).predict(far), expected, rtol=1e-12)

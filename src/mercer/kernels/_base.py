@@ -297,7 +297,10 @@ class Kernel(BaseEstimator):
 
         if not is_array(X) or not isinstance(self.domain, Vectors):
             return self
-        origin = host(namespace(X).mean(X, axis=0))
+        with np.errstate(over="ignore", invalid="ignore"):
+            origin = host(namespace(X).mean(X, axis=0))
+        if not np.isfinite(origin).all():  # the sum of numbers near the largest
+            return self
         slope = self.drift(origin)
         if slope is None or not slope.any():
             return self
