@@ -29,7 +29,7 @@ _thread = threading.local()
 def remedy(reason: str, otherwise: str) -> str:
     """What to do about work that ended for this reason; `otherwise` is for the reasons of its solver."""
     if reason.startswith(INTERRUPTED):
-        return "What was found until then is kept; fit again, and let it end."
+        return "What was found until then is kept; fit again, and let it finish."
     if reason.startswith(ASKED):
         return "What was found until then is kept; let the callback stop later."
     return "Raise time_budget." if reason.startswith(SPENT.split("{")[0]) else otherwise

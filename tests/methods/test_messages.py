@@ -231,7 +231,7 @@ LONG = [
 @pytest.mark.parametrize(
     ("reason", "advice"),
     [
-        (INTERRUPTED, "What was found until then is kept; fit again, and let it end."),
+        (INTERRUPTED, "What was found until then is kept; fit again, and let it finish."),
         (SPENT.format(seconds=2), "Raise time_budget."),
         (ASKED, "What was found until then is kept; let the callback stop later."),
     ],
