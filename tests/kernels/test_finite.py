@@ -212,3 +212,12 @@ def test_single_precision_stays():
 def test_functions_that_are_no_kernel(kernel, error, text):
     with pytest.raises(error, match=f"Callable: .*{text}"):
         kernel(X)
+
+
+def test_a_function_of_collections_that_is_called_with_pairs() -> None:
+    with pytest.raises(IndexError, match=r"Callable: columns failed on one pair.*needs pairwise=False"):
+
+        def columns(A, B):
+            return A[:, :1] @ B[:, :1].T
+
+        Callable(columns)(np.ones((3, 2)))

@@ -232,7 +232,7 @@ def test_budget():
         ({"n_components": 1.5}, ValueError, r"n_components = 1\.5 must be an integer"),
         ({"method": "sir"}, ValueError, "method = 'sir' is unknown"),
         ({"epsilon": 0}, ValueError, "epsilon = 0 must be > 0"),
-        ({"kernel": Laplace(1.0)}, AttributeError, "does not provide gradient_x"),
+        ({"kernel": Laplace(1.0)}, ValueError, "has no derivatives"),
         ({"kernel": Multiquadric(1.0)}, ValueError, r"kernel = multiquadric.* positive definite"),
         ({"kernel_y": Power(1.0)}, ValueError, r"kernel_y = power.* positive definite"),
     ],

@@ -144,7 +144,7 @@ def test_budget():
         ({"n_components": 3}, ValueError, "n_components = 3 must be <= min"),
         ({"n_init": 0}, ValueError, "n_init = 0"),
         ({"tol": -1.0}, ValueError, "tol = -1.0"),
-        ({"kernel": Laplace(1.0)}, AttributeError, "does not provide gradient_x"),
+        ({"kernel": Laplace(1.0)}, ValueError, "has no derivatives"),
         ({"kernel": Multiquadric(1.0)}, ValueError, r"kernel = multiquadric.* positive definite"),
     ],
 )

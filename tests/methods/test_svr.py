@@ -315,3 +315,16 @@ def test_gamma_scale_in_single_precision() -> None:
     assert np.allclose(
         large.predict((SMALL_X * 2.0**100).astype(np.float32)), plain.predict(SMALL_X.astype(np.float32)), atol=1e-5
     )
+
+
+@pytest.mark.parametrize(
+    ("model", "scale", "words"),
+    [
+        (SVR(), 2.0**-520, "SVR: gamma = 'scale' needs the variance"),
+        (NuSVR(kernel="1e-320*linear"), 1.0, r"NuSVR: the kernel .* has values up to .*e-3.*; scale"),
+    ],
+    ids=["variance", "kernel"],
+)
+def test_values_that_lose_digits_are_refused(model: Any, scale: float, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        model.fit(scale * SMALL_X, SMALL_X[:, 0])

@@ -273,7 +273,13 @@ class Callable(_Declared):
         return K
 
     def _value(self, x: Any, y: Any) -> float:
-        value = self.function(x, y)
+        try:
+            value = self.function(x, y)
+        except (AttributeError, IndexError, TypeError, ValueError) as error:
+            raise type(error)(
+                f"Callable: {_name(self.function)} failed on one pair of members: {error}; a function of whole "
+                "collections needs pairwise=False."
+            ) from error
         if not isinstance(value, float):
             number = host(value)
             if number.size != 1 or number.dtype.kind not in "fiub":

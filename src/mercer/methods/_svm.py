@@ -32,6 +32,7 @@ from ..solvers.fit.working_set import AFFORDABLE, COARSE, SINGLE, SMALL, BoxProb
 from ..space import Function
 from ._base import KernelEstimator
 
+LEAST = 1e-290  # below it, numbers soon lose digits, or have no reciprocal
 HARD = (1e2, 1e4, 1e6)  # boxes, in units of 1/k(x, x), in which a machine without errors is looked for
 DENSE = 1 << 20  # entries of a sparse matrix up to which it is computed with as an array
 # parameters that change how a machine is found, and not which
@@ -104,7 +105,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
             else:
                 variance = float(values.var(dtype=np.float64))
         largest = float(np.abs(values).max(initial=0.0))
-        if not np.isfinite(variance) or (variance == 0 and 0 < largest < 1e-150):
+        if not np.isfinite(variance) or (variance < LEAST and 0 < largest < 1e-140):
             raise ValueError(
                 f"{where(self)}: gamma = 'scale' needs the variance of X, which is not representable for entries up to "
                 f"{largest:.1g}; scale the data to mean 0 and variance 1."
@@ -161,6 +162,11 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         centres = domain.centres(X)
         with np.errstate(over="ignore", invalid="ignore"):  # the solver refuses what is not finite
             diagonal = host(kernel.evaluate_diag(X)).astype(np.float64)
+        if 0 < (largest := float(np.abs(diagonal).max())) < LEAST:
+            raise ValueError(
+                f"{where(self)}: the kernel {kernel} has values up to {largest:.1g}, which lose digits; scale the data "
+                "or the kernel."
+            )
 
         def exact(rows: np.ndarray, columns: np.ndarray) -> Any:
             right = kernel.prepare(_cast(domain.take(centres, columns), np.float64))

@@ -171,7 +171,11 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         for d in self._candidates():
             if d > X.shape[1]:
                 raise ValueError(f"{where(self)}: n_components = {d} must be <= n_features = {X.shape[1]}.")
-        self.kernel_.require("gradient_x")
+        if "gradient_x" not in self.kernel_.provides:
+            raise ValueError(
+                f"{where(self)}: kernel = {self.kernel_} has no derivatives, by which the directions are found; use a "
+                "smooth one, such as 'gaussian'."
+            )
         require_pd(self, "kernel", self.kernel_, X.shape[1])
         require_values(self, "kernel", self.kernel_, X)
         targets = self._targets(y)

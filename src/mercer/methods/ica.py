@@ -152,7 +152,11 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         white = (X - self.mean_) @ self.whitening_.T
         self.kernel_ = self.kernel_.resolve(white.reshape(-1, 1))
         self.kernel_.validate()
-        self.kernel_.require("gradient_x")
+        if "gradient_x" not in self.kernel_.provides:
+            raise ValueError(
+                f"{where(self)}: kernel = {self.kernel_} has no derivatives, by which the directions are found; use a "
+                "smooth one, such as 'gaussian'."
+            )
         require_pd(self, "kernel", self.kernel_, 1)
         require_values(self, "kernel", self.kernel_, white[:, :1])
         rng, deadline = generator(self.random_state), Deadline(self.time_budget)
