@@ -90,7 +90,7 @@ def test_a_broken_file_is_refused(tmp_path) -> None:
     np.savez(tmp_path / "others.npz", a=np.ones(3))
     np.savez_compressed(tmp_path / "bomb.npz", a=np.zeros(10**6))
     (tmp_path / "notes.txt").write_text("what I did on Monday")
-    for name in ("array.npy", "others.npz", "bomb.npz", "notes.txt", "."):
+    for name in ("array.npy", "others.npz", "bomb.npz", "notes.txt"):
         with pytest.raises(ValueError, match=r"is not a checkpoint: .*\. Delete it, or name another file\.") as caught:
             Checkpoint(tmp_path / name, "SVC", {"it": [1]})
         assert "pickle" not in str(caught.value)
@@ -109,6 +109,28 @@ def test_changed_content_is_refused(tmp_path) -> None:
                 np.savez(stream, **changed)
             with pytest.raises(ValueError, match="changed or damaged after it was written"):
                 Checkpoint(path, "SVC", {"it": [1]})
+
+
+@pytest.mark.parametrize("forged", [{"marks": np.array("[1]")}, {"noname": np.ones(2)}], ids=["marks", "name"])
+def test_other_content_of_the_right_digest_is_refused(tmp_path, forged) -> None:
+    path = tmp_path / "file"
+    written(path, [1])
+    with np.load(path) as file:
+        content = {name: file[name] for name in file if name != "digest"} | forged
+    with open(path, "wb") as stream:
+        np.savez(stream, digest=_checkpoint._digest(content), **content)
+    with pytest.raises(ValueError, match=r"SVC: checkpoint = .*file' is not a checkpoint: "):
+        Checkpoint(path, "SVC", {"it": [1]})
+
+
+def test_memory_that_does_not_suffice_ends_no_work(tmp_path, monkeypatch) -> None:
+    def full(*_, **__):
+        raise MemoryError("no room")
+
+    checkpoint = written(tmp_path / "file", [1])
+    monkeypatch.setattr(_checkpoint.np, "savez", full)
+    with pytest.warns(UserWarning, match=r"could not be written \(no room\); the work goes on"):
+        checkpoint.write()
 
 
 def test_a_write_that_fails_leaves_the_last_one(tmp_path, monkeypatch) -> None:
@@ -145,6 +167,20 @@ def test_a_folder_that_takes_no_files_is_said_at_once(tmp_path, monkeypatch) -> 
     monkeypatch.setattr(_files, "_begin", denied)
     with pytest.raises(ValueError, match=r"SVC: checkpoint = .* cannot be written .*Permission denied.*name another"):
         Checkpoint(tmp_path / "file", "SVC", {"it": [1]})
+
+
+def test_what_is_no_file_is_not_read(tmp_path) -> None:
+    """A pipe would never answer, and a device never end."""
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "pipe", tmp_path, "/dev/null", "/dev/zero"):
+        with pytest.raises(ValueError, match=r"cannot be written .*is a folder or a device.*name another file"):
+            Checkpoint(place, "SVC", {"it": [1]})
+
+
+def test_names_that_no_file_has(tmp_path) -> None:
+    for name in ("a\0b", 300 * "a"):
+        with pytest.raises(ValueError, match=r"SVC: checkpoint = .* cannot be written .*name another file"):
+            Checkpoint(tmp_path / name, "SVC", {"it": [1]})
 
 
 def test_what_cannot_work_is_said_at_once(tmp_path) -> None:

@@ -34,18 +34,18 @@ class Checkpoint:
     def __init__(self, path: Any, who: str, about: dict[str, Any]):
         self.path, self.who = Path(path), who
         self.marks = json.dumps({name: _mark(who, path, name, value) for name, value in about.items()})
-        if not self.path.parent.is_dir():
+        if not os.path.isdir(self.path.parent):
             raise ValueError(f"{who}: checkpoint = {str(path)!r} lies in a folder that does not exist; make it first.")
         self.states: dict[str, dict[str, np.ndarray]] = {}
         self.lock, self.written, self.warned = threading.Lock(), time.monotonic(), False
-        if self.path.exists():
-            self._read()
         try:
             require_writable(path)
-        except OSError as error:
+        except (OSError, ValueError) as error:  # a pipe or a device as well, which may have no end
             raise ValueError(
                 f"{who}: checkpoint = {str(path)!r} cannot be written ({error}); name another file."
             ) from error
+        if self.path.exists():
+            self._read()
 
     def _read(self) -> None:
         try:
@@ -54,7 +54,10 @@ class Checkpoint:
             digest = str(content.pop("digest"))
             if digest != _digest(content):
                 raise ValueError("it was changed or damaged after it was written")
-            found = json.loads(str(content.pop("marks")))
+            found = dict(json.loads(str(content.pop("marks"))))
+            for key, value in content.items():
+                name, part = key.rsplit("/", 1)
+                self.states.setdefault(name, {})[part] = value
         except Exception as error:  # a broken archive can fail in any way
             raise ValueError(
                 f"{self.who}: checkpoint = {str(self.path)!r} is not a checkpoint: {error}. Delete it, or name another "
@@ -64,9 +67,6 @@ class Checkpoint:
         different = [name for name in mine | found if mine.get(name) != found.get(name)]
         if different:
             raise self.error(f"is of other work: {', '.join(different)} differ")
-        for key, value in content.items():
-            name, part = key.rsplit("/", 1)
-            self.states.setdefault(name, {})[part] = value
 
     def error(self, fault: str) -> ValueError:
         """The error for a file that this work cannot go on from."""
@@ -98,7 +98,7 @@ class Checkpoint:
             try:
                 with replacing(self.path) as file:
                     np.savez(file, digest=_digest(parts), **parts)  # type: ignore[arg-type]
-            except OSError as error:
+            except (OSError, MemoryError) as error:
                 if not self.warned:
                     warnings.warn(
                         f"{self.who}: checkpoint = {str(self.path)!r} could not be written ({error}); the work goes on "

@@ -482,8 +482,10 @@ def test_missing_places(tmp_path):
         save(1, tmp_path / "none" / "m.mercer")
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "m.mercer")
-    with pytest.raises(IsADirectoryError):
-        load(tmp_path)
+    os.mkfifo(tmp_path / "pipe")  # which would never answer
+    for place in (tmp_path, tmp_path / "pipe", "/dev/zero"):
+        with pytest.raises(ModelError, match="no model file, but a folder, a device or a pipe"):
+            load(place)
 
 
 def test_what_no_file_replaces(tmp_path):

@@ -139,6 +139,8 @@ def _write(archive: zipfile.ZipFile, structure: bytes, encoder: Encoder, kind: s
 @contextmanager
 def _opened(path: Any) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
     """The archive and its header, checked."""
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe would make the reader wait, a device have no end
+        raise _file_error(path, "no model file, but a folder, a device or a pipe.")
     with open(path, "rb") as raw:
         try:
             archive = zipfile.ZipFile(raw)
