@@ -440,7 +440,7 @@ class NuSVC(Classifier):
         if vanishing:
             warnings.warn(
                 f"{where(self)}: nu = {self.nu} is so small that the margin ρ vanishes (below tol = {self.tol:g}), and "
-                "the machine, which is divided by it, is of rounding; raise nu, or lower tol.",
+                "the machine, which is divided by it, is only rounding; raise nu, or lower tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
