@@ -9,6 +9,7 @@ import pytest
 
 import mercer as library
 from mercer.cli._data import read_blocks
+from mercer.cli._output import Output, replacing
 
 COLUMNS = {"age": "number", "income": "number", "city": "category", "since": "date"}
 
@@ -270,3 +271,54 @@ def test_as_processes_in_a_pipe(fitted, process):
     command = f"{sys.executable} -m mercer.cli predict shop.mercer new.csv | head -2"
     piped = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=fitted, timeout=120)
     assert len(piped.stdout.splitlines()) == 2 and "Traceback" not in piped.stderr
+
+
+SAFE = "\\x1b]0;x\\x07"
+LABELS = ["\x1b]0;x\x07", "\x9b31m[/b]"]
+
+
+@pytest.fixture
+def sequences(folder):
+    """A model whose labels are commands to a terminal, or look like the markup of the library that prints tables."""
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    library.save(library.SVC().fit(X, np.array(LABELS * 10)), "labels.mercer")
+    np.save("X.npy", X)
+    np.savez("X.npz", X=X, y=np.array(LABELS * 10))
+    np.savez("names.npz", **{LABELS[0]: X})
+    return folder
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("info", "labels.mercer"),
+        ("info", "labels.mercer", "--json"),
+        ("fit", "X.npz", "--no-tune"),
+        ("fit", "X.npz", "--no-tune", "--json"),
+        ("fit", "names.npz"),
+        ("fit", "names.npz", "--debug"),
+    ],
+    ids=" ".join,
+)
+def test_what_is_printed_commands_no_terminal(sequences, mercer, call):
+    done = mercer(*call)
+    assert not {"\x1b", "\x07", "\x9b"} & {*done.out, *done.err}
+    if call[0] == "info":
+        assert (done.json["classes"] == sorted(LABELS)) if done.json else (SAFE in done.out)
+
+
+def test_tables_have_no_markup(capsys):
+    Output(False, False).table(["[/a]", "\x9b"], [["[/b]", "[bold]c[/bold]"], ["\x1b", 1]], title="[/d]\x1b")
+    printed = capsys.readouterr().out
+    assert all(word in printed for word in ("[/a]", "[/b]", "[bold]c[/bold]", "[/d]\\x1b", "\\x9b"))
+
+
+def test_predictions_are_as_they_are_but_on_a_terminal(monkeypatch, capsys):
+    def printed():
+        with replacing(None) as stream:
+            stream.write("\x1b[31mred\n")
+        return capsys.readouterr().out
+
+    assert printed() == "\x1b[31mred\n"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert printed() == "\\x1b[31mred\n"

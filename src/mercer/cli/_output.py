@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -23,10 +24,33 @@ from .. import _files
 from .._errors import optional
 from ._data import DataError
 
-__all__ = ["Finite", "Output", "can_draw", "command", "replacing", "say_error", "sentence", "writable"]
+__all__ = ["Finite", "Output", "can_draw", "command", "replacing", "say_error", "sentence", "visible", "writable"]
 
 INTERRUPTED = 130
 WIDTH = 140  # of tables that go to a file or another program
+# all but tabs and ends of lines, and what turns the direction of text around: terminals obey them, whoever wrote them
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    r"""Text from a file as a terminal may show it.
+
+    Examples
+    --------
+    >>> print(visible("\x1b[31mred"))
+    \x1b[31mred
+    """
+    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+class _Visible:
+    """A terminal that is shown only what is safe to show."""
+
+    def __init__(self, stream: Any):
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        return int(self.stream.write(visible(text)))
 
 
 def _console(**options: Any) -> Any:
@@ -39,7 +63,7 @@ def _console(**options: Any) -> Any:
             self.quiet = True
             _drain(self.file)
 
-    return Patient(highlight=False, soft_wrap=True, emoji=False, **options)
+    return Patient(highlight=False, soft_wrap=True, emoji=False, markup=False, **options)
 
 
 def _drain(stream: Any) -> None:
@@ -74,13 +98,13 @@ class Output:
     def say(self, text: str = "") -> None:
         """A line for people."""
         if not self.silent:
-            self.console.print(text, markup=False)
+            self.console.print(visible(text))
 
     def note(self, text: str) -> None:
         """A remark beside the result, on the stream for errors."""
         self.result.setdefault("notes", []).append(text)
         if not self.silent:
-            self.errors.print(f"note: {text}", markup=False, style="yellow")
+            self.errors.print(visible(f"note: {text}"), style="yellow")
 
     def table(self, head: list[str], rows: list[list[Any]], title: str | None = None) -> None:
         """A table for people; numbers are aligned right."""
@@ -89,18 +113,26 @@ class Output:
         from rich import box
         from rich.table import Table
 
-        table = Table(*head, title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, title_style="bold")
+        head = list(map(visible, head))
+        table = Table(
+            *head,
+            title=title and visible(title),
+            title_justify="left",
+            box=box.SIMPLE_HEAD,
+            pad_edge=False,
+            title_style="bold",
+        )
         for k in range(len(head)):
             if rows and all(isinstance(row[k], (int, float)) for row in rows):
                 table.columns[k].justify = "right"
         for row in rows:
-            table.add_row(*(f"{v:.4g}" if isinstance(v, float) else str(v) for v in row))
+            table.add_row(*(f"{v:.4g}" if isinstance(v, float) else visible(str(v)) for v in row))
         self.console.print(table)
 
     def finish(self) -> None:
         """The result for programs."""
         if self.as_json:
-            click.echo(json.dumps(_plain(self.result), indent=2, ensure_ascii=_only_ascii()))
+            click.echo(_json(_plain(self.result), indent=2))
 
     @contextmanager
     def progress(self, text: str, total: int | None = None) -> Iterator[Callable[[], None]]:
@@ -120,8 +152,10 @@ class Output:
             yield lambda: bar.advance(task)
 
 
-def _only_ascii() -> bool:
-    return "utf" not in (sys.stdout.encoding or "").lower()
+def _json(value: Any, **options: Any) -> str:
+    text = json.dumps(value, ensure_ascii="utf" not in (sys.stdout.encoding or "").lower(), **options)
+    # between the values there are ends of lines only
+    return CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _plain(value: Any) -> Any:
@@ -203,16 +237,16 @@ def _flush() -> None:
 
 def _fail(output: Output, message: str, debug: bool) -> None:
     if debug:
-        traceback.print_exc()
+        output.errors.print(visible(traceback.format_exc()))
     if output.as_json:
         with suppress(OSError):  # nobody reads it, or the disk is full
             say_error(message)
-    output.errors.print(f"mercer: {message}", markup=False, style="red")
+    output.errors.print(visible(f"mercer: {message}"), style="red")
 
 
 def say_error(message: str) -> None:
     """An error for programs."""
-    click.echo(json.dumps({"error": message}, ensure_ascii=_only_ascii()))
+    click.echo(_json({"error": message}))
 
 
 def sentence(error: Exception) -> str:
@@ -276,7 +310,7 @@ def replacing(path: Path | None) -> Iterator[Any]:
             raise DataError("standard output is closed; name a file.")
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(encoding="utf-8", errors="strict")  # as in a file, whatever the terminal's
-        yield sys.stdout
+        yield _Visible(sys.stdout) if sys.stdout.isatty() else sys.stdout
         return
     with _files.replacing(path) as raw:
         text = TextIOWrapper(raw, encoding="utf-8", newline="")
