@@ -327,7 +327,7 @@ def test_numpy(tmp_path):
     with pytest.raises(DataError, match="X is expected"):
         read(tmp_path / "b.npz")
     write(tmp_path, "c.npy", "nothing of the kind")
-    with pytest.raises(DataError, match="no NumPy file"):
+    with pytest.raises(DataError, match="no NumPy file; it begins as none does"):  # and nothing about pickles
         read(tmp_path / "c.npy")
     np.save(tmp_path / "d.npy", np.array([["a", "b"]]))
     for reading in (read, lambda path: next(read_blocks(path, 2, None, 2))):

@@ -194,6 +194,17 @@ def test_attributes_do_not_hide_what_a_class_is(model, name, path):
         load(forged(path, like(model, **{name: anything if name == "domain" else {"dict": []}})))
 
 
+@pytest.mark.parametrize("name", ["__array_interface__", "__sklearn_clone__"])
+def test_items_do_not_stand_for_attributes(name, path):
+    """Those of a Bunch do: NumPy would read memory wherever the first one says."""
+    bunch = {"shared": 0, "object": "sklearn.utils._bunch:Bunch", "pairs": [[name, {"dict": []}]]}
+    with pytest.raises(ModelError, match=f"the attribute '{name}' of a Bunch would hide"):
+        load(forged(path, bunch))
+    bunch["pairs"] = [["checkpoint", "here"]]
+    with pytest.warns(UserWarning, match="sets checkpoint"):
+        assert load(forged(path, bunch)).checkpoint is None
+
+
 def test_no_class_is_a_value(path):
     """Called, it would make objects with places to write to."""
     for kind in ("class", "function"):

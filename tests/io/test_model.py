@@ -19,7 +19,8 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, StackingClassifier, VotingClassifier
+from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
@@ -42,6 +43,7 @@ from mercer.kernels.graphs import WeisfeilerLehman
 from mercer.kernels.text import TfIdf
 from mercer.selection import KernelSearchCV, svm_path
 
+COMPILED = {RandomForestClassifier, KNeighborsClassifier}  # parts of which are supplied
 rng = np.random.default_rng(0)
 X = rng.uniform(0.1, 2, size=(40, 3))
 LABELS = np.where(X[:, 0] + X[:, 1] > 2, "high", "low")
@@ -169,6 +171,9 @@ def test_pipelines_of_scikit_learn(path):
         GridSearchCV(mercer.SVC(), [{"C": [1, 2]}, {"kernel": ["linear"]}], cv=2),
         KernelSearchCV(mercer.SVC(), {"C": [1, 2], "kernel": ["gaussian", "linear"]}, cv=2),
         CalibratedClassifierCV(mercer.SVC(), cv=2),
+        VotingClassifier([("svc", mercer.SVC())]),
+        StackingClassifier([("svc", mercer.SVC())], cv=2),
+        GaussianProcessClassifier(),
         RandomForestClassifier(2, random_state=0),
         KNeighborsClassifier(),
         mercer.MultipleKernel(mercer.SVC(), kernels=["gaussian", "linear"]),
@@ -177,6 +182,7 @@ def test_pipelines_of_scikit_learn(path):
 )
 def test_searches_and_other_wrappers(model, path):
     save(model.fit(X, LABELS), path)
+    assert type(model) in COMPILED or not describe(path)["needs"]
     copy = load(path, functions=compiled(path))
     np.testing.assert_array_equal(copy.predict(X), model.predict(X))
     for name, values in getattr(model, "cv_results_", {}).items():

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib import format as npy
 
 from .._errors import optional
 from .._files import whole_lines
@@ -525,6 +526,9 @@ def _plain(series: Any) -> Any:
 
 
 def _numpy(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+    with path.open("rb") as stream:
+        if not stream.read(6).startswith((npy.MAGIC_PREFIX, b"PK")):  # NumPy would take it for a pickle, and advise so
+            raise DataError(f"{path} is no NumPy file; it begins as none does.")
     try:
         found = np.load(path, mmap_mode="r", allow_pickle=False)
         parts = {name: found[name] for name in found.files} if hasattr(found, "files") else {"X": found}

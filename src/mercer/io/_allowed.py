@@ -41,7 +41,9 @@ ESTIMATORS = {
     "sklearn.feature_extraction.text": {"CountVectorizer", "TfidfTransformer", "TfidfVectorizer"},
     "sklearn.feature_selection": {"RFE", "SelectFromModel", "SelectKBest", "SelectPercentile", "VarianceThreshold"},
     "sklearn.frozen": {"FrozenEstimator"},
-    "sklearn.gaussian_process": {"GaussianProcessClassifier", "GaussianProcessRegressor"},
+    "sklearn.gaussian_process": {
+        *("GaussianProcessClassifier", "GaussianProcessRegressor", "_BinaryGaussianProcessClassifierLaplace"),
+    },
     "sklearn.gaussian_process.kernels": {
         *("CompoundKernel", "ConstantKernel", "DotProduct", "ExpSineSquared", "Exponentiation", "Matern", "Product"),
         *("RBF", "RationalQuadratic", "Sum", "WhiteKernel"),
@@ -70,6 +72,7 @@ ESTIMATORS = {
         *("PowerTransformer", "QuantileTransformer", "RobustScaler", "StandardScaler"),
     },
     "sklearn.svm": {"LinearSVC", "LinearSVR"},
+    "sklearn.utils": {"Bunch"},
     "sklearn.tree": {"DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"},
 }
 # plain functions that kernels, losses, scorers and selectors hold

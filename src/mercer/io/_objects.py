@@ -129,7 +129,7 @@ def _check_state(cls: type, state: Any) -> None:
     """Raise for attributes that would stand in the way of what the class is, and for samples that name files."""
     for part in _parts(state):
         for name, value in (part or {}).items():
-            if name.startswith("__") or _hides(cls, name):
+            if str(name).startswith("__") or _hides(cls, str(name)):
                 raise ModelError(
                     f"the attribute {name!r} of a {cls.__name__} would hide what the class has of that name."
                 )
@@ -345,7 +345,10 @@ class Encoder:
         if arguments:
             out["arguments"] = [self.encode(v) for v in arguments]
         if pairs is not None:
-            out["pairs"] = [[self.encode(k), self.encode(v)] for k, v in pairs]
+            items = dict(pairs)
+            if may_be_named(cls):
+                _check_state(cls, items)
+            out["pairs"] = [[self.encode(k), self.encode(v)] for k, v in items.items()]
         return out | {"state": self.encode(state)}
 
 
@@ -512,11 +515,14 @@ class Decoder:
             raise ModelError(f"it makes {x['object']!r} from arguments, or without them, as it is not made.")
         made = cls.__new__(cls, *arguments) if new else cls(*arguments)
         self._shared[number] = made
-        pairs = x.get("pairs", [])
-        if pairs and not yours and not isinstance(made, dict):
-            raise ModelError(f"it gives items to {x['object']!r}, which is no dictionary.")
-        for k, v in pairs:
-            made[self.decode(k)] = self.decode(v)
+        pairs = self._dictionary(x.get("pairs", []))
+        if not yours:
+            if pairs and not isinstance(made, dict):
+                raise ModelError(f"it gives items to {x['object']!r}, which is no dictionary.")
+            pairs = without_places(pairs, self.places)
+            _check_state(cls, pairs)  # the items of scikit-learn's Bunch are attributes too
+        for k, v in pairs.items():
+            made[k] = v
         state = self.decode(x.get("state"))
         if not yours and not all(type(part) in (dict, type(None)) for part in _parts(state)):
             # another object could show the checks other attributes than it has
