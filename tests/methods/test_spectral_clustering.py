@@ -395,3 +395,9 @@ def test_labels_do_not_depend_on_the_threads_of_blas(assign_labels):
         with threadpool_limits(threads, user_api="blas"):
             labels.append(model.fit(A).labels_)
     np.testing.assert_array_equal(*labels)
+
+
+def test_one_cluster_of_samples_without_affinity() -> None:
+    with pytest.warns(UserWarning, match="have no affinity to any other"):
+        model = SpectralClustering(1, affinity=Gaussian(1e-3)).fit(np.arange(5.0)[:, None])
+    assert model.predict(np.array([[100.0]])).shape == (1,)

@@ -185,8 +185,6 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         n, k = base.n, self.n_clusters
         if n < k:
             raise ValueError(f"{where(self)}: n_samples={n} should be >= n_clusters={k}; ask for fewer clusters.")
-        if self.n_components is not None and self.n_components > n:
-            raise ValueError(f"{where(self)}: n_components = {self.n_components} must be <= n_samples = {n}.")
         operator = NormalizedGram(base, self)
         connected = ~operator.isolated
         if k > 1 and connected.sum() < k:
@@ -204,6 +202,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         walk = vectors / operator.roots[:, None]
         self.embedding_ = self._normalised(walk)
         self.labels_ = np.full(n, ISOLATED, dtype=np.int32)
+        self._rule: tuple[str, np.ndarray] = ("nearest", np.zeros((k, self.embedding_.shape[1])))  # if all are isolated
         if connected.any():
             self.labels_[connected] = self._read_off(host(self.embedding_)[connected].astype(np.float64), rng)
         if operator.isolated.any():
@@ -340,7 +339,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
                 for step, inertia in enumerate(run.history):
                     report(f"Iteration {step}, inertia {inertia:.6g}.")
             best = found[0]
-            self._rule: tuple[str, np.ndarray] = ("nearest", _means(E, best.labels, k))
+            self._rule = ("nearest", _means(E, best.labels, k))
             return best.labels
         if self.assign_labels == "discretize":
             runs = [_discretize(E, rng) for _ in range(self.n_init)]
