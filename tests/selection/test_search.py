@@ -677,14 +677,18 @@ RESULT = {"fit_error": None, "test_scores": 0.5, "n_test_samples": 3, "fit_time"
         [[0, RESULT]],
         {"a": 1},
         7,
+        "[" * 100_000,
     ],
-    ids=str,
+    ids=lambda cells: str(cells)[:80],
 )
 def test_results_of_no_cell_are_refused(cells, tmp_path):
     path = tmp_path / "cells"
     KernelSearchCV(SVC(), {"C": [1.0]}, cv=2, checkpoint=path).fit(X, LABELS)
     with np.load(path) as file:
-        content = {"marks": file["marks"], "cells/json": np.array(json.dumps(cells))}
+        content = {
+            "marks": file["marks"],
+            "cells/json": np.array(cells if isinstance(cells, str) else json.dumps(cells)),
+        }
     with path.open("wb") as stream:
         np.savez(stream, digest=_checkpoint._digest(content), **content)
     with pytest.raises(ValueError, match=r"KernelSearchCV: checkpoint = .* holds results that are none of this search"):

@@ -342,7 +342,7 @@ class _Work:
             cells = json.loads(str(saved["json"])) if saved else []
             found = {(c, s): result for c, s, result in cells}
             sane = found.keys() <= set(self.cells) and all(map(self._is_result, found.values()))
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, RecursionError):
             sane = False
         if not sane:
             raise checkpoint.error("holds results that are none of this search")
