@@ -15,9 +15,14 @@ def power_of_two(values: Any) -> float:
     The quotients can be squared and summed, whatever unit the values have. Always a finite float, so that the largest
     and the least magnitudes have theirs too: divide by it, since its reciprocal may overflow.
     """
+    return math.ldexp(1.0, exponent(values))
+
+
+def exponent(values: Any) -> int:
+    """e such that the largest magnitude is 2^e up to 2^(e + 1); 0 where all are zero, or one is not finite."""
     xp = namespace(values)
     largest = float(xp.max(xp.abs(values))) if math.prod(values.shape) else 0.0
-    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if largest else 1.0
+    return math.frexp(largest)[1] - 1 if 0 < largest < math.inf else 0
 
 
 def unit_of_squares(owner: object, name: str, values: Any) -> float:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mercer._units import exponent
 from mercer.solvers.fit._multiclass import descend
-from mercer.solvers.fit._smo import CHUNK, _find, exponent, smo, smo_groups, smo_single
+from mercer.solvers.fit._smo import CHUNK, _find, smo, smo_groups, smo_single
 
 N = 2 * CHUNK
 HOSTILE = {

@@ -4,7 +4,7 @@ Problem: minimise ½βᵀKβ − pᵀβ with lower ≤ β ≤ upper and Σβ fix
 second-order information: Fan, Chen, Lin, *Working set selection using second order information for training SVM*
 (2005), WSS 2; without an equality, single variables by the exact decrease of the objective.
 
-Callers bring K and f to a size of about 1 by powers of two (`exponent`), so that the sentinels and the least curvature
+Callers bring K and f to a size of about 1 by powers of two, so that the sentinels and the least curvature
 mean the same in every unit. No value steers an index out of its array: whatever K and f hold, the loops end.
 """
 
@@ -19,12 +19,6 @@ from ..._jit import as_float, as_integer, maximum, minimum, njit, njit_reordered
 BIG = 1e37  # stands for infinity, in either precision
 CHUNK = 128  # blocks are padded to a multiple of this, with variables that cannot move
 RECIPROCAL, TWO = np.int32(0x7EF311C7), np.float32(2)
-
-
-def exponent(values: np.ndarray) -> int:
-    """e such that the largest magnitude is 2^e up to 2^(e + 1); 0 where all are zero, or one is not finite."""
-    largest = float(np.abs(values).max(initial=0.0))
-    return int(np.frexp(largest)[1]) - 1 if 0 < largest < np.inf else 0
 
 
 @njit

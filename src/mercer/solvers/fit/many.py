@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import _ovr_decision_function
 
+from ..._units import exponent
 from .working_set import STEPS
 
 __all__ = ["LARGEST", "PairPath", "solve_pairs", "vote"]
@@ -104,7 +105,6 @@ def solve_pairs(
     [[0.075, 0.1, -0.1, -0.075], [0.0, 0.5, -0.5, 0.0]]
     """
     from ._many import solve
-    from ._smo import exponent
 
     edges = np.cumsum([0] + [len(m) for m in members])
     order = np.concatenate(members)

@@ -27,8 +27,10 @@ from typing import Any
 import numpy as np
 
 from ..._errors import check_choice, check_number
+from ..._units import exponent
+from ...losses._base import FAR
 from ._rows import Block, Segment, Workers
-from .working_set import COARSE, FRESH, IDLE, INNER, LIMIT, OVERFLOW, PATIENCE, STEPS
+from .working_set import COARSE, FRESH, IDLE, INNER, OVERFLOW, PATIENCE, STEPS
 
 SIZE = 512  # samples of a working set: with more, the search for the worst one costs more than rounds that it saves
 TILE = 1024  # columns of one product: with a few hundred rows in double precision it stays in the cache
@@ -335,7 +337,6 @@ class _Run:
     def step(self, working: np.ndarray, gap: float) -> None:
         """Solve the inner problem on the working set and move f along."""
         from ._multiclass import descend
-        from ._smo import exponent
 
         rows, slots = self.block.K, self.block.require(working, self.rounds, self.workers)
         Q = rows[slots[:, None], working]
@@ -352,7 +353,7 @@ class _Run:
         # f/2^size has β·2^(unit − size): in these units all numbers are about 1, and the compiled constants fit
         unit, size = exponent(Q), exponent(f)
         tol = max(0.5 * self.tol, INNER * gap, rounding)
-        scaled = [np.ldexp(f, -size), *(np.clip(np.ldexp(v, unit - size), -LIMIT, LIMIT) for v in (beta, lower, upper))]
+        scaled = [np.ldexp(f, -size), *(np.clip(np.ldexp(v, unit - size), -FAR, FAR) for v in (beta, lower, upper))]
         self.inner += int(descend(np.ldexp(Q, -unit), *scaled, float(np.ldexp(tol, -size)), most))
         beta = np.ldexp(scaled[1], size - unit)
         if not np.isfinite(beta).all():

@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._units import exponent
+from ...losses._base import FAR
 from ._rows import Block, Segment, Workers
 
 FRESH = 0.25  # of the working set are new variables each round, at most
@@ -30,7 +32,6 @@ SMALL = 768  # up to so many variables, a problem is its own working set
 LARGEST = 2048  # beyond it the block leaves the last-level cache
 INNER = 0.1  # of the gap: how far the inner problem is solved
 PATIENCE = 30  # corrections in double precision, or rounds without a lower objective, before giving up
-LIMIT = 1e300  # of scaled bounds: compiled code knows no infinity
 IDLE = 3  # rounds without a step, before giving up
 WRONG = (
     1e-3  # of k(x, x): where single precision misses it by more, as for data far from scaled, no row is to be trusted
@@ -336,7 +337,7 @@ class _Run:
 
     def step(self, working: np.ndarray, gap: float) -> None:
         """Solve the inner problem on the working set and move f along."""
-        from ._smo import CHUNK, exponent, gather, mirror, smo, smo_groups, smo_single
+        from ._smo import CHUNK, gather, mirror, smo, smo_groups, smo_single
 
         if self.Q is None:
             width = -(-self.largest // CHUNK) * CHUNK
@@ -387,8 +388,8 @@ class _Run:
         size = exponent(self.f[working])
         f, diagonal = padded(self.f, -size), padded(self.diagonal, -self.unit, dtype)
         beta, lower, upper = (padded(v, self.unit - size) for v in (self.beta, self.lower, self.upper))
-        np.clip(lower, -LIMIT, None, out=lower)
-        np.clip(upper, None, LIMIT, out=upper)
+        np.clip(lower, -FAR, None, out=lower)
+        np.clip(upper, None, FAR, out=upper)
         before = beta[at]
         inner_tol = float(np.ldexp(0.5 * self.tol if self.small else max(0.5 * self.tol, INNER * gap), -size))
         most = min(200 * width, self.most - self.inner)
