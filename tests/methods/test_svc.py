@@ -553,6 +553,19 @@ def test_kbb_equals_kernlab() -> None:
         assert np.array_equal(model.predict(points), np.array(data["outputs"][expected]))
 
 
+def test_crammer_singer_without_offset_equals_kernlabs_spoc(oracle) -> None:
+    data = oracle("ksvm_spocsvc_iris")
+    A, labels, new, alpha = *data["inputs"].values(), data["outputs"]["alpha"]
+    kernel = Gaussian.from_kernlab(data["parameters"]["sigma"])
+    C = float(data["parameters"]["C"])
+    model = SVC(C=C, kernel=kernel, multi_class="crammer_singer", fit_intercept=False, tol=EXACT).fit(A, labels)
+    dense = np.zeros_like(alpha)
+    dense[model.support_] = model.dual_coef_.T
+    assert np.allclose(dense, alpha, atol=1e-5)
+    assert np.allclose(model.decision_function(new), kernel(new, A) @ alpha, atol=1e-6)
+    assert np.array_equal(model.predict(new), data["outputs"]["predict_new"])
+
+
 @pytest.mark.parametrize("form", ["crammer_singer", "kbb"])
 def test_all_classes_at_once_has_scikit_learns_attributes(form) -> None:
     labels = np.array(["c", "a", "b"])[y]
