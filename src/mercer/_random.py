@@ -19,6 +19,11 @@ def generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
 
 
+def generator_of(estimator: object) -> np.random.Generator:
+    """That of its random_state; where it has no such parameter always the same, so that its fits are repeatable."""
+    return generator(getattr(estimator, "random_state", 0))
+
+
 def check_random(owner: object, random_state: Any) -> None:
     """Raise unless `random_state` is one of these."""
     if isinstance(random_state, np.random.Generator):

@@ -7,8 +7,10 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import kstest
 from sklearn import svm
+from sklearn.base import clone
 
-from mercer import SVR, KernelRidge, NuSVR, OneClassSVM
+from mercer import SVR, KernelRidge, MultipleKernel, NuSVR, OneClassSVM
+from mercer.gram import Nystrom, RandomFeatures
 from mercer.kernels import Gaussian, Power
 from mercer.methods._calibration import folds
 
@@ -328,3 +330,11 @@ def test_gamma_scale_in_single_precision() -> None:
 def test_values_that_lose_digits_are_refused(model: Any, scale: float, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         model.fit(scale * SMALL_X, SMALL_X[:, 0])
+
+
+@pytest.mark.parametrize("gram", [Nystrom(rank=10), RandomFeatures(rank=10)], ids=lambda gram: type(gram).__name__)
+@pytest.mark.parametrize("model", [SVR(), NuSVR(), OneClassSVM(), MultipleKernel(SVR(), ["gaussian"])], ids=str)
+def test_representations_that_draw_are_repeatable_where_there_is_no_random_state(model: Any, gram: Any) -> None:
+    model = clone(model).set_params(**{"estimator__gram" if hasattr(model, "estimator") else "gram": gram})
+    first, second = (clone(model).fit(SMALL_X, SMALL_X[:, 0]).predict(SMALL_X) for _ in range(2))
+    np.testing.assert_array_equal(first, second)

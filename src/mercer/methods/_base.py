@@ -21,7 +21,7 @@ from .._errors import (
     remedies,
     where,
 )
-from .._random import check_random, generator
+from .._random import check_random, generator_of
 from .._tiles import check_jobs
 from ..basis import Functions, Polynomials, as_basis
 from ..domains import NO_NUMBERS, Rows, Vectors, holds_text, refuse_masked
@@ -190,7 +190,7 @@ class KernelEstimator(BaseEstimator):
 
     def _build(self, X: Any, constants: bool = False) -> Gram:
         """The Gram operator of X; where the model has a free constant, of the kernel `about` X."""
-        rng = generator(getattr(self, "random_state", None))
+        rng = generator_of(self)
         representation = as_representation(self.gram, factor=self._prefers_factor)
         try:
             gram = representation.build(self.kernel_.about(X) if constants else self.kernel_, X, rng)

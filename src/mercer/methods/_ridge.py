@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _tiles
 from .._array import host, is_numpy, like, namespace
 from .._errors import IndefiniteError, where
-from .._random import generator
+from .._random import generator_of
 from ..basis import Polynomials
 from ..domains import Rows
 from ..gram import Gram, as_representation
@@ -215,9 +215,8 @@ class RidgeMethod(KernelEstimator):
         kernel = clone(self.kernel_).set_params(**theta)
         if not gradient:
             if theta:
-                rng = generator(getattr(self, "random_state", None))
                 kernel = kernel.about(gram.X) if annihilated(self._basis) else kernel
-                gram = as_representation(self.gram).build(kernel, gram.X, rng)
+                gram = as_representation(self.gram).build(kernel, gram.X, generator_of(self))
             path = Spectral(gram, H, weight)
             return float(
                 sum(

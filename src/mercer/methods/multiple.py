@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from .._array import host, namespace
 from .._errors import INSTEAD, check_choice, check_number, where
 from .._progress import Deadline, remedy
-from .._random import generator
+from .._random import generator_of
 from .._units import power_of_two
 from ..gram import Auto, Gram, as_representation
 from ..gram.centered import CenteredGram
@@ -365,7 +365,7 @@ class MultipleKernel(KernelEstimator):
         representation = as_representation(getattr(self.estimator, "gram", "auto"), factor=preferred)
         if isinstance(representation, Auto):
             representation = Auto(memory=max(1, representation.memory // len(kernels)), factor=representation.factor)
-        rng = generator(getattr(self.estimator, "random_state", None))
+        rng = generator_of(self.estimator)
         return [representation.build(kernel, X, rng) for kernel in kernels]
 
     def _near(self, kernels: list[Kernel], grams: list[Gram], X: Any) -> list[Gram]:

@@ -103,7 +103,7 @@ class SVR(_Regressor):
     ----------
     kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, fit_intercept, gram, n_jobs,
     time_budget, checkpoint
-        As in `SVC`.
+        As in `SVC`. A `gram` that draws always draws the same.
     C : float > 0, or inf
         Weight of the errors; larger fits the training data more closely. Infinity allows no error above `epsilon`, and
         raises where the kernel cannot do that.
@@ -218,7 +218,7 @@ class NuSVR(_Regressor):
         At most this fraction of the samples lie outside the tube, and at least this fraction are support vectors.
     C : float > 0
     kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, gram, n_jobs, time_budget, checkpoint
-        As in `SVC`.
+        As in `SVC`. A `gram` that draws always draws the same.
 
     Attributes
     ----------
@@ -307,7 +307,7 @@ class OneClassSVM(OutlierMixin, _OneMachine):
     Parameters
     ----------
     kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, gram, n_jobs, time_budget, checkpoint
-        As in `SVC`.
+        As in `SVC`. A `gram` that draws always draws the same.
     nu : float in (0, 1]
         At most this fraction of the samples are outliers, and at least this fraction support vectors.
     C : float > 0, optional
