@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._array import namespace
+import numpy as np
+
+from ._array import decided, is_sparse, namespace
 from ._errors import SQUARED, where
 
 
@@ -25,10 +27,28 @@ def exponent(values: Any) -> int:
     return math.frexp(largest)[1] - 1 if 0 < largest < math.inf else 0
 
 
+def out_of_squares(*parts: Any) -> int:
+    """1 or −1 where the largest magnitude of all is so large or small that its square is no float; else 0, as of zeros.
+
+    By the floating type of the arrays. Room is left for sums of squares, and for small shares of them.
+    """
+    values = [part.data if is_sparse(part) else part for part in parts]
+    sizes = [namespace(part).max(namespace(part).abs(part)) for part in values if math.prod(part.shape)]
+    limit = 2.0 ** squarable(values[0])
+    if not all(decided(size <= limit) for size in sizes):
+        return 1
+    return -int(any(size > 0 for size in sizes)) if not any(decided(size >= 1 / limit) for size in sizes) else 0
+
+
+def squarable(values: Any) -> float:
+    """The exponent up to which, and down to minus which, powers of two have squares in the type of an array."""
+    return SQUARED * math.log2(float(namespace(values).finfo(values.dtype).max)) / 1024
+
+
 def unit_of_squares(owner: object, name: str, values: Any) -> float:
-    """The same, refused where its square, the unit of variances, would not be a float."""
+    """The power of two of `values`, refused where its square, the unit of variances, would not be a float."""
     unit = power_of_two(values)
-    if abs(math.log2(unit)) > SQUARED:
+    if out_of_squares(np.array([unit])):
         raise ValueError(
             f"{where(owner)}: {name} is of size {unit:.0e}, and its square is no floating-point number; divide it by "
             f"{unit:.0e}."

@@ -5,14 +5,19 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix, random_array
+from sklearn.base import clone
 
 from mercer._array import host
 from mercer.kernels import bandwidth
 from mercer.kernels._radial import squared_distances
 from mercer.kernels.gaussian import Gaussian
 from mercer.kernels.laplace import Laplace
+from mercer.kernels.log import Log
 from mercer.kernels.matern import Matern
+from mercer.kernels.polyharmonic import Polyharmonic
 from mercer.kernels.power import Power
+from mercer.kernels.thin_plate import ThinPlate
+from mercer.methods import KernelRidge
 
 FULL = np.array([[1.0, 0.3, 0.0], [0.0, 0.8, 0.2], [0.1, 0.0, 1.5]])
 
@@ -181,6 +186,20 @@ def test_squares_that_overflow(dtype, size, rng):
     np.testing.assert_allclose(Gaussian(size)(X), expected.astype(dtype), rtol=1e-5)
     S = squared_distances(np.concatenate([X, -X]))
     assert not np.any(np.isnan(S))
+
+
+@pytest.mark.parametrize(("dtype", "tiny"), [("float32", 2.0**-80), ("float64", 2.0**-600)])
+@pytest.mark.parametrize("kernel", [Power(1.0), Log(0.5), ThinPlate(), Polyharmonic(3)], ids=str)
+def test_squares_that_vanish(kernel, dtype, tiny, rng):
+    """Where φ(0) = 0, k would be lost with the squares of distances; a lengthscale of their size keeps all digits."""
+    X = rng.normal(size=(9, 3)).astype(dtype)
+    with pytest.raises(ValueError, match=f"{type(kernel).__name__}: X holds points so close.*lower the lengthscale"):
+        kernel(X * tiny)
+    with pytest.raises(ValueError, match=f"KernelRidge, {type(kernel).__name__}: X holds points so close"):
+        KernelRidge(kernel=kernel, free=1).fit(X * tiny, X[:, 0])
+    np.testing.assert_array_equal(clone(kernel).set_params(lengthscale=tiny)(X * tiny), kernel(X))
+    np.testing.assert_array_equal(kernel(X[:1] * tiny, X[:1] * tiny), [[0.0]])
+    np.testing.assert_array_equal(Gaussian()(X * tiny), np.ones((9, 9)))
 
 
 @pytest.mark.parametrize("lengthscale", [np.array(["a", "b"]), np.array([True, True]), [1j, 2.0]], ids=str)

@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._array import (
-    decided,
     device_of,
     eps,
     host,
@@ -30,7 +29,7 @@ from .._array import (
     set_diagonal,
 )
 from .._errors import UnresolvedError, check_number, where
-from .._units import power_of_two
+from .._units import out_of_squares, power_of_two
 from ..domains import Vectors, take
 from . import bandwidth
 from ._base import Kernel, Prepared
@@ -87,13 +86,6 @@ def _repair(S: Any, size: Any, A: Any, B: Any, xp: Any, symmetric: bool) -> None
         S[i, j] = row_products(D, D)
 
 
-def _have_squares(A: Any) -> bool:
-    """Whether the squared distances between points like these are floating-point numbers."""
-    xp = namespace(A)
-    largest = xp.max(xp.abs(A.data if is_sparse(A) else A)) if not is_sparse(A) or A.nnz else 0.0
-    return decided(largest <= (float(xp.finfo(A.dtype).max) / (8 * (A.shape[1] or 1))) ** 0.5)
-
-
 def _unit(X: Any) -> float:
     return power_of_two(X.data if is_sparse(X) else X)
 
@@ -123,6 +115,7 @@ class Radial(Kernel):
     domain = Vectors(sparse=True)
     abilities: ClassVar[tuple[str, ...]] = ("gradient_theta",)
     vanishes: ClassVar[bool] = False  # whether φ is 0, to the last digit, wherever s is beyond the largest float
+    from_zero: ClassVar[bool] = False  # whether φ(0) = 0, so that k has the digits of s, however small that is
 
     def __init__(self, lengthscale: Any = 1.0):
         self.lengthscale = lengthscale
@@ -199,9 +192,19 @@ class Radial(Kernel):
                 centre = namespace(A).mean(A if B is None else B, axis=0)
                 A, B = A - centre, None if B is None else B - centre
             A, B = self.scaled(A), None if B is None else self.scaled(B)
-        if _have_squares(A) and (B is None or _have_squares(B)):
+        if self._have_squares(*([A] if B is None else [A, B])):
             return squared_distances(A, B), False
         return self._vast_distances(X, Y), True
+
+    def _have_squares(self, *scaled: Any) -> bool:
+        """Whether the squared distances between scaled points do not overflow; refused where they vanish, and k too."""
+        out = out_of_squares(*scaled)
+        if out < 0 and self.from_zero:
+            raise ValueError(
+                f"{where(self)}: X holds points so close, in units of the lengthscale, that the square of their "
+                f"distance is no {scaled[0].dtype} number; scale the data, or lower the lengthscale ('median')."
+            )
+        return out <= 0
 
     def _vast_distances(self, X: Any, Y: Any) -> Any:
         """s of points whose scaled coordinates have no squares: in units that are powers of two, and cost no digit."""
@@ -244,8 +247,11 @@ class Radial(Kernel):
             return
         xp = namespace(X)
         kernel = self.in_dimension_of(X)
-        with np.errstate(over="ignore", invalid="ignore"):
-            value = float(kernel.evaluate(xp.min(X, axis=0)[None, :], xp.max(X, axis=0)[None, :])[0, 0])
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                value = float(kernel.evaluate(xp.min(X, axis=0)[None, :], xp.max(X, axis=0)[None, :])[0, 0])
+        except ValueError as error:
+            raise ValueError(f"{where(owner)}, {error}") from error
         if not isfinite(value):
             raise ValueError(
                 f"{where(owner)}: the kernel {self} between distant samples is beyond the largest {X.dtype} number; "
@@ -258,7 +264,7 @@ class Radial(Kernel):
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             centre = 0.0 if is_sparse(X) else namespace(X).mean(X, axis=0) if beside is None else beside.centre
             A = self.scaled(X if is_sparse(X) else X - centre)
-        if not _have_squares(A):
+        if not self._have_squares(A):
             if beside is None:
                 return Prepared(self, X)
             raise ValueError(

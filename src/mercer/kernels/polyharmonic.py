@@ -55,6 +55,7 @@ class Polyharmonic(Radial):
     [strictly CPD(1), strictly CPD(2), strictly CPD(2), strictly CPD(3)]
     """
 
+    from_zero = True
     abilities = ("gradient_x", "mixed_xy", "gradient_theta")
 
     def __init__(self, degree: int = 2, lengthscale: Any = 1.0):

@@ -17,6 +17,7 @@ from ._radial import Radial
 class OfPower(Radial):
     """A smooth function of ‖x − y‖ᵖ, and so as smooth as that at x = y."""
 
+    from_zero = True
     abilities: ClassVar[tuple[str, ...]] = ("gradient_x", "mixed_xy", "gradient_theta")
 
     def __init__(self, degree: float, lengthscale: Any):

@@ -41,6 +41,7 @@ class ThinPlate(Radial):
     array([0.    , 0.    , 7.3891])
     """
 
+    from_zero = True
     abilities = ("gradient_x", "gradient_theta")
 
     def profile(self, s: Any, xp: Any) -> Any:

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 
 from ..._array import eps, eye, host, like, namespace
 from ..._errors import fitting_memory, where
-from ..._units import SQUARED, power_of_two
+from ..._units import power_of_two, squarable
 from ...domains import take
 from ...gram import Gram
 
@@ -165,10 +165,8 @@ def units(b: Any) -> Any:
 
     Solutions are linear in b, so that they may be found in these units, and no digit is lost by it.
     """
-    xp = namespace(b)
     sizes = [power_of_two(b)] if b.ndim == 1 else [power_of_two(b[:, j]) for j in range(int(b.shape[1]))]
-    room = SQUARED * log2(float(xp.finfo(b.dtype).max)) / 1024
-    sizes = [size if abs(log2(size)) > room else 1.0 for size in sizes]
+    sizes = [size if abs(log2(size)) > squarable(b) else 1.0 for size in sizes]
     if all(size == 1.0 for size in sizes):
         return None
     return sizes[0] if b.ndim == 1 else like(np.array(sizes), b)
