@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from sklearn import svm
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification, make_regression
+from threadpoolctl import threadpool_limits
 
 from mercer import SVC, SVR, KreinSVC, NuSVC, NuSVR, OneClassSVM
 from mercer.kernels import Gaussian, Laplace, Polynomial
@@ -45,6 +46,26 @@ def test_one_machine_gives_the_same_digits_whatever_the_threads(model: Any) -> N
     fits = [clone(model).set_params(n_jobs=jobs).fit(A, b) for jobs in (1, 2, 3)]
     assert all(np.array_equal(other.dual_coef_, fits[0].dual_coef_) for other in fits)
     assert all(other.n_iter_ == fits[0].n_iter_ for other in fits)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KreinSVC("sigmoid(scale=1.0, offset=-1.0)", C=100.0),
+        KreinSVC("linear"),
+        SVC(gram="nystrom", kernel="gaussian", C=100.0, random_state=0),
+        SVR(gram="random_features", kernel="gaussian", C=100.0),
+    ],
+    ids=str,
+)
+def test_decompositions_give_the_same_machine_whatever_the_threads_of_blas(model: Any) -> None:
+    A = np.random.default_rng(0).normal(size=(400, 4))
+    values = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            fitted = clone(model).fit(A, (A[:, 0] * A[:, 1] > 0).astype(int))
+        values.append(fitted.dual_coef_)
+    np.testing.assert_array_equal(*values)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -141,6 +141,10 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
             return Sample(X, self._build(X, constants=self._balanced))
         return Sample(X, Dense().build(self.kernel_, X) if self.kernel_.whole else None)  # which is called once
 
+    def _build(self, X: Any, constants: bool = False) -> Gram:
+        with _tiles.one_blas_thread:  # the steps of the solver, and so its end within tol, depend on the last digits
+            return super()._build(X, constants)
+
     @property
     def _balanced(self) -> bool:
         """Whether the coefficients sum to zero, so that functions of x alone may be added to the kernel."""

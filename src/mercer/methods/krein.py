@@ -203,10 +203,12 @@ class FlippedGram(Gram):
     def __init__(self, kernel: Kernel, X: Any):
         super().__init__(kernel, X)
         K = np.asarray(_tiles.matrix(kernel, X))
-        values, self.vectors = np.linalg.eigh((K + K.T).astype(np.float64) / 2)
+        with _tiles.one_blas_thread:  # the steps of the solver, and so its end within tol, depend on the last digits
+            values, self.vectors = np.linalg.eigh((K + K.T).astype(np.float64) / 2)
+            flipped = (self.vectors * np.abs(values)) @ self.vectors.T
         self.values, self.precision = values, float(np.finfo(K.dtype).eps)
         self.signs = np.sign(values) * (np.abs(values) > len(K) * self.precision * np.abs(values).max())
-        self.flipped = FiniteDomain((self.vectors * np.abs(values)) @ self.vectors.T)
+        self.flipped = FiniteDomain(flipped)
 
     def diagonal(self) -> Any:
         return self.flipped.evaluate_diag(np.arange(self.n))
