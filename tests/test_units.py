@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mercer._units import power_of_two, unit_of_squares
+from mercer._units import lengths, power_of_two, unit_of_squares
 
 
 @pytest.mark.parametrize("largest", [1.0, 1.999, 3e-7, 1e300, np.finfo(float).max, np.finfo(float).tiny, 5e-324])
@@ -30,3 +30,10 @@ def test_squares_have_to_be_numbers():
     for size in (1e-200, 1e200):
         with pytest.raises(ValueError, match=r"y is of size .*; divide it by"):
             unit_of_squares(object(), "y", np.array([size]))
+
+
+@pytest.mark.parametrize("e", [0, -900, 1000])
+def test_lengths(xp, e):
+    V = np.random.default_rng(0).normal(size=(9, 3)) * [1.0, 1e-9, 0.0]
+    found = lengths(xp.asarray(np.ldexp(V, e), dtype=xp.float64))
+    np.testing.assert_allclose(np.ldexp(np.asarray(found), -e), np.linalg.norm(V, axis=0), rtol=1e-15)

@@ -45,6 +45,12 @@ def squarable(values: Any) -> float:
     return SQUARED * math.log2(float(namespace(values).finfo(values.dtype).max)) / 1024
 
 
+def lengths(V: Any) -> Any:
+    """√Σᵢ vᵢⱼ² of each column, whose squares need not be floats."""
+    unit, xp = power_of_two(V), namespace(V)
+    return unit * xp.sqrt(xp.sum((V / unit) ** 2, axis=0))
+
+
 def unit_of_squares(owner: object, name: str, values: Any) -> float:
     """The power of two of `values`, refused where its square, the unit of variances, would not be a float."""
     unit = power_of_two(values)

@@ -11,6 +11,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 
 import mercer
 from mercer import (
+    KernelCCA,
     KernelDensity,
     KernelFisher,
     KernelInterpolator,
@@ -212,6 +213,62 @@ def test_kernels_whose_values_have_no_squares_are_combined(gram, unit):
     np.testing.assert_allclose(far.predict(unit * X), near.predict(X), rtol=1e-7)
     with pytest.raises(ValueError, match=r"MultipleKernel: the squares of kernel values are beyond .* normalize=True"):
         model.set_params(normalize=False).fit(2.0**500 * X, y)
+
+
+def near_and_far(model, e):
+    """Fits with a kernel, and with 2ᵉ times it; fits with the linear kernel on X, and on 2^(e/2) X."""
+    yield tuple(clone(model).set_params(kernel=2.0**k * Gaussian()).fit(X, y) for k in (0, e)), X, X
+    samples = X, 2.0 ** (e // 2) * X
+    yield tuple(clone(model).set_params(kernel="linear").fit(A, y) for A in samples), *samples
+
+
+@pytest.mark.parametrize("e", [960, -960])
+@pytest.mark.parametrize("solver", ["dense", "krylov"])
+def test_components_have_the_unit_of_the_kernel(solver, e):
+    for (near, far), A, B in near_and_far(KernelPCA(2, eigen_solver=solver, random_state=0), e):
+        np.testing.assert_allclose(np.ldexp(far.eigenvalues_, -e), near.eigenvalues_, rtol=1e-9)
+        np.testing.assert_allclose(np.ldexp(far.transform(B), -e // 2), near.transform(A), atol=1e-9)
+        assert far.spectrum_.residual < 1e-9
+
+
+@pytest.mark.parametrize("e", [960, -960])
+def test_partial_least_squares_has_the_unit_of_the_kernel(e):
+    for (near, far), A, B in near_and_far(KernelPLS(3), e):
+        np.testing.assert_allclose(far.predict(B), near.predict(A), rtol=1e-9)
+        np.testing.assert_allclose(np.ldexp(far.transform(B), -e // 2), near.transform(A), atol=1e-9)
+        np.testing.assert_allclose(np.ldexp(far.y_loadings_, e // 2), near.y_loadings_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("e", [960, -960])
+@pytest.mark.parametrize("epsilon", ["auto", "cv", "spectrum"])
+def test_canonical_functions_have_no_unit(epsilon, e):
+    for (near, far), A, B in near_and_far(KernelCCA(2, epsilon=epsilon, n_permutations=5, random_state=0), e):
+        np.testing.assert_allclose(far.correlations_, near.correlations_, rtol=1e-9)
+        np.testing.assert_allclose(far.transform(B), near.transform(A), atol=1e-9)
+        np.testing.assert_array_equal(far.p_values_, near.p_values_)
+
+
+def test_canonical_functions_under_any_penalty():
+    """Correlations fall with 1/ε, where ε is far above all eigenvalues, and the functions stay the same."""
+    near, far = (KernelCCA(2, kernel="gaussian", epsilon=2.0**k, n_permutations=5).fit(X, y) for k in (200, 1020))
+    np.testing.assert_allclose(np.ldexp(far.correlations_, 820), near.correlations_, rtol=1e-9)
+    np.testing.assert_allclose(far.transform(X), near.transform(X), atol=1e-9)
+    tiny = KernelCCA(2, kernel=2.0**-900 * Gaussian(), epsilon=2.0**1000, n_permutations=5).fit(X, y)
+    np.testing.assert_allclose(tiny.transform(X), near.transform(X), atol=1e-9)
+    np.testing.assert_allclose(tiny.scores_[0].var(axis=0), 1.0)
+    np.testing.assert_array_equal(tiny.correlations_, 0.0)  # about 2⁻¹⁹⁰⁰, which is no float
+
+
+def test_coefficients_beyond_the_largest_number_are_refused():
+    with pytest.raises(ValueError, match=r"KernelCCA, [Xy]: the kernel .* scale the kernel or the data"):
+        KernelCCA(kernel="1e-306 * gaussian", epsilon=0.0).fit(X, y)
+    with pytest.raises(ValueError, match=r"KernelPLS: y is of size .* nearer to 1"):
+        KernelPLS(kernel="1e-200 * gaussian").fit(X, 1e200 * y)
+
+
+def test_sums_beyond_the_largest_number_are_no_nan():
+    far = np.concatenate([X, -X]) / np.abs(X).max() * 1.7e308
+    assert np.isfinite(KernelPCA(2, kernel=Gaussian(1e308)).fit_transform(far)).all()
 
 
 def test_each_kernel_of_a_list_is_refused_where_it_has_no_values():

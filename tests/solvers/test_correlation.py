@@ -39,7 +39,7 @@ def test_equals_the_generalised_eigenproblem(m) -> None:
     values, parts = brute_force(m)
     assert np.allclose(found.values, values[:4], atol=1e-9)
     for gram, view, t, epsilon, part in zip(GRAMS, RANGES, found.coordinates, EPSILON, parts, strict=False):
-        a, K = view.coefficients(t, epsilon), gram.dense()
+        a, K = view.coefficients(view.shrinkage(epsilon)[:, None] * t), gram.dense()
         f, g = K @ a, K @ part[:, :4]  # values on the sample
         cosines = np.sum(f * g, axis=0) / np.linalg.norm(f, axis=0) / np.linalg.norm(g, axis=0)
         assert np.allclose(np.abs(cosines), 1, atol=1e-8)

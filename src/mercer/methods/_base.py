@@ -35,6 +35,12 @@ from ..space import Function
 UNFOUNDED = "the linear system is solved, but its solution minimises nothing"
 
 
+def validated(estimator: Any, *data: Any, **settings: Any) -> Any:
+    """scikit-learn's `validate_data`, which looks for NaN by a sum, and that of finite numbers may be none."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return validate_data(estimator, *data, **settings)
+
+
 def annihilated(basis: Any) -> int:
     """The order q of the coefficients that the free part leaves: they annihilate polynomials of degree < q."""
     return basis.degree + 1 if isinstance(basis, Polynomials) else 0
@@ -126,8 +132,8 @@ class KernelEstimator(BaseEstimator):
             settings: dict[str, Any] = {"accept_sparse": accept, "dtype": [np.float64, np.float32], "order": "C"}
             settings["reset"] = reset
             if y is None:
-                return validate_data(self, X, **settings), None
-            return validate_data(self, X, y, **settings, **options)
+                return validated(self, X, **settings), None
+            return validated(self, X, y, **settings, **options)
         X = domain.check(X, self, "X")
         if native and len(X.shape) == 2:
             if reset:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import host, is_array, is_sparse, like
 from .._errors import check_choice, check_number, where
 from .._random import check_random, generator
+from .._units import power_of_two
 from ..domains import Vectors
 from ..gram.centered import CenteredGram
 from ..kernels.expression import as_kernel
@@ -58,9 +60,15 @@ class View(KernelTransformer):
             )
         return found
 
-    def keep(self, coefficients: np.ndarray) -> None:
-        """The functions with these coefficients on the centred sample, in place of the matrix."""
-        self._keep(self._gram, like(coefficients, self._gram.like))
+    def keep(self, found: Range, z: np.ndarray) -> None:
+        """The functions with the values Uz on the sample, in place of the matrix."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._keep(self._gram, like(found.coefficients(z), self._gram.like))
+        if not all(np.isfinite(host(values)).all() for values in (self.function_.coefficients, self.offset_)):
+            raise ValueError(
+                f"the kernel {self.kernel_} has values of {found.values.max():.0e}, and the coefficients of functions "
+                f"of variance 1 are beyond the largest {self._gram.dtype} number; scale the kernel or the data."
+            )
         del self._gram
 
 
@@ -223,14 +231,17 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """The functions, of variance 1, and with the largest score of the first view positive."""
         sign = np.ones(1)
         scores: list[Any] = []
-        for view, found, t, epsilon in zip(views, ranges, coordinates, self.epsilon_, strict=True):
-            Z = found.vectors @ (found.shrinkage(epsilon)[:, None] * t)
+        for view, name, found, t, epsilon in zip(views, self._names, ranges, coordinates, self.epsilon_, strict=True):
+            D = found.shrinkage(epsilon)
+            z = (D / power_of_two(D))[:, None] * t
+            Z = found.vectors @ z
             if not scores:
                 sign = np.sign(Z[np.abs(Z).argmax(axis=0), np.arange(Z.shape[1])])
             size = np.sqrt((Z**2).mean(axis=0))
             scale = sign / np.where(size > 0, size, 1.0)
             scores.append(like(Z * scale, view._gram.like))
-            view.keep(found.coefficients(t * scale, epsilon))
+            with self._speaking_of(name):
+                view.keep(found, z * scale)
         self.views_, self.scores_ = views, tuple(scores)
         self._n_features_out = len(self.correlations_)
 
@@ -265,6 +276,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _held_out(self, ranges: list[Range], n: int) -> np.ndarray:
         """The mean correlation of the components on the folds that they were not found on."""
+        if isinstance(self.cv, Integral):
+            check_number(self, "cv", self.cv, at_least=2, at_most=n, integer=True)
         folds = list(check_cv(self.cv).split(np.zeros(n)))
         if min(min(len(train), len(test)) for train, test in folds) < 2:
             raise ValueError(

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._array import eigh_part, is_array, is_sparse
 from .._errors import KindError, check_choice, check_number, where
@@ -21,6 +21,7 @@ from ..domains import NO_NUMBERS, holds_text
 from ..kernels import Gaussian, Kernel
 from ..kernels.expression import as_kernel
 from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_pd, require_values
+from ._base import validated
 
 __all__ = ["KernelICA", "amari_error"]
 
@@ -201,7 +202,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; components are computed in NumPy only.")
         if not is_sparse(X) and holds_text(np.asarray(X)):
             raise KindError(NO_NUMBERS.format(who=where(self), name="X", dtype=np.asarray(X).dtype))
-        X = validate_data(self, X, dtype=np.float64, reset=reset, ensure_min_samples=2 if reset else 1)
+        X = validated(self, X, dtype=np.float64, reset=reset, ensure_min_samples=2 if reset else 1)
         return np.asarray(X)
 
     def _whiten(self, X: np.ndarray, m: int) -> np.ndarray:

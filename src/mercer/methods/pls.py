@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from .._array import eps, host, is_numpy, like, namespace
 from .._errors import check_choice, check_number, where
 from .._random import generator
-from .._units import power_of_two, unit_of_squares
+from .._units import exponent, power_of_two, unit_of_squares
 from ..basis import Polynomials
 from ..gram import Gram
 from ..gram.centered import CenteredGram
@@ -70,13 +71,15 @@ def components(base: Gram, Y: Any, weight: Any, count: int) -> Components:
     size = float(xp.sum(E * E))
     floor = (gram.n * eps(Y)) ** 2 * float(xp.sum((D * Y) ** 2))
     # centring leaves rounding relative to the matrix before it
-    rounding = 10 * eps(Y) * float(xp.sum(weight * (xp.abs(base.diagonal()) + xp.abs(gram.diagonal()))))
+    sizes = xp.maximum(xp.abs(base.diagonal()), xp.abs(gram.diagonal()))
+    root = math.ldexp(1.0, exponent(sizes) // 2)  # of the unit of the matrix, whose squares need not be floats
+    rounding = 20 * eps(Y) * float(xp.sum(weight * (sizes / root / root)))
     A, S, loadings, explained = Y[:, :0], Y[:, :0], Y[:0, :].T, []
     T = S
     for _ in range(min(count, gram.n - 1)):  # centred samples have no more directions; what is left is rounding
         if float(xp.sum(E * E)) <= floor:
             break
-        P = gram @ (D * E)
+        P = gram @ (D * E / root) / root
         values, V = xp.linalg.eigh(xp.matrix_transpose(E) @ (D * P))
         v = V[:, -1:]
         v = v * (1.0 if float(xp.max(v)) >= -float(xp.min(v)) else -1.0)
@@ -96,7 +99,7 @@ def components(base: Gram, Y: Any, weight: Any, count: int) -> Components:
         explained.append((float(xp.sum(q * q)) / size, scale))
     shares, scales = np.array(explained).reshape(-1, 2).T
     scale = like(scales, Y)
-    return Components(gram, A * scale, S * scale, loadings, mean, shares)
+    return Components(gram, A * scale / root, S * scale * root, loadings / root, mean, shares)
 
 
 class PartialLeastSquares(KernelTransformer):
@@ -144,11 +147,16 @@ class PartialLeastSquares(KernelTransformer):
             )
         self.n_components_, self.X_fit_ = reached, X
         self._keep(found.gram, found.coefficients)
-        self.scores_, self.y_loadings_ = found.scores, found.loadings * unit
-        self.explained_variance_ratio_ = found.explained
-        a = found.coefficients @ namespace(Y).matrix_transpose(found.loadings)
-        free = (found.mean - found.gram.offset(a))[None, :] * unit
-        a = a * unit
+        with np.errstate(over="ignore", invalid="ignore"):
+            a = found.coefficients @ namespace(Y).matrix_transpose(found.loadings)
+            free = (found.mean - found.gram.offset(a))[None, :]
+            loadings, a, free = (values * unit for values in (found.loadings, a, free))
+        if not all(np.isfinite(host(values)).all() for values in (loadings, a, free)):
+            raise ValueError(
+                f"{where(self)}: y is of size {unit:.0e}, and its slopes on the scores, or the coefficients of "
+                f"{self.kernel_}, are beyond the largest {Y.dtype} number; give y and the kernel values nearer to 1."
+            )
+        self.scores_, self.y_loadings_, self.explained_variance_ratio_ = found.scores, loadings, found.explained
         a, free = (a[:, 0], free[:, 0]) if single else (a, free)
         self.prediction_ = Function(*found.gram.expansion(a), Polynomials(0), free)
 

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .. import _tiles
 from .._array import eps, host, is_sparse, like, namespace
@@ -16,7 +16,7 @@ from ..domains import Rows
 from ..gram import Gram
 from ..gram.normalized import GraphGram, NormalizedGram
 from ..solvers.laplacian import spread
-from ._base import KernelEstimator
+from ._base import KernelEstimator, validated
 
 
 class ManifoldRanking(KernelEstimator):
@@ -140,7 +140,7 @@ class ManifoldRanking(KernelEstimator):
         check_number(self, "tol", self.tol, above=0)
 
     def _given_graph(self, X: Any) -> Gram:
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        X = validated(self, X, accept_sparse="csr", dtype=np.float64)
         if self.graph is not None:
             raise ValueError(
                 f"{where(self)}: graph = {self.graph!r} chooses links, but X is sparse and a graph; give None."
@@ -224,7 +224,7 @@ class ManifoldRanking(KernelEstimator):
     def _new_links(self, X: Any) -> csr_array:
         n = self._operator.n
         if self.graph is None:
-            return csr_array(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+            return csr_array(validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
         X = self._check_new(X)
         shape = self.kernel_.domain.size(X), n
         if self.graph == "connected":

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import ClusterMixin
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._array import asymmetry, eps, host, is_sparse, like, namespace
 from .._errors import check_choice, check_number, check_switches, where
@@ -25,7 +25,7 @@ from ..solvers.eigen import BlockKrylov, EigenSolver, Spectrum, eigen_solver
 from ..solvers.eigen._base import canonical, degenerate
 from ..solvers.eigen.shift_invert import ResolventGram
 from ..space import Function
-from ._base import KernelEstimator
+from ._base import KernelEstimator, validated
 
 GRAPHS = ("nearest_neighbors", "precomputed_nearest_neighbors")
 SOLVERS = (None, "auto", "arpack", "lobpcg", "amg", "dense", "krylov")
@@ -243,7 +243,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         if not graph and not (precomputed and is_sparse(X)):
             X = self._check_sample(X)
             return self._build(self._both_ways(X) if precomputed and X.shape[0] == X.shape[1] else X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        X = validated(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         if graph:
             metric = "precomputed" if self.affinity == "precomputed_nearest_neighbors" else "minkowski"
             if self.n_neighbors > X.shape[0]:
@@ -386,7 +386,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         """Degree and weighted sums of the samples' rows at new points."""
         if hasattr(self, "function_"):
             return self.function_(self._check_new(X))
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return (X if self.affinity == "precomputed" else self._neighbours.kneighbors_graph(X)) @ self._sums
 
     def __sklearn_tags__(self) -> Any:

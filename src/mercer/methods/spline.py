@@ -10,7 +10,7 @@ from numpy.polynomial import Polynomial
 from scipy import optimize, special
 from scipy.interpolate import BSpline, PPoly
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._array import is_array, is_sparse
 from .._errors import KindError, check_number, check_targets, check_weight, where
@@ -20,6 +20,7 @@ from ..domains import NO_NUMBERS, holds_text, refuse_masked
 from ..kernels.polyharmonic import duchon
 from ..solvers.smoothing import minimiser, modified_gcv, reml
 from ..space import Function
+from ._base import validated
 from ._spline import Smoother, in_unit
 
 MAX_ORDER = 6  # beyond, the polynomials between the knots lose digits
@@ -200,9 +201,9 @@ class SmoothingSpline(Smoother, RegressorMixin, BaseEstimator):
         if X.ndim == 1 and not is_sparse(X):
             X = np.asarray(X).reshape(-1, 1)
         if fitting:
-            X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+            X, y = validated(self, X, y, dtype=np.float64, y_numeric=True)
         else:
-            X = validate_data(self, X, dtype=np.float64, reset=False)
+            X = validated(self, X, dtype=np.float64, reset=False)
         if X.shape[1] != 1:
             raise ValueError(
                 f"{where(self)}: X has {X.shape[1]} columns; a smoothing spline has one. Try ThinPlateSpline."

@@ -25,6 +25,7 @@ import numpy as np
 from scipy import linalg
 
 from .._array import eigh_part, eps, host
+from .._units import exponent, power_of_two
 from ..gram import Gram
 from ..gram.centered import CenteredGram
 from .eigen import DenseEigen, FactorEigen
@@ -49,12 +50,13 @@ class Range:
         return len(self.values)
 
     def shrinkage(self, epsilon: float) -> np.ndarray:
-        """D, of diagonal √(λ/(λ + ε))."""
-        return np.sqrt(self.values / (self.values + epsilon))
+        """D, of diagonal √(λ/(λ + ε)), where neither the sum nor the quotient need be floats."""
+        root = np.sqrt(self.values)
+        return root / np.hypot(root, epsilon**0.5)
 
-    def coefficients(self, t: np.ndarray, epsilon: float) -> np.ndarray:
-        """a = U(Λ² + εΛ)^{−1/2} t, for a column each."""
-        return self.vectors @ (t / np.sqrt(self.values * (self.values + epsilon))[:, None])
+    def coefficients(self, z: np.ndarray) -> np.ndarray:
+        """a = UΛ⁻¹z of the function with the values Uz, for a column each."""
+        return self.vectors @ (z / self.values[:, None])
 
     def split(self, train: np.ndarray, test: np.ndarray) -> tuple[Range, np.ndarray]:
         """The range of the matrix of some samples, centred by them, and the values of its basis at others.
@@ -149,32 +151,42 @@ class Pairing:
 
     def solve(self, shrinkage: Sequence[np.ndarray], n_components: int) -> Canonical:
         """The leading components under the diagonals D of the views."""
+        M, e = self._matrix(shrinkage)
         if len(self.bases) == 2:
-            return Canonical(*_singular(self._matrix(shrinkage), n_components))
-        values, T = _largest(self._matrix(shrinkage), n_components)
+            values, coordinates = _singular(M, n_components)
+            return Canonical(np.ldexp(values, e), coordinates)
+        values, T = _largest(M, n_components)
         blocks = np.split(T, np.cumsum([len(D) for D in shrinkage])[:-1])
-        return Canonical(values / (len(self.bases) - 1), blocks)
+        return Canonical(np.ldexp(values, e) / (len(self.bases) - 1), blocks)
 
     def values(self, shrinkage: Sequence[np.ndarray], n_components: int | None = None) -> np.ndarray:
         """The leading correlations alone; by default all that every view has."""
-        M, k = self._matrix(shrinkage), n_components or self.most
+        (M, e), k = self._matrix(shrinkage), n_components or self.most
         if len(self.bases) == 2:
             M = M @ M.T if M.shape[0] <= M.shape[1] else M.T @ M
         values = linalg.eigvalsh(M, check_finite=False)[::-1][:k]
         # squares lose digits of what is nearly 0 alone: σ is known to √eps there
-        return np.sqrt(np.clip(values, 0, None)) if len(self.bases) == 2 else values / (len(self.bases) - 1)
+        values = np.sqrt(np.clip(values, 0, None)) if len(self.bases) == 2 else values / (len(self.bases) - 1)
+        return np.ldexp(values, e)
 
-    def _matrix(self, shrinkage: Sequence[np.ndarray]) -> np.ndarray:
-        """D_x C D_y of two views; of more the symmetric matrix of all blocks, with zeros on its diagonal."""
-        blocks = {(i, j): shrinkage[i][:, None] * C * shrinkage[j] for (i, j), C in self.products.items()}
+    def _matrix(self, shrinkage: Sequence[np.ndarray]) -> tuple[np.ndarray, int]:
+        """D_x C D_y of two views; of more the symmetric matrix of all blocks, with zeros on its diagonal.
+
+        As M and e of M·2ᵉ, since under a strong penalty neither the products nor their squares are floats.
+        """
+        e = max(exponent(D) for D in shrinkage)
+        scaled = [np.ldexp(D, -e) for D in shrinkage]
+        blocks = {(i, j): scaled[i][:, None] * C * scaled[j] for (i, j), C in self.products.items()}
         if len(self.bases) == 2:
-            return blocks[0, 1]
-        ends = np.cumsum([0, *(len(D) for D in shrinkage)])
-        M = np.zeros((ends[-1], ends[-1]))
-        for (i, j), B in blocks.items():
-            M[ends[i] : ends[i + 1], ends[j] : ends[j + 1]] = B
-            M[ends[j] : ends[j + 1], ends[i] : ends[i + 1]] = B.T
-        return M
+            M = blocks[0, 1]
+        else:
+            ends = np.cumsum([0, *(len(D) for D in shrinkage)])
+            M = np.zeros((ends[-1], ends[-1]))
+            for (i, j), B in blocks.items():
+                M[ends[i] : ends[i + 1], ends[j] : ends[j + 1]] = B
+                M[ends[j] : ends[j + 1], ends[i] : ends[i + 1]] = B.T
+        unit = exponent(M)
+        return np.ldexp(M, -unit), 2 * e + unit
 
 
 def _largest(M: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -211,7 +223,8 @@ def p_values(
     """
     # the first j columns of Q span those of t, so that a pairing in the basis Q serves every j
     rotations = [linalg.qr(t)[0] for t in found.coordinates]
-    rotated = Pairing([(U * D) @ Q for U, D, Q in zip(pairing.bases, shrinkage, rotations, strict=True)])
+    unit = max(map(power_of_two, shrinkage))
+    rotated = Pairing([(U * (D / unit)) @ Q for U, D, Q in zip(pairing.bases, shrinkage, rotations, strict=True)])
 
     def largest(pairs: Pairing) -> np.ndarray:
         rests = [pairs.without(j) for j in range(len(found.values))]

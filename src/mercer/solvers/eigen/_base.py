@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from ..._array import host, like, namespace
 from ..._errors import check_number, fitting_memory
+from ..._units import lengths
 from ...gram import Gram
 
 EQUAL = 1e3  # units of rounding, within which eigenvalues are equal
@@ -75,5 +76,4 @@ def residual(gram: Gram, values: Any, vectors: Any) -> float:
     """max_j ‖K v_j − λ_j v_j‖ / λ₁."""
     xp = namespace(vectors)
     R = gram @ vectors - vectors * values[None, :]
-    largest = float(xp.max(xp.abs(values)))
-    return float(xp.max(xp.sqrt(xp.sum(R * R, axis=0)))) / (largest or 1.0)
+    return float(xp.max(lengths(R))) / (float(xp.max(xp.abs(values))) or 1.0)

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ... import _tiles
 from ..._array import eye, like, namespace
 from ..._errors import check_number
+from ..._units import lengths
 from ...domains import take
 from ...gram import Gram
 from ._base import EigenSolver, Spectrum
@@ -73,7 +74,7 @@ class BlockKrylov(EigenSolver):
             values, Y = xp.linalg.eigh((T + xp.matrix_transpose(T)) / 2)
             values, Y = xp.flip(values), xp.flip(Y, axis=1)
             R = image @ Y[:, :k] - (basis @ Y[:, :k]) * values[None, :k]
-            error = float(xp.max(xp.sqrt(xp.sum(R * R, axis=0)))) / (float(xp.max(xp.abs(values))) or 1.0)
+            error = float(xp.max(lengths(R))) / (float(xp.max(xp.abs(values))) or 1.0)
             # eigenvectors of the start alone may pass before the random part has shown what is larger
             if (error <= tol and iteration >= LEAST) or basis.shape[1] >= n or iteration >= self.max_iter:
                 break
@@ -119,7 +120,7 @@ def _start(gram: Gram, block: int, free: int, rng: np.random.Generator) -> Any:
     K = take(columns, index)
     _, U = xp.linalg.eigh((K + xp.matrix_transpose(K)) / 2)
     known = columns @ U[:, free - block :]
-    size = xp.sqrt(xp.sum(known * known, axis=0))
+    size = lengths(known)
     known = known / xp.where(size > 0, size, xp.ones_like(size))
     return xp.concat([known, like(rng.normal(size=(gram.n, free)) / gram.n**0.5, sample)], axis=1)
 
@@ -134,7 +135,7 @@ def _orthogonal(V: Any, basis: Any, xp: Any) -> Any:
     Each pass takes V off the basis and multiplies it by the inverse root of the small matrix VᵀV, which leaves it
     orthonormal up to the square of its condition; the directions that one pass leaves are nearly orthonormal already.
     """
-    size = xp.sqrt(xp.sum(V * V, axis=0))
+    size = lengths(V)
     V = V / xp.where(size > 0, size, xp.ones_like(size))
     unit = float(xp.finfo(V.dtype).eps)
     for floor in (1e2 * unit, 1e2 * unit, 0.5):
