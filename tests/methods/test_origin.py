@@ -21,6 +21,8 @@ from mercer import (
     LeastSquaresSVC,
     MultipleKernel,
 )
+from mercer.inference import hsic_test, mmd_test
+from mercer.selection import KernelTuner
 
 rng = np.random.default_rng(3)
 X = np.round(rng.normal(size=(40, 2)) * 2.0**10) / 2.0**10  # so that a shift by whole numbers changes no digit
@@ -66,6 +68,44 @@ def test_ridge_that_chooses(cv):
     assert far.alpha_ == near.alpha_ and far.kernel_ == near.kernel_
     agree(model, far.scores_, near.scores_)
     agree(model, far.predict(NEW + SHIFT), near.predict(NEW))
+
+
+@pytest.mark.parametrize("kernel", ["0.5*linear", "linear.on(0) + 0.5*gaussian"])
+def test_likelihood_and_its_climb(kernel):
+    model = KernelRidge(0.5, kernel=kernel, fit_intercept=True)
+    far, near = model.fit(X + SHIFT, y), clone(model).fit(X, y)
+    (value, slopes), (expected, reference) = (m.log_marginal_likelihood(gradient=True) for m in (far, near))
+    agree(model, value, expected)
+    assert slopes.keys() == reference.keys()
+    for name in slopes:
+        agree(model, slopes[name], reference[name])
+    model = KernelRidgeCV(kernel=kernel, cv="marginal_likelihood", optimize=True)
+    far, near = model.fit(X + SHIFT, y), clone(model).fit(X, y)
+    agree(model, far.best_score_, near.best_score_)
+    np.testing.assert_allclose(far.predict(NEW + SHIFT), near.predict(NEW), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("model", "target"),
+    [(KernelRidge(0.5, kernel="0.5*linear", fit_intercept=True), y), (SVC(kernel="0.5*linear"), y > 0)],
+    ids=["ridge", "svc"],
+)
+def test_tuned_parameters(model, target):
+    tuner = KernelTuner(model, random_state=0)
+    far, near = tuner.fit(X + SHIFT, target), clone(tuner).fit(X, target)
+    np.testing.assert_allclose(far.best_score_, near.best_score_, rtol=1e-4)
+
+
+def test_witnesses():
+    """To the digits that x itself has so far away, for a function that grows with it."""
+    A, B = X[:20], X[20:] + 0.5
+    options = {"kernel": "linear", "statistic": "biased", "n_draws": 9, "random_state": 0}
+    far = mmd_test(A + SHIFT, B + SHIFT, **options)
+    np.testing.assert_allclose(far.witness(NEW + SHIFT), (NEW + SHIFT) @ (A.mean(axis=0) - B.mean(axis=0)), rtol=1e-14)
+    assert np.isclose(far.witness.norm() ** 2, far.statistic)
+    options = {"kernel": "linear", "kernel_y": "linear", "n_draws": 9, "random_state": 0}
+    far, near = hsic_test(X + SHIFT, NEW[:1] + X, **options), hsic_test(X, NEW[:1] + X, **options)
+    agree("hsic_test", far.witness((NEW + SHIFT, NEW)), near.witness((NEW, NEW)))
 
 
 def test_seconds_since_1970():

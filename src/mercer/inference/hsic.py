@@ -262,4 +262,4 @@ def _covariance(x: tuple[Kernel, Any], y: tuple[Kernel, Any]) -> Function:
     (k, X), (h, Y) = x, y
     n = k.domain.size(X)
     sample = k.evaluate_diag(k.domain.take(X, slice(0, 1)))
-    return Function(k.centered(X) @ h.centered(Y), (X, Y), like(np.full(n, 1 / n), sample))
+    return Function(k.about(X).centered(X) @ h.about(Y).centered(Y), (X, Y), like(np.full(n, 1 / n), sample))

@@ -10,9 +10,11 @@ from scipy.stats import t as student
 from .._array import host, like
 from .._errors import check_choice, check_number
 from .._random import generator
+from ..basis import Polynomials
 from ..gram.centered import CenteredGram
 from ..gram.dense import Dense
 from ..kernels import Gaussian, Kernel, Laplace
+from ..kernels._transformed import Translated
 from ..space import Function
 from ._kernels import centred, check_draws, collection, eigenvalues, is_collection, matrix_moments
 from ._nulls import Moments, aggregate, batches, digits_of, gamma, permutation_moments, spectrum, tail
@@ -141,7 +143,11 @@ def mmd_test(
             p, sample = _limit(matrix, m, n, value, statistic, null, n_draws, rng)
         p_values = np.array([p])
     k, Z = tests[best]
-    witness = Function(k, Z, like(np.repeat([1 / m, -1 / n], [m, n]), _first(k, Z)))
+    a, near = like(np.repeat([1 / m, -1 / n], [m, n]), _first(k, Z)), k.about(Z)
+    if isinstance(near, Translated):
+        witness = Function(near, Z, a, Polynomials(0), near.constant(Z, a)[None])
+    else:
+        witness = Function(k, Z, a)
     words = f"{statistic} MMD², {n_draws} permutations" if null == "permutation" else f"{statistic} MMD², {null} null"
     return KernelTestResult(value, p, sample, words, k, witness, tuple(k for k, _ in tests), p_values)
 

@@ -17,6 +17,7 @@ from ..basis import Polynomials
 from ..domains import Rows
 from ..gram import Gram, as_representation
 from ..kernels import Kernel
+from ..kernels._transformed import seen_from_near
 from ..solvers.design import Design, Resolvent, posterior_variance
 from ..solvers.likelihood import log_marginal_likelihood
 from ..solvers.linear import LinearSolution, PseudoInverse, Symmetric, linear_solver, solve
@@ -232,7 +233,8 @@ class RidgeMethod(KernelEstimator):
             raise TypeError(
                 f"{where(self)}: gradient=True needs the exact kernel matrix, not {where(gram)}; use gram='dense'."
             )
-        return log_marginal_likelihood(kernel, gram.X, b, float(alphas[0]), H, weight)
+        X = seen_from_near(kernel, gram.X) if annihilated(self._basis) else gram.X
+        return log_marginal_likelihood(kernel, X, b, float(alphas[0]), H, weight)
 
     def summary(self) -> RidgeSummary:
         """Coefficients of the free part with standard errors, degrees of freedom, variance and criteria: print it.

@@ -18,6 +18,7 @@ from .._units import unit_of_squares
 from ..basis import Polynomials, as_basis
 from ..gram import Gram
 from ..kernels import Kernel
+from ..kernels._transformed import seen_from_near
 from ..kernels.expression import as_kernel
 from ..solvers.likelihood import maximise_likelihood
 from ..solvers.spectral import Spectral
@@ -203,8 +204,9 @@ class RidgeSearch(RidgeMethod):
                 f"{where(self)}: optimize=True needs the exact kernel matrix, not {where(gram)}; use gram='dense'."
             )
         design = path.design
+        X = seen_from_near(self.kernel_, gram.X) if annihilated(basis) else gram.X
         self.kernel_, strength, value, converged = maximise_likelihood(
-            self.kernel_, gram.X, b, alpha, design.H, design.weight
+            self.kernel_, X, b, alpha, design.H, design.weight
         )
         if not converged:
             warnings.warn(

@@ -26,6 +26,7 @@ from .._tiles import on_host
 from ..basis import Polynomials
 from ..gram import Dense
 from ..kernels import Kernel
+from ..kernels._transformed import seen_from_near
 from ..methods import SVC, KernelRidge, LeastSquaresSVC
 from ..methods._base import annihilated
 from ..methods._classifier import encode
@@ -388,6 +389,7 @@ def _least_squares_machine(
 def _ridge(model: Any, name: str, X: Any, b: np.ndarray, weight: Any, basis: Any, alpha: float) -> _Form:
     model._require_definite(X, annihilated(basis))
     H = None if basis is None else np.asarray(basis(X), dtype=np.float64)
+    X = seen_from_near(model.kernel_, X) if annihilated(basis) else X
     weight = None if weight is None else np.asarray(weight, dtype=np.float64)
     return _Form(RidgeCriterion(name, X, b, H, weight), model.kernel_, alpha, X)
 
@@ -403,6 +405,7 @@ def _machines(model: SVC, name: str, X: Any, y: Any, sample_weight: Any, deadlin
         raise ValueError("KernelTuner: criterion = 'radius_margin' needs an offset; use 'span' or fit_intercept=True.")
     X, y = _checked(model, X, y)
     model._prepare(X)
+    X = seen_from_near(model.kernel_, X) if model.fit_intercept else X
     labels, weight = encode(model, y, model._check_weight(sample_weight, X), by_weight=False)
     used, k = weight > 0, len(model.classes_)
     against_rest = k > 2 and model.multi_class == "ovr"
