@@ -424,6 +424,9 @@ def test_is_an_estimator():
         ({"alpha": 1e-200}, "must be >= 1e-100, which interpolates"),
         ({"order": 0}, "order = 0"),
         ({"spar": 0.5, "order": 3}, "spar is defined for order = 2"),
+        ({"spar": 3.7e9}, "spar = 3700000000.0 stands for lambda = .* must be .* <= "),
+        ({"spar": -3.7e9}, "spar = -3700000000.0 stands for lambda = 0, .* must be >= "),
+        ({"lam": 1e308}, "lambda = 1e[+]308, .* must be .* <= "),
     ],
 )
 def test_refusals(parameters, message):

@@ -278,3 +278,38 @@ def test_refusals(parameters, message):
     X, y, _ = surface(40)
     with pytest.raises(ValueError, match=message):
         ThinPlateSpline(**parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("alpha", [1e-14, 1e-100, 1e-290])
+def test_hardly_a_degree_of_freedom_is_left(alpha):
+    """With G the matrix that takes y to the coefficients of the interpolant: σ²/α = yᵀG²y/tr G, residuals (Gy)ᵢ/Gᵢᵢ."""
+    X, y, _ = surface(12)
+    K, H = duchon(2, 2)(X), Polynomials(1)(X)
+    G = np.linalg.inv(np.block([[K, H], [H.T, np.zeros((3, 3))]]))[:12, :12]
+    model = ThinPlateSpline(alpha).fit(X, y)
+    assert model.noise_variance_ / alpha == pytest.approx(y @ G @ G @ y / np.trace(G), rel=1e-9)
+    np.testing.assert_allclose(model.leave_one_out_, y - G @ y / np.diagonal(G), rtol=1e-8)
+    assert model.criteria_["gcv"] == pytest.approx(12 * y @ G @ G @ y / np.trace(G) ** 2, rel=1e-9)
+    assert np.isfinite(model.predict(X[:3] + 0.1, return_std=True)[1]).all()
+
+
+def test_repeated_samples_and_hardly_a_penalty():
+    """Equal samples predict each other; the interpolant of all but one predicts that one."""
+    X, y, _ = surface(12)
+    X = np.concatenate([X, X[:3]])
+    y = np.concatenate([y, y[:3] + np.array([0.1, -0.2, 0.3])])
+    model = ThinPlateSpline(1e-250).fit(X, y)
+    np.testing.assert_allclose(model.leave_one_out_[[0, 1, 2, 12, 13, 14]], y[[12, 13, 14, 0, 1, 2]], rtol=1e-9)
+    y[12:] = y[:3] = (y[12:] + y[:3]) / 2
+    part = np.r_[:5, 6:15]
+    expected = ThinPlateSpline(1e-250).fit(X[part], y[part]).predict(X[5:6])
+    np.testing.assert_allclose(model.leave_one_out_[5:6], expected, rtol=1e-8)
+
+
+def test_no_fit_without_a_sample():
+    x, y = np.array([[0.0], [0.0], [0.0], [1.0]]), np.array([1.0, 2.0, 4.0, 3.0])
+    model = ThinPlateSpline(0.1).fit(x, y)
+    np.testing.assert_allclose(model.leave_one_out_, [3.0, 2.5, 1.5, np.nan])  # the means of the others at 0
+    assert model.criteria_["loo"] == np.inf
+    with pytest.raises(ValueError, match=r"df = 2.5 must be below 2"):
+        ThinPlateSpline(df=2.5).fit(x, y)

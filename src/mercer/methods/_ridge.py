@@ -254,7 +254,7 @@ class RidgeMethod(KernelEstimator):
             target, strength = b[:, j : j + 1], alphas[j : j + 1]
             degrees = float(path.degrees_of_freedom(strength)[0])
             gcv = float(path.gcv(target, strength)[0, 0])
-            variance = float(path.rss(target, strength)[0, 0]) / (design.effective - degrees)
+            variance = float(path.residual_variance(target, strength)[0, 0])
             errors = design.scaled(target[:, 0] - path.leave_one_out(target, strength)[:, 0, 0])
             likelihood = float(path.log_marginal_likelihood(target, strength)[0, 0])
             free = None

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import like, namespace
+from .._array import namespace
 from .._errors import check_choice, check_number, where
 from ..solvers.smoothing import CRITERIA, criterion
 from ..solvers.spectral import Spectral
@@ -60,12 +60,6 @@ class SplineSummary:
         return "\n".join(lines)
 
 
-def beyond_rounding(difference: Any, size: float = 1.0) -> Any:
-    """A difference of numbers of the given size, where it is more than rounding; NaN elsewhere."""
-    xp = namespace(difference) if hasattr(difference, "shape") else np
-    return xp.where(difference > 64 * np.finfo(np.float64).eps * size, difference, np.nan)
-
-
 def in_unit(criteria: dict[str, float], free: int, unit: float) -> dict[str, float]:
     """The criteria of y times a power of two, from those of y; `free` of the samples determine the noise."""
     squares = {name: unit**2 * criteria[name] for name in ("gcv", "loo")}
@@ -98,17 +92,15 @@ class Smoother:
         self.dtype_ = X.dtype
         return X
 
-    def _record(self, path: Spectral, alpha: float, y: Any, fitted: Any, unit: float) -> None:
-        """Set what is reported of the fit at one alpha to y times `unit`, with these values at the samples."""
-        n, y = path.design.effective, like(y, fitted)
-        b, alphas, fitted = y[:, None], np.array([alpha]), fitted / unit
+    def _record(self, path: Spectral, alpha: float, y: Any, unit: float) -> None:
+        """Set what is reported of the fit at one alpha to y times `unit`."""
+        n, b, alphas = path.design.effective, y[:, None], np.array([alpha])
         self.n_observations_, self.alpha_, self.edf_ = n, alpha, float(path.degrees_of_freedom(alphas)[0])
         criteria = {name: criterion(path, b, name, alpha) for name in CRITERIA}
         self.criteria_ = in_unit(criteria, n - path.design.p, unit)
-        rss = float(path.rss(b, alphas)[0, 0])
-        self.noise_variance_ = unit**2 * (rss / float(beyond_rounding(n - self.edf_, n)))
+        self.noise_variance_ = unit**2 * float(path.residual_variance(b, alphas)[0, 0])
         self.leverage_ = path.leverage(alphas)[:, 0]
-        self.leave_one_out_ = unit * (y - (y - fitted) / beyond_rounding(1 - self.leverage_))
+        self.leave_one_out_ = unit * path.left_out(b, alphas)[:, 0, 0]
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The values f(x); with `return_std` also their posterior standard deviations, without the noise."""

@@ -226,7 +226,7 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         a, c = unit * solution.coefficients[:, 0], unit * solution.free[:, 0]
         self.intercept_ = float(c[0])
         self.function_ = Function(self.kernel_, U, a, self._basis, c)
-        self._record(self._path, alpha, target, self.function_(U), unit)
+        self._record(self._path, alpha, target, unit)
         return self
 
     def _set_interval(self, X: np.ndarray, weight: Any) -> None:

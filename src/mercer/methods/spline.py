@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log2
+from math import inf, log2
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -27,6 +27,7 @@ MAX_ORDER = 6  # beyond, the polynomials between the knots lose digits
 EXPONENTS = 1000  # powers of two, within which coefficients have to lie
 HALF = 0.25 * float(np.finfo(np.float64).max)  # half of a range, beyond which it overflows
 LEAST = 1e-100  # below, squares of residuals underflow
+MOST = 1e300  # above, products with the range or the weights overflow
 
 
 class Evaluation(NamedTuple):
@@ -76,7 +77,8 @@ class SmoothingSpline(Smoother, RegressorMixin, BaseEstimator):
     leverage_ : array of shape (n_samples,)
         The diagonal of the smoother.
     leave_one_out_ : array of shape (n_samples,)
-        What each sample is predicted by the fit to the others at the same alpha.
+        What each sample is predicted by the fit to the others at the same alpha; NaN where there is no such fit, since
+        the sample alone determines an unpenalised function. "loo" of `criteria_` is infinite then.
     polynomial_ : scipy.interpolate.PPoly
         f, piece by piece.
     x_, y_, weight_ : arrays
@@ -154,9 +156,12 @@ class SmoothingSpline(Smoother, RegressorMixin, BaseEstimator):
         used = w > 0
         place = self._gather(x[used], y[used], w[used], unit)
         self.lam_ = self._choose(lambda lam: self._evaluate(lam, y[used], w[used], place))
-        if self.lam_ < LEAST:
+        most = MOST / max(1.0, self._unit, self._mean_weight)
+        if not LEAST <= self.lam_ <= most:
+            given = "" if self.spar is None else f"spar = {self.spar!r} stands for "
             raise ValueError(
-                f"{where(self)}: lambda = {self.lam_:g}, for x on [0, 1], must be >= {LEAST:g}, which interpolates."
+                f"{where(self)}: {given}lambda = {self.lam_:g}, for x on [0, 1], must be >= {LEAST:g}, which "
+                f"interpolates, and <= {most:.0e}, which leaves a polynomial."
             )
         self.alpha_ = self.lam_ * self._unit
         fit = self._evaluate(self.lam_, y[used], w[used], place)
@@ -252,7 +257,8 @@ class SmoothingSpline(Smoother, RegressorMixin, BaseEstimator):
         if self.lam is not None:
             return float(self.lam)
         if self.spar is not None:
-            return float(self._spar_ratio() * 256 ** (3 * self.spar - 1))
+            power = 3.0 * self.spar - 1
+            return self._spar_ratio() * (256.0**power if power < 127 else inf)
         if self.df is not None:
             return self._with_edf(float(self.df), evaluate)
         if not isinstance(self.alpha, str):

@@ -165,7 +165,7 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
         _, points, coefficients = gram.expansion(a)
         points, coefficients, polynomial = self.kernel_.expand(points, coefficients)
         self.function_ = Function(self.kernel_.kernel, points, coefficients, self._basis, c + polynomial)
-        self._record(path, alpha, b[:, 0], self.function_(X), unit)
+        self._record(path, alpha, b[:, 0], unit)
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:

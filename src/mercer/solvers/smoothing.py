@@ -81,7 +81,12 @@ def alpha_with_edf(path: Spectral, edf: float) -> float:
     def excess(t: float) -> float:
         return float(path.degrees_of_freedom(np.exp([t]))[0]) - edf
 
-    return float(np.exp(optimize.brentq(excess, low - 20, high + 20, xtol=1e-12)))
+    low, high = low - 20, high + 20
+    if excess(low) < 0:
+        raise ValueError(
+            f"df = {edf:g} must be below {excess(low) + edf:.3g}, since some samples are equal, or nearly so; lower it."
+        )
+    return float(np.exp(optimize.brentq(excess, low, high, xtol=1e-12)))
 
 
 def interval(path: Spectral) -> tuple[float, float]:

@@ -140,6 +140,12 @@ class Spectral:
                 f"alpha = {lowest:g}: the matrix is singular, so that every leverage hᵢᵢ may be 1 and nothing is left "
                 "to predict a sample from the others; use alpha > 0."
             )
+        limit, most = np.finfo(values.dtype), max(float(np.max(host(alphas))), lowest)
+        if 0 < lowest < self.design.n * limit.tiny or most > limit.max / self.design.n:
+            raise ValueError(
+                f"alpha = {lowest if lowest < 1 else most:g}: its reciprocal, or a multiple, is no {values.dtype} "
+                "number; scale the kernel, and alpha with it."
+            )
         return like(alphas, self.values)
 
     def _at(self, alphas: Any) -> tuple[Diagonal | Tridiagonal, Any]:
@@ -151,7 +157,17 @@ class Spectral:
     def _coordinates(self, V: Any, basis: Any) -> tuple[Any, Any]:
         """The coordinates of Q₂Q₂ᵀV in the basis, and what is outside of it (0 where it spans everything)."""
         z = namespace(V).matrix_transpose(basis) @ V
-        return z, 0.0 if self.full else self.design.project(V) - basis @ z
+        if self.full:
+            return z, 0.0
+        outside = self.design.project(V) - basis @ z
+        return z, namespace(V).where(self._left[:, None] > 0, outside, namespace(V).zeros_like(outside))
+
+    @cached_property
+    def _left(self) -> Any:
+        """What the free part and the basis leave of each sample; 0 for rounding, which a small α would blow up."""
+        xp = namespace(self._basis)
+        left = self._room() - xp.sum(self._basis**2, axis=1)
+        return xp.where(left > DETERMINED * eps(self.values), left, xp.zeros_like(left))
 
     def _resolved(self, V: Any, alphas: Any, everywhere: bool = True) -> Any:
         """GV of shape (n, t, A), for strengths of shape (A,), or (t, 1) for one of each column.
@@ -169,17 +185,21 @@ class Spectral:
         """GV for one strength, of the shape of V."""
         return self._resolved(V, self._strengths([alpha]))[:, :, 0]
 
-    def _forms(self, b: Any, alphas: Any) -> tuple[Any, Any]:
-        """bᵀDGDb and ‖GDb‖², of shape (t, A)."""
+    def _energy(self, b: Any, alphas: Any) -> Any:
+        """bᵀDGDb, of shape (t, A)."""
         xp = namespace(b)
         core, basis = self._at(alphas)
         z, outside = self._coordinates(self.design.scaled(b), basis)
-        x = core.solve(z, alphas)
-        energy, square = xp.sum(z[:, :, None] * x, axis=0), xp.sum(x * x, axis=0)
-        if self.full:
-            return energy, square
-        rest = xp.sum(outside**2, axis=0)[:, None]
-        return energy + rest / alphas, square + rest / alphas**2
+        energy = xp.sum(z[:, :, None] * core.solve(z, alphas), axis=0)
+        return energy if self.full else energy + xp.sum(outside**2, axis=0)[:, None] / alphas
+
+    def _square(self, b: Any, alphas: Any, scale: Any) -> Any:
+        """‖GDb‖²s² for factors s of shape (A,) near 1/‖G‖, without which it need not be a float; of shape (t, A)."""
+        xp = namespace(b)
+        core, basis = self._at(alphas)
+        z, outside = self._coordinates(self.design.scaled(b), basis)
+        square = xp.sum((core.solve(z, alphas) * scale) ** 2, axis=0)
+        return square if self.full else square + xp.sum(outside**2, axis=0)[:, None] * (scale / alphas) ** 2
 
     def solve(self, b: Any, alpha: Any) -> LinearSolution:
         """The coefficients for one strength, or one for each target.
@@ -221,8 +241,7 @@ class Spectral:
         G = core.quadratic(basis, alphas)
         if self.full:
             return G
-        left = self._room() - namespace(basis).sum(basis**2, axis=1)
-        return G + namespace(basis).clip(left, min=0.0)[:, None] / alphas
+        return G + self._left[:, None] / alphas
 
     def _room(self) -> Any:
         """1 − hᵢᵢ of the fit by the free part alone."""
@@ -234,12 +253,18 @@ class Spectral:
     def rss(self, b: Any, alphas: Any) -> Any:
         """Σ wᵢrᵢ², of shape (t, A)."""
         alphas = self._strengths(alphas)
-        return alphas**2 * self._forms(b, alphas)[1]
+        return self._square(b, alphas, alphas)
 
     def gcv(self, b: Any, alphas: Any) -> Any:
         """Generalised cross-validation, (1/n) Σ wᵢrᵢ² / (1 − tr(A)/n)², of shape (t, A)."""
         alphas = self._strengths(alphas)
-        return self.design.effective * self._forms(b, alphas)[1] / self._inverse_trace(alphas) ** 2
+        return self.design.effective * self._square(b, alphas, 1 / self._inverse_trace(alphas))
+
+    def residual_variance(self, b: Any, alphas: Any) -> Any:
+        """Σ wᵢrᵢ² / (n − tr(A)), of shape (t, A); without a cancellation where A is nearly the identity."""
+        alphas = self._strengths(alphas)
+        trace = self._inverse_trace(alphas)
+        return self._square(b, alphas, 1 / trace) * (alphas * trace)
 
     def loo(self, b: Any, alphas: Any) -> Any:
         """The squared residuals of leave-one-out, (1/n) Σ wᵢrᵢ² / (1 − hᵢᵢ)², of shape (t, A).
@@ -263,7 +288,7 @@ class Spectral:
         alphas = self._strengths(alphas)
         design = self.design
         constant = (design.effective - design.p) * float(np.log(2 * np.pi)) + design.log_volume
-        return -(self._forms(b, alphas)[0] + self._log_determinant(alphas) + constant) / 2
+        return -(self._energy(b, alphas) + self._log_determinant(alphas) + constant) / 2
 
     def reml(self, b: Any, alphas: Any) -> Any:
         """Minus twice the restricted log likelihood with covariance (σ²/α)K and noise σ²W⁻¹, of shape (t, A).
@@ -272,7 +297,7 @@ class Spectral:
         """
         alphas = self._strengths(alphas)
         xp, N = namespace(b), self.design.effective - self.design.p
-        objective = xp.clip(alphas * self._forms(b, alphas)[0], min=float(np.finfo(np.float64).tiny))
+        objective = xp.clip(alphas * self._energy(b, alphas), min=float(np.finfo(np.float64).tiny))
         return N * xp.log(objective / N) + self._log_determinant(alphas) - N * xp.log(alphas)
 
     def free_covariance(self, alpha: float) -> np.ndarray:
@@ -296,11 +321,17 @@ class Spectral:
 
         A sample of weight zero takes no part in the fit, and gets its value.
         """
-        alphas = self._strengths(alphas)
         self.refuse_determined()
+        return self.left_out(b, alphas)
+
+    def left_out(self, b: Any, alphas: Any) -> Any:
+        """The same, with NaN for a sample that alone determines a free function: no fit without it exists."""
+        alphas, xp = self._strengths(alphas), namespace(b)
         scaled = self._resolved(self.design.scaled(b), alphas)
-        residual = scaled / self._resolvent_diagonal(alphas)[:, None, :]
-        return b[:, :, None] - self._unscaled(residual, b, scaled)
+        share = self._resolvent_diagonal(alphas)
+        determined = like(np.isin(np.arange(self.design.n), self._determined()), share, dtype=xp.bool)[:, None]
+        share = xp.where(determined, xp.full_like(share, np.nan), share)
+        return b[:, :, None] - self._unscaled(scaled / share[:, None, :], b, scaled)
 
     def _unscaled(self, residual: Any, b: Any, scaled: Any) -> Any:
         """D⁻¹ of residuals; the plain residual where D is zero."""
