@@ -3,6 +3,8 @@
 import pickle
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,17 @@ from sklearn.base import clone, is_classifier
 from tests.methods.test_sklearn import ESTIMATORS
 
 import mercer
-from mercer import KernelMachine, LinearSVC, LinearSVR, SmoothingSpline
+from mercer import (
+    SVC,
+    KernelCCA,
+    KernelMachine,
+    KernelPCA,
+    KernelRidgeCV,
+    LinearSVC,
+    LinearSVR,
+    MultipleKernel,
+    SmoothingSpline,
+)
 from mercer.methods import machine
 
 rng = np.random.default_rng(7)
@@ -80,6 +92,78 @@ def test_a_failed_fit_leaves_nothing_behind(estimator):
         for name, value in arrays(fresh).items():
             np.testing.assert_array_equal(arrays(model)[name], value)
     assert failed
+
+
+SEVERAL = {
+    **FIRST,
+    "cv": KernelCCA(epsilon="cv"),
+    "spectrum": KernelCCA(epsilon="spectrum", n_permutations=3),
+    "simplemkl": MultipleKernel(SVC(), ["gaussian", "linear"], method="simplemkl"),
+    "several kernels": KernelRidgeCV(kernel=["gaussian", "linear"]),
+}.values()
+
+
+def assert_equal_fits(model, fresh):
+    assert set(vars(model)) == set(vars(fresh))
+    for name, value in arrays(fresh).items():
+        np.testing.assert_array_equal(arrays(model)[name], value, err_msg=name)
+
+
+@pytest.mark.filterwarnings("ignore:MarginalTransfer")
+@pytest.mark.parametrize("estimator", SEVERAL, ids=lambda e: str(e)[:60])
+def test_a_fit_in_the_middle_of_which_another_begins(estimator):
+    """The other one ends, or fails on its way."""
+    model, x, y = task(estimator)
+    counted = Injection()
+    sys.setprofile(counted)  # on this thread alone
+    try:
+        fresh = clone(model).fit(x, y)
+    finally:
+        sys.setprofile(None)
+
+    class Pause(Injection):
+        def __call__(self, frame, event, argument):
+            try:
+                super().__call__(frame, event, argument)
+            except InjectedError:
+                other.start()
+                other.join(1.0)  # unless it waits for what this fit has begun to compute
+
+    places = [(first * counted.calls // 8, second * counted.calls // 8) for first in (2, 4, 7) for second in (1, 5, 16)]
+    for first, second in places:
+
+        def begin(second=second):
+            sys.setprofile(Injection(second))
+            with suppress(InjectedError):
+                model.fit(x, y)
+
+        other = threading.Thread(target=begin)
+        sys.setprofile(Pause(first))
+        try:
+            model.fit(x, y)
+        finally:
+            sys.setprofile(None)
+        other.join()
+        assert_equal_fits(model, fresh)
+
+
+@pytest.mark.filterwarnings("ignore:MarginalTransfer")
+@pytest.mark.parametrize("estimator", SEVERAL, ids=lambda e: str(e)[:60])
+def test_refits_of_one_object_on_several_threads(estimator):
+    model, x, y = task(estimator)
+    fresh = clone(model).fit(x, y)
+    with ThreadPoolExecutor(4) as pool:
+        for future in [pool.submit(model.fit, x, y) for _ in range(4)]:
+            assert future.result() is model
+    assert_equal_fits(model, fresh)
+
+
+def test_a_failed_fit_leaves_the_earlier_one():
+    model = KernelPCA(2).fit(X)
+    before = vars(model).copy()
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.nan * X)
+    assert vars(model) == before
 
 
 def test_fits_of_one_object_have_deadlines_of_their_own(monkeypatch):

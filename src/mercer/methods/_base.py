@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import wraps
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,7 +48,33 @@ def annihilated(basis: Any) -> int:
     return basis.degree + 1 if isinstance(basis, Polynomials) else 0
 
 
-class KernelEstimator(BaseEstimator):
+def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """The same fit on a copy, whose attributes become the object's at its end.
+
+    So an exception leaves an earlier fit as it was, and fits of one object on several threads do not meet.
+    """
+
+    @wraps(fit)
+    def apart(self: Any, *args: Any, **options: Any) -> Any:
+        copied = object.__new__(type(self))
+        vars(copied).update(vars(self))
+        fit(copied, *args, **options)
+        self.__dict__ = vars(copied)
+        return self
+
+    return apart
+
+
+class Estimator(BaseEstimator):
+    """Base of all methods: a fit is there as a whole or not at all."""
+
+    def __init_subclass__(cls, **options: Any):
+        super().__init_subclass__(**options)
+        if "fit" in vars(cls):
+            cls.fit = whole(cls.fit)
+
+
+class KernelEstimator(Estimator):
     """Base of the estimators: parameters `kernel` and `gram`, attributes `kernel_`, `function_`, `gram_choice_`."""
 
     kernel: Any
@@ -254,7 +282,7 @@ class KernelEstimator(BaseEstimator):
         warnings.warn(
             f"{where(self)}: the kernel {self.kernel_} is {finding}. Instead, {INSTEAD}.",
             IndefiniteKernelWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
     def _function(self, gram: Gram, coefficients: Any, basis: Any = None, free: Any = None) -> Function:

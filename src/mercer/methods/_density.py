@@ -111,7 +111,7 @@ class DensityEstimator(KernelEstimator):
                 f"{where(self)}: the best bandwidth {self.cv_bandwidths_[best]:g} is at the end of the grid; give "
                 "other bandwidths. (Samples that repeat the same values favour ever smaller ones.)",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return float(self.cv_bandwidths_[best])
 

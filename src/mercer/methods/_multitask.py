@@ -169,7 +169,7 @@ class Multitask(KernelEstimator):
                 f"{learned.slope:.1g} per target is left). "
                 f"{remedy(learned.message, 'Scale the targets, or lower rank.')}",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _couple(self, kernel: Kernel) -> None:

@@ -245,7 +245,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
                 f"{where(self)}: the solver stopped early ({worst.message}) at a gap of {worst.gap:.2g} "
                 f"(tol = {self.tol:g}). {advice}",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=5,
             )
 
     def _check_parameters(self) -> None:

@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,6 +21,7 @@ from ..gram.centered import CenteredGram
 from ..kernels.expression import as_kernel
 from ..solvers.correlation import Pairing, Range, mean_correlations, p_values, range_of
 from ..space import Function
+from ._base import Estimator
 from ._transformer import KernelTransformer
 
 __all__ = ["KernelCCA"]
@@ -72,7 +73,7 @@ class View(KernelTransformer):
         del self._gram
 
 
-class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     r"""Kernel canonical correlation: functions of two or more views of the same samples that go together.
 
     .. math:: \max_{f, g} \frac{\sum_i \tilde f(x_i)\, \tilde g(y_i)}

@@ -288,7 +288,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
                 f"{where(self)}: the descent ended early: {self.frame_.message}. "
                 f"{remedy(self.frame_.message, 'Raise tol or max_iter.')}",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self.unexplained_, self.n_iter_ = self.frame_.value, len(self.frame_.history)
         return self.frame_.B

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,7 +21,7 @@ from ..domains import NO_NUMBERS, holds_text
 from ..kernels import Gaussian, Kernel
 from ..kernels.expression import as_kernel
 from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_pd, require_values
-from ._base import validated
+from ._base import Estimator, validated
 
 __all__ = ["KernelICA", "amari_error"]
 
@@ -35,7 +35,7 @@ KINKS = 1e-3  # of the contrast of the first correlation: where ten steps bring 
 PRECISION = 1e-3  # of the factors, relative to kappa: below it the penalty hides what they leave out
 
 
-class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     r"""Kernel ICA: the linear mixture is undone so that no functions of two components go together.
 
     With components :math:`y_j = w_j^\top x` of whitened data, orthonormal :math:`w_j`, centred kernel matrices
@@ -261,7 +261,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         warnings.warn(
             f"{where(self)}: the descent ended early: {frame.message}. {remedy(frame.message, advice)}",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

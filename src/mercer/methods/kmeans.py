@@ -225,14 +225,14 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 "definite on these samples; the partition before it is kept. Add White to the kernel, or a multiple of "
                 "the inverse weights to the diagonal of a precomputed one.",
                 IndefiniteKernelWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         if not best.converged:
             warnings.warn(
                 f"{where(self)} stopped before its end: {best.message}. Points still move between clusters. "
                 f"{remedy(best.message, 'Raise max_iter, or tol.')}",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _keep(self, gram: Gram, weight: np.ndarray) -> None:

@@ -160,7 +160,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
                 f"{where(self)}: the kernel matrix has the eigenvalue {nearest:.6g}, so near to -alpha = {-alpha:g} "
                 "that its direction outweighs all others; give another alpha, or use KernelRidge(kernel=Flipped(…)).",
                 IndefiniteKernelWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def predict(self, X: Any) -> Any:

@@ -85,7 +85,7 @@ class LinearMachine(KernelEstimator):
                 f"{solution.gap:.1e} in the objective {solution.objective:.6g}. Scale the features to similar ranges, "
                 "lower C, or raise tol or max_iter.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self.solution_, self.n_iter_ = solution, solution.n_iter
         self.coef_ = like(W, X)

@@ -343,5 +343,5 @@ class KernelMachine(LossEstimator):
             warnings.warn(
                 f"{where(self)}: the solver stopped early ({solution.message}). {advice}",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )

@@ -433,7 +433,7 @@ class MultipleKernel(KernelEstimator):
                 f"{where(self)}: the weights were left at a relative gap of {descent.gap:.2g} (tol = {self.tol:g}): "
                 f"{descent.message}. {advice}",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     # ---- what the fitted estimator does

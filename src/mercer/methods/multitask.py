@@ -530,7 +530,7 @@ class MultitaskSVC(ClassifierMixin, Multitask):
                 f"{where(self)}: coupling = 'auto' holds samples out, but no class has two samples in a task; the "
                 "tasks are kept apart. Give coupling a number, or more samples.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
             return 0
         matrices = (TaskGram(gram, rows, tasks, self._matrix(kernel)).dense() for kernel in kernels)
@@ -556,7 +556,7 @@ class MultitaskSVC(ClassifierMixin, Multitask):
             f"{where(self)}: {reason} before the shares {shares} were judged. {remedy(reason, '')} With coupling "
             "given there is nothing to judge.",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
     def _folds(self, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray) -> np.ndarray:

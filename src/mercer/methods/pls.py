@@ -143,7 +143,7 @@ class PartialLeastSquares(KernelTransformer):
             warnings.warn(
                 f"{where(self)}: n_components = {count}, but after {reached} nothing is left of y, or nothing in X "
                 "that goes along with it; use fewer.",
-                stacklevel=3,
+                stacklevel=4,
             )
         self.n_components_, self.X_fit_ = reached, X
         self._keep(found.gram, found.coefficients)

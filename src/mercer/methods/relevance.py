@@ -69,7 +69,7 @@ class RelevanceMethod(KernelEstimator):
                 f"{where(self)}: the evidence still rises by more than tol = {self.tol:g} a step after max_iter = "
                 f"{self.max_iter} steps; raise either.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         gram, n = evidence.design.gram, evidence.design.n
         order = np.argsort(evidence.active)

@@ -213,7 +213,7 @@ class RidgeSearch(RidgeMethod):
                 f"{where(self)}: the search for the largest likelihood stopped before it converged, at {value:.6g}. "
                 "The likelihood is flat or unbounded in a parameter; fix it, or start elsewhere.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         gram, path, b = self._decompose(gram.X, target, design.weight, basis)
         return gram, path, b, np.array([strength]), np.array([value])

@@ -186,7 +186,7 @@ class RobustKernelDensity(DensityEstimator):
                 f"{where(self)}: the weights still change after {len(found.history)} steps ({found.message}). "
                 f"{remedy(found.message, 'Raise max_iter, or tol.')}",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return found
 

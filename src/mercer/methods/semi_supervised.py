@@ -6,7 +6,7 @@ from inspect import signature
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
+from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -18,7 +18,7 @@ from ..domains.tables import is_gap
 from ..kernels import Kernel
 from ..kernels.deformed import Deformed
 from ..kernels.expression import as_kernel
-from ._base import KernelEstimator
+from ._base import Estimator, KernelEstimator
 
 
 def _has(method: str) -> Any:
@@ -29,7 +29,7 @@ def _has(method: str) -> Any:
     return available_if(check)
 
 
-class SemiSupervised(MetaEstimatorMixin, BaseEstimator):
+class SemiSupervised(MetaEstimatorMixin, Estimator):
     r"""An estimator fitted to the labelled samples, with a kernel bent along all of them.
 
     .. math:: \min_f\; \sum_{i \text{ labelled}} \ell(y_i, f(x_i))

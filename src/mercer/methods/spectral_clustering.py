@@ -210,7 +210,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
                 f"{where(self)}: {operator.isolated.sum()} samples have no affinity to any other; they are labelled "
                 f"{ISOLATED}. Widen the kernel or raise n_neighbors to place them.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         self._warn_of_parts(base, connected)
         self._keep(base, operator, walk)
@@ -269,7 +269,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
             f"{where(self)}: the affinity matrix is not symmetric; the mean of it and its transpose is used. Give "
             "(A + A.T) / 2 where that is meant.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
         return (A + A.T) / 2
 
@@ -289,7 +289,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
                 f"{where(self)}: the graph is not fully connected: it has {parts} parts without links between them, "
                 "which come before any other clusters. Widen the kernel or raise n_neighbors to link them.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _leading(self, operator: NormalizedGram, count: int, rng: np.random.Generator) -> Spectrum:

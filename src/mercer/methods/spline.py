@@ -9,7 +9,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 from scipy import optimize, special
 from scipy.interpolate import BSpline, PPoly
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import is_array, is_sparse
@@ -20,7 +20,7 @@ from ..domains import NO_NUMBERS, holds_text, refuse_masked
 from ..kernels.polyharmonic import duchon
 from ..solvers.smoothing import minimiser, modified_gcv, reml
 from ..space import Function
-from ._base import validated
+from ._base import Estimator, validated
 from ._spline import Smoother, in_unit
 
 MAX_ORDER = 6  # beyond, the polynomials between the knots lose digits
@@ -42,7 +42,7 @@ class Evaluation(NamedTuple):
     sweep: Any
 
 
-class SmoothingSpline(Smoother, RegressorMixin, BaseEstimator):
+class SmoothingSpline(Smoother, RegressorMixin, Estimator):
     r"""Smoothing spline of one variable, in O(n).
 
     .. math:: \min_f\; \tfrac12 \sum_i w_i \big(y_i - f(x_i)\big)^2 + \tfrac{\alpha}{2} \int f^{(m)}(u)^2 \, du

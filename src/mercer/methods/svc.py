@@ -442,7 +442,7 @@ class NuSVC(Classifier):
                 f"{where(self)}: nu = {self.nu} is so small that the margin ρ vanishes (below tol = {self.tol:g}), and "
                 "the machine, which is divided by it, is only rounding; raise nu, or lower tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _scale_and_offset(self, solution: BoxSolution) -> tuple[float, float]:

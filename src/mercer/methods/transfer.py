@@ -151,7 +151,7 @@ class MarginalTransfer(KernelEstimator):
                 f"{where(self)}: there is one sample, so that nothing is transferred to others; give `groups` to fit "
                 "(in cross-validation as params={'groups': groups}, or by metadata routing).",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
             pairs = X
         else:
