@@ -263,3 +263,26 @@ def test_many_sources():
     mixing = rng.normal(size=(6, 6))
     ica = KernelICA(random_state=0).fit(sources @ mixing.T)
     assert amari_error(ica.components_ @ mixing * sources.std(axis=0)) < 0.05
+
+
+@pytest.mark.parametrize("e", [-950, 900])
+def test_mixtures_in_any_unit(e):
+    near = KernelICA(n_init=1, random_state=0).fit(X)
+    far = KernelICA(n_init=1, random_state=0).fit(np.ldexp(X, e))
+    np.testing.assert_allclose(far.transform(np.ldexp(X, e)), near.transform(X), atol=1e-9)
+    np.testing.assert_allclose(np.ldexp(far.inverse_transform(near.transform(X)), -e), X, atol=1e-9)
+    np.testing.assert_allclose(np.ldexp(far.components_, e), near.components_, atol=1e-9)
+
+
+def test_mixtures_and_sources_that_are_no_numbers():
+    for size in (1.7e308, 1e-312):
+        with pytest.raises(ValueError, match=r"KernelICA: X is of size .*; divide X by"):
+            KernelICA(n_init=1).fit(X / np.abs(X).max() * size)
+    with pytest.raises(ValueError, match="KernelICA: X has sources beyond the largest number"):
+        KernelICA(n_init=1, max_iter=1, tol=1e9).fit(1e-200 * X).transform(1e200 * X)
+
+
+@pytest.mark.parametrize("contrast", ["kgv", "kcca"])
+def test_hardly_a_penalty(contrast):
+    with pytest.raises(ValueError, match="KernelICA: kappa = 1e-300 is so small"):
+        KernelICA(contrast=contrast, kappa=1e-300, n_init=1).fit(X[:8])

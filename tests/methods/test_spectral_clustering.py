@@ -401,3 +401,31 @@ def test_one_cluster_of_samples_without_affinity() -> None:
     with pytest.warns(UserWarning, match="have no affinity to any other"):
         model = SpectralClustering(1, affinity=Gaussian(1e-3)).fit(np.arange(5.0)[:, None])
     assert model.predict(np.array([[100.0]])).shape == (1,)
+
+
+@pytest.mark.parametrize("e", [-1000, 990])
+@pytest.mark.parametrize("assign_labels", ["kmeans", "discretize", "cluster_qr"])
+@pytest.mark.parametrize("normalization", ["shi-malik", "ng-jordan-weiss"])
+def test_affinities_in_any_unit(normalization, assign_labels, e):
+    X, _ = moons(80)
+    near, far = (
+        SpectralClustering(
+            3, affinity=unit * Gaussian(0.2), assign_labels=assign_labels, normalization=normalization, random_state=0
+        ).fit(X)
+        for unit in (1.0, 2.0**e)
+    )
+    np.testing.assert_array_equal(far.labels_, near.labels_)
+    np.testing.assert_array_equal(far.predict(X + 0.01), near.predict(X + 0.01))
+    scale = -e // 2 if normalization == "shi-malik" else 0
+    np.testing.assert_allclose(np.ldexp(far.embedding_, -scale), near.embedding_, atol=1e-9)
+
+
+@pytest.mark.parametrize("e", [-600, 1000])
+def test_neighbours_of_points_in_any_unit(e):
+    X, _ = moons(80)
+    near, far = (
+        SpectralClustering(2, affinity="nearest_neighbors", random_state=0).fit(np.ldexp(X, k)) for k in (0, e)
+    )
+    np.testing.assert_array_equal(far.labels_, near.labels_)
+    np.testing.assert_array_equal(far.predict(np.ldexp(X + 0.01, e)), near.predict(X + 0.01))
+    assert (far.affinity_matrix_ != near.affinity_matrix_).nnz == 0

@@ -219,7 +219,8 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _targets(self, y: Any) -> np.ndarray:
         """Ψ with K̃_y = ΨΨᵀ, and `kernel_y_`."""
         if isinstance(self.kernel_y, str) and self.kernel_y == "auto":
-            continuous = type_of_target(y, input_name="y").startswith("continuous")
+            with np.errstate(invalid="ignore"):  # it compares with integers, and some numbers are beyond those
+                continuous = type_of_target(y, input_name="y").startswith("continuous")
             kernel = as_kernel("gaussian(lengthscale='median')" if continuous else "delta")
         else:
             kernel = as_kernel(self.kernel_y)

@@ -17,6 +17,7 @@ from .._array import eigh_part, is_array, is_sparse
 from .._errors import KindError, check_choice, check_number, where
 from .._progress import Deadline, remedy
 from .._random import check_random, generator
+from .._units import power_of_two
 from ..domains import NO_NUMBERS, holds_text
 from ..kernels import Gaussian, Kernel
 from ..kernels.expression import as_kernel
@@ -148,9 +149,12 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.kernel_ = Gaussian(1.0 if n <= FEW else 0.5) if self.kernel == "auto" else as_kernel(self.kernel)
         self.kappa_ = (2e-2 if n <= FEW else 2e-3) if self.kappa == "auto" else float(self.kappa)
         # the mean of equal numbers may differ from them by rounding, which whitening would blow up to a component
-        self.mean_ = np.where(np.ptp(X, axis=0) == 0, X[0], X.mean(axis=0))
-        self.whitening_ = self._whiten(X - self.mean_, m)
-        white = (X - self.mean_) @ self.whitening_.T
+        unit = power_of_two(X)  # neither sums nor squares need be floats
+        scaled = X / unit
+        mean = np.where(np.ptp(scaled, axis=0) == 0, scaled[0], scaled.mean(axis=0))
+        whitening = self._whiten(scaled - mean, m)
+        white = (scaled - mean) @ whitening.T
+        self.mean_, self.whitening_ = mean * unit, self._in_unit(whitening, unit)
         self.kernel_ = self.kernel_.resolve(white.reshape(-1, 1))
         self.kernel_.validate()
         if "gradient_x" not in self.kernel_.provides:
@@ -168,14 +172,22 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.rotation_ = self.frame_.B.T
         self.contrast_, self.n_iter_ = self.frame_.value, len(self.frame_.history)
         self.components_ = self.rotation_ @ self.whitening_
-        self.mixing_ = linalg.pinv(self.components_)
+        self.mixing_ = linalg.pinv(self.rotation_ @ whitening) * unit
         self._n_features_out = m
         return self
 
     def transform(self, X: Any) -> np.ndarray:
         """The sources of X, of shape (n, n_components)."""
         check_is_fitted(self)
-        return np.asarray((self._check(X, reset=False) - self.mean_) @ self.components_.T)
+        X = self._check(X, reset=False)
+        unit = power_of_two(self.mixing_)
+        with np.errstate(over="ignore", invalid="ignore"):
+            sources = (X / unit - self.mean_ / unit) @ (self.components_ * unit).T
+        if not np.isfinite(sources).all():
+            raise ValueError(
+                f"{where(self)}: X has sources beyond the largest number; give samples like the fitted ones."
+            )
+        return np.asarray(sources)
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """The mixtures of sources X of shape (n, n_components)."""
@@ -212,12 +224,19 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             rank = int(np.sum(s > len(X) * np.finfo(float).eps * s[0]))
             remedy = f"set n_components <= {rank}" if rank else "all samples are equal"
             raise ValueError(f"{where(self)}: X has rank {rank} after centring, too low for {m} components; {remedy}.")
-        if s[m - 1] < len(X) * np.finfo(float).tiny:
-            raise ValueError(
-                f"{where(self)}: X varies by {s[m - 1]:.0e} along a direction, and the reciprocal is no floating-point "
-                f"number; divide X by {s[0]:.0e}."
-            )
         return np.asarray(V[:m] * (np.sqrt(len(X)) / s[:m])[:, None])
+
+    def _in_unit(self, whitening: np.ndarray, unit: float) -> np.ndarray:
+        """The map of X in place of X/unit."""
+        limit = np.finfo(np.float64)
+        with np.errstate(over="ignore"):
+            found = whitening / unit
+        if not limit.tiny / limit.eps <= np.abs(found).max() <= limit.max / len(found):
+            raise ValueError(
+                f"{where(self)}: X is of size {unit:.0e}, and the map to its components, of the reciprocal, is no "
+                f"floating-point number; divide X by {unit:.0e}."
+            )
+        return found
 
     def _start(self, white: np.ndarray, rng: np.random.Generator, deadline: Deadline) -> np.ndarray:
         """The best of the starts, each swept over the pairs and followed a short way, on some of the samples."""
@@ -275,18 +294,27 @@ class Contrast:
     """
 
     def __init__(self, X: np.ndarray, kernel: Kernel, kappa: float, kind: str):
-        self.X, self.kernel, self.c = X, kernel, len(X) * kappa / 2
+        self.X, self.kernel, self.kappa, self.c = X, kernel, kappa, len(X) * kappa / 2
         self.tol = PRECISION * min(kappa, 1.0)
         self.pivots: list[np.ndarray | None] = [None] * X.shape[1]
         self.evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]] = _variance if kind == "kgv" else _correlation
 
     def value(self, B: np.ndarray) -> float:
         """The contrast alone."""
-        return self.evaluate(_Blocks(self, B).R)[0]
+        return self._evaluated(_Blocks(self, B).R)[0]
+
+    def _evaluated(self, R: np.ndarray) -> tuple[float, np.ndarray]:
+        try:
+            return self.evaluate(R)
+        except linalg.LinAlgError:
+            raise ValueError(
+                f"KernelICA: kappa = {self.kappa:g} is so small that components of {len(self.X)} samples predict each "
+                "other without error, whatever they are; raise it, or give more samples."
+            ) from None
 
     def __call__(self, B: np.ndarray) -> tuple[float, np.ndarray]:
         blocks = _Blocks(self, B)
-        value, Omega = self.evaluate(blocks.R)
+        value, Omega = self._evaluated(blocks.R)
         for place in blocks.places:
             Omega[place, place] = 0.0
         Q = blocks.F @ Omega
@@ -341,6 +369,8 @@ def _variance(R: np.ndarray) -> tuple[float, np.ndarray]:
 def _correlation(R: np.ndarray) -> tuple[float, np.ndarray]:
     """−½ log λ and vvᵀ/λ for the smallest eigenvalue λ of R."""
     values, vectors = eigh_part(R, 0, 0)
+    if values[0] <= 0:
+        raise linalg.LinAlgError
     return -0.5 * float(np.log(values[0])), vectors @ vectors.T / values[0]
 
 

@@ -16,6 +16,7 @@ from .._array import asymmetry, eps, host, is_sparse, like, namespace
 from .._errors import check_choice, check_number, check_switches, where
 from .._random import check_random, generator
 from .._tiles import check_jobs
+from .._units import lengths, power_of_two
 from ..gram import Gram
 from ..gram.normalized import GraphGram, NormalizedGram
 from ..kernels import Kernel
@@ -203,6 +204,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         self.embedding_ = self._normalised(walk)
         self.labels_ = np.full(n, ISOLATED, dtype=np.int32)
         self._rule: tuple[str, np.ndarray] = ("nearest", np.zeros((k, self.embedding_.shape[1])))  # if all are isolated
+        self._unit = 1.0
         if connected.any():
             self.labels_[connected] = self._read_off(host(self.embedding_)[connected].astype(np.float64), rng)
         if operator.isolated.any():
@@ -250,8 +252,9 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
                 raise ValueError(
                     f"{where(self)}: n_neighbors = {self.n_neighbors} exceeds the {X.shape[0]} samples; give fewer."
                 )
-            self._neighbours = NearestNeighbors(n_neighbors=self.n_neighbors, metric=metric, n_jobs=self.n_jobs).fit(X)
-            directed = self._neighbours.kneighbors_graph(X)
+            self._neighbours = NearestNeighbors(n_neighbors=self.n_neighbors, metric=metric, n_jobs=self.n_jobs)
+            self._size = power_of_two(X.data if is_sparse(X) else X)  # squares of distances need not be floats
+            directed = self._neighbours.fit(X / self._size).kneighbors_graph(X / self._size)
             matrix = csr_array(0.5 * (directed + directed.T))
         else:
             matrix = csr_array(X)
@@ -324,11 +327,13 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         if self.normalization == "shi-malik":
             return walk
         xp = namespace(walk)
-        length = xp.sqrt(xp.sum(walk * walk, axis=1))
+        length = lengths(xp.matrix_transpose(walk))
         return walk / xp.where(length > 0, length, xp.ones_like(length))[:, None]
 
     def _read_off(self, E: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Labels of the rows of the embedding, and the rule for new rows."""
+        self._unit = power_of_two(E)
+        E = E / self._unit
         k, report = self.n_clusters, print if self.verbose else (lambda line: None)
         report(f"Computing label assignment using {self.assign_labels}")
         if self.assign_labels == "kmeans":
@@ -337,7 +342,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
             for run in found:
                 report("Initialization complete")
                 for step, inertia in enumerate(run.history):
-                    report(f"Iteration {step}, inertia {inertia:.6g}.")
+                    report(f"Iteration {step}, inertia {inertia * self._unit * self._unit:.6g}.")
             best = found[0]
             self._rule = ("nearest", _means(E, best.labels, k))
             return best.labels
@@ -349,6 +354,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         return self._apply_rule(E)
 
     def _apply_rule(self, E: np.ndarray) -> np.ndarray:
+        """Labels of rows in units of the embedding."""
         kind, M = self._rule
         if kind == "nearest":
             return largest(2 * E @ M.T - np.sum(M * M, axis=1))
@@ -379,7 +385,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         labels = np.full(len(sums), ISOLATED, dtype=np.int32)
         seen = degree > self._floor
         if seen.any():
-            labels[seen] = self._apply_rule(self._normalised(sums[seen, 1:] / degree[seen, None]))
+            labels[seen] = self._apply_rule(self._normalised(sums[seen, 1:] / degree[seen, None]) / self._unit)
         return labels
 
     def _extend(self, X: Any) -> Any:
@@ -387,7 +393,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         if hasattr(self, "function_"):
             return self.function_(self._check_new(X))
         X = validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return (X if self.affinity == "precomputed" else self._neighbours.kneighbors_graph(X)) @ self._sums
+        return (X if self.affinity == "precomputed" else self._neighbours.kneighbors_graph(X / self._size)) @ self._sums
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
