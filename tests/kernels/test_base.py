@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from mercer.domains import Indices
 from mercer.kernels import (
+    ANOVA,
     CPD,
     INDEFINITE,
     PD,
@@ -18,6 +19,8 @@ from mercer.kernels import (
     Gaussian,
     Kernel,
     Linear,
+    Polynomial,
+    Sobolev,
     White,
     register,
     registry,
@@ -296,6 +299,17 @@ def test_tolerance_of_the_check_may_be_given():
 
 def test_single_precision_is_checked_at_its_own_rounding():
     assert Gaussian(3.0).check(X.astype("float32")).ok
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(), Sobolev(), ANOVA(degree=400)], ids=str)
+def test_values_beyond_the_largest_number_are_refused(kernel):
+    """On threads as well, as for 3000 samples."""
+    for n in (3, 3000):
+        X = np.full((n, 20), 1e200 if kernel != ANOVA(degree=400) else 1.0)
+        with pytest.raises(ValueError, match=f"{type(kernel).__name__}: values of the kernel .*; scale the data"):
+            kernel(X)
+        with pytest.raises(ValueError, match=f"{type(kernel).__name__}: values of the kernel .*; scale the data"):
+            kernel.diag(X)
 
 
 def test_check_sees_asymmetry_beyond_rounding():

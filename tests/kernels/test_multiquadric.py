@@ -6,7 +6,7 @@ from scipy.interpolate import RBFInterpolator
 from scipy.spatial.distance import cdist
 
 from mercer._array import host
-from mercer.kernels import CPD
+from mercer.kernels import ANOVA, CPD, Matern
 from mercer.kernels.multiquadric import InverseMultiquadric, Multiquadric
 from mercer.kernels.rational_quadratic import RationalQuadratic
 
@@ -59,3 +59,19 @@ def test_interpolation_as_scipy(cls, name):
 def test_bad_offset(cls, offset):
     with pytest.raises(ValueError, match=f"{cls.__name__}: offset = .* must be > 0"):
         cls(offset)(X)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [
+        (Multiquadric(offset=1e300), "offset"),
+        (InverseMultiquadric(offset=1e-300), "offset"),
+        (ANOVA(lengthscale=1e-320), "lengthscale"),
+        (RationalQuadratic(alpha=1e-320), "alpha"),
+        (Matern(nu=1e-320), "nu"),
+    ],
+    ids=str,
+)
+def test_parameters_without_squares_are_refused(kernel, name):
+    with pytest.raises(ValueError, match=rf"{type(kernel).__name__}: {name} is of size .*; divide it by"):
+        kernel(np.zeros((2, 2)))

@@ -254,3 +254,12 @@ def test_bad_input():
     torch = pytest.importorskip("torch")
     with pytest.raises(TypeError, match="in NumPy only"):
         KernelDimensionReduction(1).fit(torch.asarray(X), y)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian(lengthscale=1e-320)", "gaussian(lengthscale=1e-200)", "1e-300*gaussian"])
+@pytest.mark.parametrize("method", ["kdr", "gkdr"])
+def test_derivatives_that_tell_of_no_direction_are_refused(method, kernel):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    model = KernelDimensionReduction(1, method=method, kernel=kernel, random_state=0)
+    with pytest.raises(ValueError, match=r"KernelDimensionReduction: the squared derivatives .* give a lengthscale"):
+        model.fit(X, X[:, 0] ** 2)

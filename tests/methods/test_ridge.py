@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.kernel_ridge import KernelRidge as Reference
 from sklearn.model_selection import GridSearchCV
 
-from mercer import IndefiniteKernelWarning, KernelInterpolator, KernelRidge
+from mercer import IndefiniteKernelWarning, KernelInterpolator, KernelRidge, KernelRidgeCV
 from mercer.basis import Polynomials
 from mercer.gram import IncompleteCholesky, Nystrom
 from mercer.kernels import Constant, Gaussian, Laplace, Linear, Polynomial, Power, ThinPlate, Wendland
@@ -502,3 +502,21 @@ def test_standard_errors_that_rounding_outweighs_are_refused(monkeypatch) -> Non
     monkeypatch.setattr(Spectral, "free_covariance", lambda *_: np.array([[-1e-9]]))  # as a matrix of 1e15 leaves it
     with pytest.raises(ValueError, match="alpha = 1 is so small beside the kernel matrix that rounding outweighs"):
         model.summary()
+
+
+@pytest.mark.parametrize(
+    "model", [KernelRidge(gram="low_rank"), KernelRidge(gram="dense"), KernelRidgeCV(kernel="linear")]
+)
+def test_matrices_without_squares_are_refused(model) -> None:
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    with pytest.raises(ValueError, match=r": the kernel linear has values up to .*; scale the data or the kernel"):
+        model.fit(2.0**300 * X, X[:, 0])
+
+
+@pytest.mark.parametrize("model", [KernelRidge(0.5, free=1), KernelRidgeCV(free=1)], ids=str)
+@pytest.mark.parametrize("exponent", [-900, 900])
+def test_free_polynomials_in_any_unit(model, exponent) -> None:
+    X, unit = np.random.default_rng(0).normal(size=(30, 2)), 2.0**exponent
+    model.set_params(kernel="gaussian(lengthscale='median')")
+    expected = model.fit(X, X[:, 0] ** 2).predict(X)
+    np.testing.assert_allclose(model.fit(X * unit, X[:, 0] ** 2).predict(X * unit), expected, atol=1e-10)

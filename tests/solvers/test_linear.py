@@ -19,6 +19,7 @@ from mercer.solvers.linear import (
     linear_solver,
     solve,
 )
+from mercer.solvers.linear._base import free_factor
 from mercer.testing import move
 
 RNG = np.random.default_rng(0)
@@ -325,3 +326,15 @@ def test_refusals():
     for bad in (ConjugateGradient(tol=0.0), ConjugateGradient(max_iter=0), ConjugateGradient(rank=-1)):
         with pytest.raises(ValueError, match="ConjugateGradient"):
             bad.solve(built(Dense(), Gaussian()), B[:, 0], 1.0)
+
+
+@pytest.mark.parametrize("exponent", [-900, 300, 900])
+def test_free_functions_of_any_unit(exponent):
+    """Those whose squares are no floats span the same."""
+    H, unit = np.stack([np.ones(8), np.arange(8.0) ** 2], axis=1), np.array([1.0, 2.0**exponent])
+    Q, R = free_factor(H)
+    P, S = free_factor(H * unit)
+    np.testing.assert_allclose(P, Q, atol=1e-15)
+    np.testing.assert_allclose(S / unit, R, rtol=1e-14)
+    with pytest.raises(ValueError, match="linearly dependent"):
+        free_factor(np.ones((8, 2)) * unit)

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._array import host, is_array
-from .._errors import check_choice, check_number, where
+from .._errors import SQUARED, check_choice, check_number, where
 from .._progress import Deadline, remedy
-from .._units import unit_of_squares
+from .._units import exponent, unit_of_squares
 from ..basis import Polynomials
 from ..solvers.fit._base import FitProblem, FitSolution, finish
 from ..solvers.fit.box import box
@@ -181,7 +181,27 @@ class KernelMachine(LossEstimator):
         self._require_definite(X, annihilated(basis))
         gram = self._build(X, self._constant_is_free(basis))
         H = None if basis is None else np.asarray(basis(X), dtype=np.float64)
-        return FitProblem(gram, self.loss_, y, float(self.alpha), weight, H), basis
+        problem = FitProblem(gram, self.loss_, y, float(self.alpha), weight, H)
+        self._check_sizes(problem)
+        return problem, basis
+
+    def _check_sizes(self, problem: FitProblem) -> None:
+        """Refuse kernel values, and coefficients up to wℓ′/α, of which squares or norms are no floats."""
+        some = np.arange(min(problem.gram.n, 8))
+        values = np.concatenate([host(problem.gram.diagonal()), host(problem.gram.block(some, some)).ravel()])
+        unit, strength = exponent(values), exponent(np.array([problem.alpha]))
+        if abs(unit) > SQUARED:
+            raise ValueError(
+                f"{where(self)}: the kernel {self.kernel_} has values of size {2.0**unit:.0e}, whose squares are no "
+                "floating-point numbers; scale the data or the kernel, and alpha with it."
+            )
+        labels = problem.loss.task in LABELS
+        pull = problem.weight if labels else problem.weight * problem.spread
+        if 2 * (exponent(pull) - strength) + max(unit, 0) > 2 * SQUARED:
+            raise ValueError(
+                f"{where(self)}: alpha = {self.alpha!r} is so small that coefficients, of size {'1' if labels else 'y'}"
+                f"/alpha, have no floating-point squares; raise alpha{'' if labels else ', or scale y'}."
+            )
 
     def _constant_is_free(self, basis: Any) -> bool:
         """Whether the coefficients sum to zero, so that g(x) + g(y) may be added to the kernel."""
@@ -271,7 +291,7 @@ class KernelMachine(LossEstimator):
         if isinstance(self.penalty, str) and self.penalty == "l1":
             if not problem.loss.smooth or len(problem.shape) > 1:
                 raise ValueError(f"{where(self)}: penalty = 'l1' needs a smooth loss of one value, not {self.loss!r}.")
-            return l1(problem, max(self.tol, 1e-6), self.max_iter or 200), np.nan
+            return l1(problem, max(self.tol, 1e-6), self.max_iter or 200, deadline), np.nan
         last: list[FitSolution] = []
 
         def at(mu: float) -> FitSolution:

@@ -132,7 +132,7 @@ class Complete:
         self.rest = path.rest * Y.shape[1]
         self.size = path.design.effective * Y.shape[1]
         self.constant = self.size * float(np.log(2 * np.pi)) + Y.shape[1] * float(path.design.log_volume)
-        self.scale = float(np.sum(target**2)) / (Y.shape[1] * float(np.sum(self.values)))
+        self.scale = float(np.sum(target**2)) / (Y.shape[1] * float(np.sum(self.values)) or 1.0)
 
     def __call__(self, matrix: np.ndarray, alpha: float) -> tuple[float, np.ndarray, float]:
         mu, V = np.linalg.eigh(matrix)
@@ -166,7 +166,7 @@ class Scattered:
         self.K, self.y, self.tasks = K * root[:, None] * root[None, :], y * root[:, None], tasks[used]
         self.size = y.size
         self.constant = self.size * float(np.log(2 * np.pi)) - 2 * y.shape[1] * float(np.sum(np.log(root)))
-        self.scale = float(np.sum(self.y**2)) / (y.shape[1] * float(np.trace(self.K)))
+        self.scale = float(np.sum(self.y**2)) / (y.shape[1] * float(np.trace(self.K)) or 1.0)
 
     def __call__(self, matrix: np.ndarray, alpha: float) -> tuple[float, np.ndarray, float]:
         draws, mine = self.y.shape[1], np.eye(len(matrix))[self.tasks]

@@ -15,6 +15,8 @@ Lee, Sun, Saunders, *Proximal Newton-type methods for minimizing composite funct
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ._base import FLAT, FitProblem, FitSolution
@@ -23,7 +25,7 @@ PASSES = 20  # of coordinate descent between two steps along signs
 ROUNDS = 100  # of both in one step of Newton's method
 
 
-def l1(problem: FitProblem, tol: float = 1e-6, max_iter: int = 200) -> FitSolution:
+def l1(problem: FitProblem, tol: float = 1e-6, max_iter: int = 200, monitor: Any = None) -> FitSolution:
     """Solve until the conditions hold to tol, relative to the largest pull at f = 0."""
     K = np.asarray(problem.gram.dense(), dtype=np.float64)
     n = problem.gram.n
@@ -37,6 +39,10 @@ def l1(problem: FitProblem, tol: float = 1e-6, max_iter: int = 200) -> FitSoluti
         violation = _violation(g, x, penalty) / size
         if violation <= tol or k == max_iter:
             message = message if violation > tol else ""
+            break
+        reason = monitor({"gap": violation, "round": k}) if monitor else None
+        if reason:
+            message = reason
             break
         d = _lasso(_curvature(problem, f, B), g, penalty, x, 0.1 * tol * size) - x
         df, t = B @ d, 1.0

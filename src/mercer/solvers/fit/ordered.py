@@ -25,6 +25,8 @@ from ...losses._base import FAR
 from ._base import FitProblem, FitSolution, finish
 from .coordinates import Coordinates
 
+ROUNDED = "in this precision no further step is possible"
+
 
 def ordered(
     problem: FitProblem, losses: Sequence[Loss], tol: float = 1e-8, max_iter: int = 200, monitor: Any = None
@@ -48,7 +50,9 @@ def ordered(
         if reason:
             message = reason
             break
-        state.step(F)
+        if not state.step(F):
+            message = ROUNDED
+            break
     a = np.stack([problem.projected(column) for column in state.spread(state.v).T / problem.alpha])
     gap, solutions = -state.dual(a), []
     for j, loss in enumerate(losses):
@@ -117,8 +121,20 @@ class _State:
             self.zh @ np.where(self.high, self.upper - self.v, 0.0)
         )
 
-    def step(self, F: np.ndarray) -> None:
-        """A predictor to the solution itself, which tells how far to centre, and a corrector."""
+    def step(self, F: np.ndarray) -> bool:
+        """A predictor to the solution itself, which tells how far to centre, and a corrector; whether there is one."""
+        try:
+            with np.errstate(all="ignore"):
+                moved = self.ahead(F)
+        except (np.linalg.LinAlgError, ValueError):  # the system has lost its definiteness, or its numbers
+            return False
+        if not all(np.isfinite(part).all() for part in moved):
+            return False
+        self.x, self.v, self.zl, self.zh = moved
+        return True
+
+    def ahead(self, F: np.ndarray) -> tuple[np.ndarray, ...]:
+        """x, v and the multipliers after a step."""
         sl, sh = np.where(self.low, self.v - self.lower, 1.0), np.where(self.high, self.upper - self.v, 1.0)
         rest, balance = self.p - self.gather(F) - self.ridge * self.v - self.zh + self.zl, self.balance()
         theta = self.ridge + self.zl / sl + self.zh / sh
@@ -144,7 +160,7 @@ class _State:
         centre = now / count * float(ahead / now) ** 3
         dx, dv, dl, dh = towards((centre - dv * dl) * self.low, (centre + dv * dh) * self.high)
         t = min(1.0, 0.995 * longest(dv, dl, dh))
-        self.x, self.v, self.zl, self.zh = self.x + t * dx, self.v + t * dv, self.zl + t * dl, self.zh + t * dh
+        return self.x + t * dx, self.v + t * dv, self.zl + t * dl, self.zh + t * dh
 
     def system(self, theta: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """The solution of (AᵀMΘ⁻¹MᵀA + α on u) x = b: a block for each level, and −AᵀΘ⁻¹A of λ between neighbours.
@@ -160,7 +176,8 @@ class _State:
         links: list[np.ndarray] = []  # Lⱼ⁻¹ times the block right of the diagonal
         for j in range(self.q):
             S = self.A.T @ (weights[:, j, None] * self.A) + np.diag(self.damping)
-            rounding = 1e-13 * np.diagonal(S)  # levels that touch everywhere are one in this precision
+            # levels that touch everywhere are one in this precision; a free function of zeros has no curvature
+            rounding = 1e-13 * np.where(np.diagonal(S) > 0, np.diagonal(S), 1.0)
             if j:
                 links.append(solve_triangular(factors[-1], -self.A.T @ (between[j - 1][:, None] * self.A), lower=True))
                 S -= links[-1].T @ links[-1]
