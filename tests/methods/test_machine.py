@@ -10,7 +10,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import PoissonRegressor
 from sklearn.model_selection import cross_val_score
 
-from mercer import RKHS, KernelMachine, KernelRidge
+from mercer import (
+    RKHS,
+    KernelLogisticRegression,
+    KernelMachine,
+    KernelQuantileRegression,
+    KernelRidge,
+    RobustKernelRegression,
+)
 from mercer.gram import Centered, Nystrom
 from mercer.kernels import Gaussian, Linear, ThinPlate
 from mercer.losses import Custom, Huber, Logistic, Pinball, as_loss
@@ -469,3 +476,45 @@ def test_counts_are_scored_by_explained_deviance() -> None:
     both = np.column_stack([count, exposure])
     expected = theirs.score(X, count / exposure, exposure * weight)
     assert model.fit(X, both).score(X, both, weight) == pytest.approx(expected, rel=1e-5)
+
+
+# ---- numbers beyond the floats
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (KernelQuantileRegression("1e-320*linear"), "the kernel .* has values of size .*; scale"),
+        (KernelQuantileRegression("1e300*gaussian", free=2), "the kernel .* has values of size .*; scale"),
+        (KernelMachine(alpha=1e-300), "alpha = 1e-300 .* raise alpha, or scale y"),
+        (KernelMachine("absolute", alpha=1e-310), "alpha = 1e-310 .* raise alpha, or scale y"),
+        (RobustKernelRegression(alpha=1e-300), "alpha = 1e-300 .* raise alpha, or scale y"),
+        (KernelLogisticRegression(alpha=1e-300), "alpha = 1e-300 .* raise alpha\\."),
+    ],
+    ids=str,
+)
+def test_sizes_without_squares_are_refused(model, words):
+    A = np.random.default_rng(0).normal(size=(20, 2))
+    target = A[:, 0] > 0 if isinstance(model, KernelLogisticRegression) else A[:, 0]
+    with pytest.raises(ValueError, match=f"^{type(model).__name__}: {words}"):
+        model.fit(A, target)
+
+
+def test_free_functions_that_are_zero_change_nothing():
+    # on zeros all functions are constants, and the best one is the median
+    model = KernelQuantileRegression("gaussian", free=2).fit(np.zeros((5, 2)), [1.0, 5.0, 2.0, 8.0, 3.0])
+    assert np.allclose(model.predict(np.zeros((1, 2))), 3.0)
+
+
+def test_interior_points_end_where_floats_resolve_no_more():
+    A = np.random.default_rng(0).normal(size=(20, 2))
+    model = KernelMachine("absolute", kernel="multiquadric", tol=1e-320, free=0, solver="interior_point")
+    with pytest.warns(ConvergenceWarning, match="no further step is possible"):
+        model.fit(A, A[:, 0])
+    assert abs(model.solution_.gap) <= 1e-9
+
+
+def test_the_sparse_penalty_heeds_its_time_budget():
+    A = np.random.default_rng(0).normal(size=(50, 2))
+    with pytest.warns(ConvergenceWarning, match="Raise time_budget"):
+        KernelMachine(kernel="gaussian", penalty="l1", alpha=1e-3, time_budget=1e-9).fit(A, A[:, 0])

@@ -528,3 +528,9 @@ def test_nothing_is_invented_between_speakers_with_names_of_their_own(data_dir):
     model = MultitaskSVC(C=10, kernel="gaussian(lengthscale=2.0)", task=0, coupling="learned").fit(X[train], y[train])
     assert model.learned_.converged
     np.testing.assert_array_equal(model.task_matrix_, model.task_matrix_ * np.eye(15))
+
+
+def test_a_kernel_of_zeros_learns_no_coupling_and_predicts_zero() -> None:
+    A = np.random.default_rng(0).normal(size=(8, 2))
+    model = MultitaskKernelRidge(kernel="0*linear", coupling="learned", alpha=1e15).fit(A, A)
+    assert not model.predict(A).any()
