@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from itertools import pairwise
 from numbers import Integral
 from typing import Any
@@ -123,7 +124,7 @@ def run(jobs: Iterable[Any], work: Callable[[Any], None], n_jobs: int | None = N
     """Run `work` over `jobs` on threads, each with one BLAS thread; the first exception or Ctrl-C stops the rest."""
     threads = n_threads(n_jobs)
     with one_blas_thread, ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(work, job) for job in jobs]
+        futures = [pool.submit(copy_context().run, work, job) for job in jobs]  # with NumPy's treatment of errors
         try:
             for future in futures:
                 future.result()

@@ -7,7 +7,7 @@ its `domain`, its `definiteness_in` a dimension, and in `abilities` what it can 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from .. import _tiles
-from .._array import device_of, eps, host, is_array, is_sparse, namespace
+from .._array import decided, device_of, eps, host, is_array, is_sparse, namespace
 from .._errors import where
 from ..domains import Domain, Vectors
 from ._definiteness import UNKNOWN, Definiteness
@@ -121,12 +121,24 @@ class Kernel(BaseEstimator):
 
     def __call__(self, X: Any, Y: Any = None) -> Any:
         X, Y = self.check_arguments(X, Y)
-        return _tiles.matrix(self, X, Y)
+        return self._finite(lambda: _tiles.matrix(self, X, Y))
 
     def diag(self, X: Any) -> Any:
         """The vector of k(xᵢ, xᵢ)."""
         X, _ = self.check_arguments(X)
-        return self.evaluate_diag(X)
+        return self._finite(lambda: self.evaluate_diag(X))
+
+    def _finite(self, compute: Callable[[], Any]) -> Any:
+        """Values that are asked for directly, refused where one is no floating-point number."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            K = compute()
+        values = K.data if is_sparse(K) else K
+        if not decided(namespace(values).all(namespace(values).isfinite(values))):
+            raise ValueError(
+                f"{where(self)}: values of the kernel {self} are beyond the largest {values.dtype} number, or "
+                "undefined; scale the data or the kernel."
+            )
+        return K
 
     def check_arguments(self, X: Any, Y: Any = None) -> tuple[Any, Any]:
         """Validate parameters and collections; X and Y must share library, type, device and number of columns."""

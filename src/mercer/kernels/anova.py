@@ -7,8 +7,11 @@ from functools import reduce
 from operator import iadd
 from typing import Any, Self
 
+import numpy as np
+
 from .._array import namespace
 from .._errors import check_choice, check_number
+from .._units import unit_of_squares
 from ._base import Kernel, register
 from ._coordinates import columns, matrix, vector
 from ._definiteness import CPD, Definiteness
@@ -64,6 +67,7 @@ class ANOVA(Kernel):
     def validate(self) -> None:
         check_number(self, "degree", self.degree, at_least=1, integer=True)
         check_number(self, "lengthscale", self.lengthscale, above=0)
+        unit_of_squares(self, "lengthscale", np.array([self.lengthscale], dtype=float))
         check_choice(self, "form", self.form, ("sum", "elementary"))
 
     def _parts(self, pairs: list[tuple[Any, Any]], xp: Any) -> Iterable[Any]:
@@ -92,7 +96,8 @@ class ANOVA(Kernel):
         return vector(self._of, X)
 
     def _of(self, pairs: list[tuple[Any, Any]], xp: Any) -> Any:
-        return self._combine(self._parts(pairs, xp), int(self.degree), xp)
+        with np.errstate(over="ignore"):  # of squares, whose exponentials are 0
+            return self._combine(self._parts(pairs, xp), int(self.degree), xp)
 
     def _slopes(self, X: Any, Y: Any) -> tuple[Any, list[Any], list[Any]]:
         """xp, the differences x_k − y_k, and p_k ∂k/∂p_k, each a list over the coordinates."""

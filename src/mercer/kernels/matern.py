@@ -11,6 +11,7 @@ from scipy import special
 
 from .._array import apply_host
 from .._errors import check_number
+from .._units import unit_of_squares
 from ._base import register
 from ._definiteness import STRICTLY_PD, Definiteness
 from ._integrable import Integrable
@@ -66,6 +67,7 @@ class Matern(Integrable):
         super().validate()
         if not isinstance(self.nu, Real) or self.nu != inf:
             check_number(self, "nu", self.nu, above=0, at_most=1000)
+            unit_of_squares(self, "nu", np.array([self.nu], dtype=float))
 
     @property
     def provides(self) -> frozenset[str]:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._errors import check_number
+from .._units import unit_of_squares
 from ._base import register
 from ._definiteness import CPD, STRICTLY_PD, Definiteness
 from ._radial import Radial
@@ -23,6 +24,7 @@ class _Quadric(Radial):
     def validate(self) -> None:
         super().validate()
         check_number(self, "offset", self.offset, above=0)
+        unit_of_squares(self, "offset", np.array([self.offset], dtype=float))
 
     def _root(self, s: Any, xp: Any) -> Any:
         return xp.sqrt(s + float(self.offset) ** 2)

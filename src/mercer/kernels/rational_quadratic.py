@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import check_number
+from .._units import unit_of_squares
 from ._base import register
 from ._definiteness import STRICTLY_PD, Definiteness
 from ._integrable import Integrable
@@ -51,6 +52,7 @@ class RationalQuadratic(Integrable):
     def validate(self) -> None:
         super().validate()
         check_number(self, "alpha", self.alpha, above=0)
+        unit_of_squares(self, "alpha", np.array([self.alpha], dtype=float))
 
     def _power(self, s: Any, xp: Any, exponent: float) -> Any:
         # log1p keeps the Gaussian limit exact when s/2α is below the rounding of 1

@@ -13,6 +13,7 @@ from .. import _tiles
 from .._array import host, is_numpy, like, namespace
 from .._errors import IndefiniteError, where
 from .._random import generator_of
+from .._units import out_of_squares, power_of_two
 from ..basis import Polynomials
 from ..domains import Rows
 from ..gram import Gram, as_representation
@@ -87,7 +88,7 @@ class RidgeMethod(KernelEstimator):
     def _fit_system(self, X: Any, y: Any, alpha: np.ndarray, weight: Any, basis: Any) -> None:
         """Solve for targets y of shape (n,) or (n, t), with one strength or one of each target."""
         self._definite = definite = self._is_definite(X, basis)
-        gram = self._build(X, annihilated(basis) > 0)
+        gram = self._matrix(X, basis)
         sample = gram.like
         b = like(y, sample)
         H = None if basis is None else like(basis(X), sample)
@@ -106,6 +107,18 @@ class RidgeMethod(KernelEstimator):
             a = xp.stack(columns, axis=1)
             c = None if H is None else xp.stack(frees, axis=1)
         self._keep(gram, b, alpha, weight, basis, solution, a, c)
+
+    def _matrix(self, X: Any, basis: Any) -> Gram:
+        """The Gram operator beside a free part, refused where its products would overflow."""
+        gram = self._build(X, annihilated(basis) > 0)
+        with np.errstate(over="ignore"):
+            diagonal = gram.diagonal()
+        if out_of_squares(diagonal) > 0:
+            raise ValueError(
+                f"{where(self)}: the kernel {self.kernel_} has values up to {power_of_two(diagonal):.0e}, whose "
+                "squares are no floating-point numbers; scale the data or the kernel."
+            )
+        return gram
 
     def _keep(
         self, gram: Gram, b: Any, alpha: np.ndarray, weight: Any, basis: Any, solution: LinearSolution, a: Any, c: Any

@@ -264,9 +264,15 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         a = linear_solver("auto", gram).solve(gram, targets, len(X) * self.epsilon).coefficients
         f = Function(*gram.expansion(a))
         M = np.zeros((X.shape[1], X.shape[1]))
-        for rows in _tiles.slices(len(X), max(1, SLAB // (X.shape[1] * targets.shape[1]))):
-            D = f.derivative(X[rows])
-            M += np.tensordot(D, D, axes=([0, 2], [0, 2])) / len(X)
+        with np.errstate(all="ignore"):
+            for rows in _tiles.slices(len(X), max(1, SLAB // (X.shape[1] * targets.shape[1]))):
+                D = f.derivative(X[rows])
+                M += np.tensordot(D, D, axes=([0, 2], [0, 2])) / len(X)
+        if not np.isfinite(M).all() or not M.any():
+            raise ValueError(
+                f"{where(self)}: the squared derivatives under kernel = {self.kernel_} vanish, or are no "
+                "floating-point numbers, and tell of no direction; give a lengthscale of the size of distances."
+            )
         values, vectors = linalg.eigh(M)
         self.eigenvalues_, self.n_iter_ = values[::-1], 1
         return np.asarray(vectors[:, ::-1][:, : self.n_components_])

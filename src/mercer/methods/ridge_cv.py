@@ -147,7 +147,7 @@ class RidgeSearch(RidgeMethod):
 
     def _decompose(self, X: Any, target: Any, weight: Any, basis: Any) -> tuple[Gram, Spectral, Any]:
         self._require_definite(X, annihilated(basis))
-        gram = self._build(X, annihilated(basis) > 0)
+        gram = self._matrix(X, basis)
         sample = gram.like
         b = like(target if target.ndim == 2 else target[:, None], sample)
         H = None if basis is None else like(basis(X), sample)

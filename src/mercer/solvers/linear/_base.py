@@ -175,8 +175,10 @@ def units(b: Any) -> Any:
 def free_factor(H: Any) -> tuple[Any, Any]:
     """Q and R with H = QR; refuses free functions that are linearly dependent on the samples."""
     Q, R = namespace(H).linalg.qr(H)
-    left = np.abs(np.diagonal(host(R)))  # of each column, what those before it do not explain
-    if H.shape[0] < H.shape[1] or np.any(left <= 1e3 * eps(H) * np.linalg.norm(host(R), axis=0)):
+    parts = np.abs(host(R))
+    parts = parts / np.where(parts.any(axis=0), parts.max(axis=0), 1.0)  # which have squares, in any unit
+    left = np.diagonal(parts)  # of each column, what those before it do not explain
+    if H.shape[0] < H.shape[1] or np.any(left <= 1e3 * eps(H) * np.linalg.norm(parts, axis=0)):
         raise ValueError(
             f"free: its {H.shape[1]} functions are linearly dependent on these {H.shape[0]} samples; "
             "remove some, or add samples."
