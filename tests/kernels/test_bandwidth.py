@@ -65,7 +65,7 @@ def test_large_samples_are_drawn_repeatably(rng):
     assert bandwidth.median(A) == pytest.approx(np.median(pdist(A)), rel=0.05)
 
 
-@pytest.mark.parametrize(("rule", "value"), [("median", 1.0), ("scale", 1.0), ("sigest", 1 / np.sqrt(2))])
+@pytest.mark.parametrize(("rule", "value"), [("median", 1.0), ("scale", 1 / np.sqrt(2)), ("sigest", 1 / np.sqrt(2))])
 def test_constant_data(rule, value):
     """No distance to learn from: ℓ = 1, or σ = 1."""
     assert bandwidth.RULES[rule](np.ones((5, 2))) == pytest.approx(value)

@@ -305,10 +305,13 @@ def test_kernel_values_that_overflow_are_refused(model: Any) -> None:
         model.fit(1e200 * SMALL_X, SMALL_X[:, 0])
 
 
-@pytest.mark.parametrize("factor", [1e200, 1e-200])
-def test_gamma_scale_needs_a_variance(factor: float) -> None:
-    with pytest.raises(ValueError, match=r"SVR: gamma = 'scale' needs the variance of X.*scale the data"):
-        SVR().fit(factor * SMALL_X, SMALL_X[:, 0])
+@pytest.mark.parametrize("factor", [2.0**600, 2.0**-520, 2.0**-900])
+def test_gamma_scale_in_any_unit(factor: float) -> None:
+    """The lengthscale is a number where gamma is none; as a factor of products, gamma must be one."""
+    plain, other = SVR().fit(SMALL_X, SMALL_X[:, 0]), SVR().fit(factor * SMALL_X, SMALL_X[:, 0])
+    assert np.allclose(other.predict(factor * SMALL_X), plain.predict(SMALL_X), rtol=1e-6)
+    with pytest.raises(ValueError, match=r"SVR: gamma = 'scale' is no floating-point number .*scale the data"):
+        SVR(kernel="sigmoid").fit(factor * SMALL_X, SMALL_X[:, 0])
 
 
 def test_gamma_scale_in_single_precision() -> None:
@@ -322,7 +325,7 @@ def test_gamma_scale_in_single_precision() -> None:
 @pytest.mark.parametrize(
     ("model", "scale", "words"),
     [
-        (SVR(), 2.0**-520, "SVR: gamma = 'scale' needs the variance"),
+        (SVR(kernel="poly"), 2.0**-520, "SVR: gamma = 'scale' is no floating-point number"),
         (NuSVR(kernel="1e-320*linear"), 1.0, r"NuSVR: the kernel .* has values up to .*e-3.*; scale"),
     ],
     ids=["variance", "kernel"],

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import host, is_sparse, namespace
+from .._array import host, is_sparse
 from .._units import power_of_two, unit_of_squares
 from ..domains import take
 
@@ -54,13 +54,12 @@ def median(X: Any) -> float:
 def scale(X: Any) -> float:
     """√(d·Var(X)/2), which is scikit-learn's ``gamma="scale"`` as a lengthscale."""
     unit = power_of_two(X.data if is_sparse(X) else X)
-    X = X / unit
     if is_sparse(X):
+        X = X.astype(np.float64) / unit
         variance = X.multiply(X).mean() - X.mean() ** 2
     else:
-        xp = namespace(X)
-        variance = float(xp.mean((X - xp.mean(X)) ** 2))
-    return float(np.sqrt(X.shape[1] * variance / 2)) * unit if variance > 0 else 1.0
+        variance = float((host(X) / unit).var(dtype=np.float64))
+    return float(np.sqrt(X.shape[1] * variance / 2)) * unit if variance > 0 else 2.0**-0.5
 
 
 def sigest(

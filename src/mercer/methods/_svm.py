@@ -23,7 +23,7 @@ from ..basis import Polynomials
 from ..domains import Rows
 from ..gram import Centered, Dense, Gram
 from ..kernels import Callable as CallableKernel
-from ..kernels import Kernel
+from ..kernels import Gaussian, Kernel, bandwidth
 from ..kernels._transformed import Translated
 from ..kernels.sklearn_names import from_sklearn
 from ..solvers.fit._rows import Block, Segment, Workers
@@ -88,29 +88,20 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
 
     def _resolved_kernel(self, X: Any, n_features: int) -> Kernel:
         gamma = self.gamma
-        if isinstance(gamma, str):
-            variance = self._variance(X) if gamma == "scale" and (is_array(X) or is_sparse(X)) else 1.0
-            gamma = 1.0 / (n_features * variance) if variance > 0 else 1.0
+        if gamma == "scale" and (is_array(X) or is_sparse(X)):
+            length = bandwidth.scale(_compact(X))
+            self._gamma = gamma = 0.5 / length / length
+            if self.kernel == "rbf":
+                return Gaussian(length)  # in any unit, also where gamma is no float
+            if not 0 < gamma < np.inf and self.kernel in ("poly", "sigmoid"):
+                raise ValueError(
+                    f"{where(self)}: gamma = 'scale' is no floating-point number for entries of X that vary by "
+                    f"{length:.1g}; scale the data to mean 0 and variance 1."
+                )
+        elif isinstance(gamma, str):
+            gamma = 1.0 / n_features
         self._gamma = gamma
         return self._kernel_with(gamma, n_features).resolve(X)
-
-    def _variance(self, X: Any) -> float:
-        """The variance of all entries, in double precision."""
-        X = _compact(X)
-        values = X.data if is_sparse(X) else host(X)
-        with np.errstate(over="ignore", invalid="ignore"):
-            if is_sparse(X):
-                squares, mean = np.square(values, dtype=np.float64).sum(), values.sum(dtype=np.float64)
-                variance = float(squares / np.prod(X.shape) - (mean / np.prod(X.shape)) ** 2)
-            else:
-                variance = float(values.var(dtype=np.float64))
-        largest = float(np.abs(values).max(initial=0.0))
-        if not np.isfinite(variance) or (variance < LEAST and 0 < largest < 1e-140):
-            raise ValueError(
-                f"{where(self)}: gamma = 'scale' needs the variance of X, which is not representable for entries up to "
-                f"{largest:.1g}; scale the data to mean 0 and variance 1."
-            )
-        return variance
 
     def _prepare(self, X: Any) -> Sample:
         """Check the kernel, and build the representation if one is asked for.
