@@ -19,7 +19,7 @@ from mercer import (
     RobustKernelRegression,
 )
 from mercer.gram import Centered, Nystrom
-from mercer.kernels import Gaussian, Linear, ThinPlate
+from mercer.kernels import Bernoulli, Gaussian, Linear, ThinPlate
 from mercer.losses import Custom, Huber, Logistic, Pinball, as_loss
 from mercer.methods._loss import concordance
 
@@ -271,6 +271,16 @@ def test_custom_loss_equals_its_built_in_twin() -> None:
         model = KernelMachine(custom, kernel=Gaussian(), alpha=0.3, free=0, tol=1e-9).fit(X, code, weight)
         assert model.solution_.method == ("lbfgs" if custom.hessian is None else "newton_cg")
         assert np.allclose(model.predict(X), own.decision_function(X), atol=1e-6)
+
+
+def test_equals_a_smoothing_spline_of_gss(oracle) -> None:
+    """`gssanova`: the logistic likelihood with a cubic spline on the interval that is 10 % longer than the data's."""
+    data = oracle("gssanova_binomial_mtcars")
+    x, out = data["inputs"]["x"], data["outputs"]
+    U = ((x - x.min()) / np.ptp(x) + 0.05)[:, None] / 1.1
+    alpha = 10 ** float(out["nlambda"] - np.ravel(out["theta"])[0])
+    model = KernelMachine("logistic", kernel=Bernoulli(2), alpha=alpha, free=1, tol=1e-12).fit(U, data["inputs"]["y"])
+    np.testing.assert_allclose(model.decision_function(U), out["link"], atol=1e-9)
 
 
 def test_cox_on_the_linear_kernel() -> None:
