@@ -259,6 +259,52 @@ def test_canonical_functions_under_any_penalty():
     np.testing.assert_array_equal(tiny.correlations_, 0.0)  # about 2⁻¹⁹⁰⁰, which is no float
 
 
+@pytest.mark.parametrize("e", [960, -960])
+@pytest.mark.parametrize("gram", ["dense", "nystrom"])
+def test_discriminants_have_no_unit(gram, e):
+    for alpha in ("loo", 0.1):
+        near, far = (
+            KernelFisher(
+                unit * Gaussian(),
+                alpha=alpha if isinstance(alpha, str) else alpha * unit,
+                calibration="loo",
+                gram=gram,
+                random_state=0,
+            ).fit(X, LABELS)
+            for unit in (1.0, 2.0**e)
+        )
+        assert np.ldexp(far.alpha_, -e) == pytest.approx(near.alpha_, rel=1e-12)
+        np.testing.assert_allclose(far.decision_function(X), near.decision_function(X), atol=1e-7)
+        np.testing.assert_allclose(far.leave_one_out(), near.leave_one_out(), atol=1e-7)
+
+
+def test_discriminants_of_hardly_a_penalty():
+    """αC⁻¹ has a limit as α falls: decisions grow with 1/α, in ratios that do not change."""
+    near, far = (KernelFisher("gaussian(lengthscale=0.3)", alpha=alpha).fit(X, LABELS) for alpha in (1e-20, 1e-290))
+    found, expected = (model.alpha_ * model.leave_one_out() for model in (far, near))
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
+
+
+def test_penalties_beyond_single_precision_are_refused():
+    for alpha in (1e-300, 1e300):
+        with pytest.raises(ValueError, match=f"alpha = {alpha:g}.* beyond the float32 numbers".replace("+", "[+]")):
+            KernelFisher("gaussian", alpha=alpha).fit(X.astype(np.float32), LABELS)
+        with pytest.raises(ValueError, match=f"alpha = {alpha:g}.* beyond the float32 numbers".replace("+", "[+]")):
+            KernelPCA(2, kernel="rbf", fit_inverse_transform=True, alpha=alpha).fit(X.astype(np.float32))
+
+
+@pytest.mark.parametrize("size", [1.7e308, 1e-307])
+def test_bandwidths_beyond_the_numbers_are_refused(size):
+    for model in (KernelDensity(bandwidth="cv"), RobustKernelDensity()):
+        with pytest.raises(ValueError, match=r"Density: X varies by .*; divide X by"):
+            model.fit(X / np.abs(X).max() * size)
+
+
+def test_directions_of_vectors_whose_length_is_no_number():
+    far = np.sign(X) * 1.7e308
+    np.testing.assert_allclose(mercer.kernels.Cosine()(far), mercer.kernels.Cosine()(np.sign(X)))
+
+
 def test_coefficients_beyond_the_largest_number_are_refused():
     with pytest.raises(ValueError, match=r"KernelCCA, [Xy]: the kernel .* scale the kernel or the data"):
         KernelCCA(kernel="1e-306 * gaussian", epsilon=0.0).fit(X, y)

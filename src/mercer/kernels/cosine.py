@@ -21,7 +21,8 @@ def directions(X: Any) -> tuple[Any, Any]:
     largest = abs(X).max(axis=1).toarray().ravel() if is_sparse(X) else xp.max(xp.abs(X), axis=1)
     U = _divided(X, xp.where(largest > 0, largest, xp.ones_like(largest)))
     norms = xp.sqrt(row_products(U, U))
-    return _divided(U, xp.where(norms > 0, norms, xp.ones_like(norms))), norms * largest
+    with np.errstate(over="ignore"):  # finite vectors may have an infinite length
+        return _divided(U, xp.where(norms > 0, norms, xp.ones_like(norms))), norms * largest
 
 
 def _divided(X: Any, rows: Any) -> Any:

@@ -132,7 +132,18 @@ class DensityEstimator(KernelEstimator):
         A = A / unit
         spread = float(np.sqrt(np.mean(weight @ (A - weight @ A) ** 2))) * unit
         width = np.exp(self.kernel_.log_normalizer(d) / d) / np.sqrt(2 * np.pi)
-        return (spread or 1.0) / width * n ** (-1 / (d + 4)) * np.geomspace(0.05, 3.0, 25)
+        with np.errstate(over="ignore"):
+            grid = (spread or 1.0) / width * n ** (-1 / (d + 4)) * np.geomspace(0.05, 3.0, 25)
+        limit = np.finfo(np.float64)
+        if (
+            not 1e3 * limit.tiny < (spread or 1.0) < 1e-3 * limit.max
+            or not limit.tiny < grid[0] <= grid[-1] < limit.max
+        ):
+            raise ValueError(
+                f"{where(self)}: X varies by {spread:.0e}, and a bandwidth for it is no floating-point number; divide "
+                f"X by {unit:.0e}."
+            )
+        return grid
 
     def _scores(self, X: Any, weight: np.ndarray, grid: np.ndarray) -> np.ndarray:
         """What each bandwidth is worth, larger is better, from the density at each sample without that sample."""

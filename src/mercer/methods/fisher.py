@@ -178,7 +178,10 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
         self.alpha_ = self._chosen_alpha(gram) if isinstance(self.alpha, str) else float(self.alpha)
         Y = like(self._code[self._index], gram.like)
         weight = None if given is None else like(self._weight, gram.like)
-        self.solution_ = solve(gram, Y, self.alpha_, linear_solver(self.solver, gram), weight=weight)
+        try:
+            self.solution_ = solve(gram, Y, self.alpha_, linear_solver(self.solver, gram), weight=weight)
+        except ValueError as error:
+            raise type(error)(f"{where(self)}: {error}") from error
         self._keep_discriminants(gram, self.solution_.coefficients)
         self.temperature_ = 1.0 if self.calibration is None else self._temperature(self.leave_one_out())[0]
         return self
@@ -191,9 +194,10 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
         return priors / priors.sum()
 
     def _keep_discriminants(self, gram: CenteredGram, response: Any) -> None:
-        C = self.alpha_ * self._code[self._index].T @ host(response)
+        solved = self.solution_.residual < SOLVED
+        C = self.alpha_ * self._code[self._index].T @ host(response) if solved else np.zeros((1, 1))
         within, U = np.linalg.eigh((C + C.T) / 2)
-        if within[0] <= 0 or not self.solution_.residual < SOLVED:
+        if within[0] <= 0:
             raise ValueError(
                 f"{where(self)}: alpha = {self.alpha_:g} is so small beside the kernel matrix that rounding outweighs "
                 "it; raise it."
@@ -268,7 +272,7 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
         Y, w = self._code[self._index], self._weight
         path = Spectral(base, like(np.ones((base.n, 1)), sample), like(w, sample))
         predicted = host(path.leave_one_out(like(Y, sample), alphas))
-        room = 1 - host(path.leverage(alphas))
+        room = host(path.room(alphas))
         left = w.sum() - w
         totals = self._totals - w[:, None] * (self._index[:, None] == np.arange(k))
         alone = np.any(totals <= 1e-12 * self._totals, axis=1)
@@ -283,12 +287,21 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
             errors = Y - predicted[:, :, j]
             residuals = (w * room[:, j])[:, None] * errors  # weighted, of the fit itself
             C = residuals.T @ Y - np.where(alone[:, None, None], 0.0, _outer(residuals, errors))
-            within = np.linalg.solve(C, g)
+            within = self._solved(C, g, alphas[j])
             values = np.einsum("iq,iqc->ic", predicted[:, :, j] - mean, within)
             values = left[:, None] * (values - np.sum(g * (within - whole), axis=1) / 2) + np.log(priors)
             values[alone] = np.nan
             decisions.append(values[:, 1] - values[:, 0] if k == 2 else values)
         return decisions
+
+    def _solved(self, C: np.ndarray, g: np.ndarray, alpha: float) -> np.ndarray:
+        try:
+            return np.linalg.solve(C, g)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"{where(self)}: alpha = {alpha:g} is so small beside the kernel matrix that nothing of the samples is "
+                "left to predict one from the others by; raise it."
+            ) from None
 
     def _temperature(self, values: np.ndarray) -> tuple[float, float]:
         """The divisor of left-out values under which the labels are most likely, 1 or more, and their loss.

@@ -19,6 +19,7 @@ from scipy import linalg
 
 from .._array import eps, is_numpy, namespace
 from .._errors import fitting_memory
+from .._units import power_of_two
 
 __all__ = ["Diagonal", "Tridiagonal", "of_factor", "of_matrix"]
 
@@ -159,10 +160,11 @@ def _thin_factor(M: np.ndarray, size: float) -> np.ndarray | None:
     if rank > (n / 2 if n >= MANY else n - 1):
         return None
     v = np.random.default_rng(0).normal(size=n).astype(M.dtype)
-    image = M @ v
+    unit = power_of_two(M)  # squares of the matrix need not be floats
+    image, size = M @ v / unit, size / unit
     # an indefinite matrix may have a rest without a diagonal
     noise = eps(M) * max(float(np.linalg.norm(image)), size * n)
-    close = np.linalg.norm(image - Z @ (Z.T @ v)) <= 1e2 * noise
+    close = np.linalg.norm(image - Z @ (Z.T @ v) / unit) <= 1e2 * noise
     return Z if close else None
 
 

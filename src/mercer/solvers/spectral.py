@@ -232,8 +232,12 @@ class Spectral:
 
     def leverage(self, alphas: Any) -> Any:
         """The diagonal hᵢᵢ of that matrix, of shape (n, A)."""
+        return 1 - self.room(alphas)
+
+    def room(self, alphas: Any) -> Any:
+        """1 − hᵢᵢ, without a cancellation where the leverage is nearly 1, of shape (n, A)."""
         alphas = self._strengths(alphas)
-        return 1 - alphas * self._resolvent_diagonal(alphas)
+        return alphas * self._resolvent_diagonal(alphas)
 
     def _resolvent_diagonal(self, alphas: Any) -> Any:
         """Gᵢᵢ, of shape (n, A)."""

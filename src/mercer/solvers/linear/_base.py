@@ -51,12 +51,21 @@ class LinearSolver(BaseEstimator):
                 f"{where(self)} needs a Gram operator that provides {', '.join(sorted(missing))}; {where(gram)} "
                 f'provides {", ".join(sorted(gram.provides)) or "products only"}. Try solver="auto".'
             )
+        limit = namespace(b).finfo(b.dtype)
+        if shift and not float(limit.smallest_normal) <= shift <= float(limit.max) / gram.n:
+            raise ValueError(f"alpha = {shift:g}: it, or a multiple, is beyond the {b.dtype} numbers; give another.")
         unit = units(b)
-        with fitting_memory(self, gram.n, gram.n, b.dtype):
-            if unit is None:
-                return self._solve(gram, b, shift)
-            found = self._solve(gram, b / unit, shift)
-        return replace(found, coefficients=found.coefficients * unit)
+        # what overflows is seen in the coefficients
+        with fitting_memory(self, gram.n, gram.n, b.dtype), np.errstate(over="ignore", invalid="ignore"):
+            found = self._solve(gram, b if unit is None else b / unit, shift)
+            if unit is not None:
+                found = replace(found, coefficients=found.coefficients * unit)
+        if not bool(namespace(b).all(namespace(b).isfinite(found.coefficients))):
+            raise ValueError(
+                f"alpha = {shift:g} is so small beside the kernel matrix, or this so small beside the targets, that "
+                "the coefficients are no floating-point numbers; raise it, or scale the kernel or the targets."
+            )
+        return found
 
     def _solve(self, gram: Gram, b: Any, shift: float) -> LinearSolution:
         raise NotImplementedError
