@@ -350,3 +350,27 @@ def test_metrics_that_make_no_density(options, words) -> None:
 def test_sample_before_fit() -> None:
     with pytest.raises(NotFittedError):
         KernelDensity().sample(3)
+
+
+@pytest.mark.parametrize(
+    "kernel", ["gaussian", "matern(nu=2.5)", "epanechnikov", "rational_quadratic(alpha=3.0)", "wendland"]
+)
+@pytest.mark.parametrize(("metric", "parameters"), [("manhattan", None), ("chebyshev", None), ("minkowski", {"p": 3})])
+@pytest.mark.parametrize("exponent", [-400, 500])
+def test_other_metrics_in_any_unit(exponent, metric, parameters, kernel) -> None:
+    """The density of uX with the bandwidth u is that of X by uᵈ; samples far apart in that unit are alone."""
+    model = KernelDensity(metric=metric, metric_params=parameters, kernel=kernel)
+    unit, A, new = 2.0**exponent, X[:40, :1], X[40:50, :1]
+    found = clone(model).set_params(bandwidth=unit).fit(A * unit).score_samples(new * unit)
+    np.testing.assert_allclose(found + exponent * np.log(2), clone(model).fit(A).score_samples(new), atol=1e-9)
+    if not kernel.startswith("rational"):
+        alone = clone(model).fit(np.array([[0.0], [2.0**900]])).score_samples([[0.0]])
+        np.testing.assert_allclose(alone, clone(model).fit([[0.0]]).score_samples([[0.0]]) - np.log(2))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_bandwidths_that_make_no_lengthscale_are_refused(metric) -> None:
+    for size in (1e-200, 1e200):
+        model = KernelDensity(metric=metric, kernel=Gaussian(size), bandwidth=size)
+        with pytest.raises(ValueError, match=r"times the bandwidth .* is no floating-point number"):
+            model.fit(X)

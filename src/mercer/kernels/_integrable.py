@@ -65,7 +65,14 @@ class Integrable(Radial):
         """The kernel k(x/h, y/h), whose lengthscale is h times as large."""
         kernel = clone(self)
         scale = host(self.lengthscale)
-        kernel.lengthscale = float(scale) * factor if scale.ndim == 0 else scale * factor
+        with np.errstate(over="ignore"):
+            kernel.lengthscale = float(scale) * factor if scale.ndim == 0 else scale * factor
+        size = np.abs(kernel.lengthscale).max(initial=0.0) if scale.ndim else kernel.lengthscale
+        if not 0 < size < inf:
+            raise ValueError(
+                f"{where(self)}: lengthscale = {self.lengthscale} times the bandwidth {factor:g} is no floating-point "
+                "number; give one of the two near 1, and scale the data."
+            )
         return kernel
 
     def log_dilated(self, X: Any, Y: Any, factors: Iterable[float]) -> Iterator[Any]:

@@ -14,8 +14,9 @@ from typing import Any, Self
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from .._array import host, like, namespace
-from .._errors import where
+from .._array import host, like
+from .._errors import SQUARED, where
+from .._units import power_of_two
 from ._base import Kernel
 from ._integrable import Integrable
 
@@ -36,11 +37,23 @@ class OfDistance(Kernel):
         """The points that are reached from X by the steps of `density_sample`."""
         return X + like(steps, X)
 
-    def _squares(self, X: Any, Y: Any) -> Any:
-        return like((self.distances(host(X), host(Y)) / self.kernel.lengthscale) ** 2, X)
+    def _unit(self, X: np.ndarray, Y: np.ndarray) -> float:
+        """A power of two by which points may be divided, where that divides the distance."""
+        return 1.0
+
+    def _distances(self, X: Any, Y: Any) -> tuple[Any, bool]:
+        """The squares of δ in units of the lengthscale, and whether some are infinite, where k vanishes."""
+        A, B, unit = host(X), host(Y), self._unit(host(X), host(Y))
+        with np.errstate(over="ignore", divide="ignore"):
+            d = self.distances(A / unit, B / unit)
+            s = np.where(d > 0, d / (float(self.kernel.lengthscale) / unit), 0.0) ** 2
+        vast = not np.isfinite(s).all()
+        if vast:
+            self.kernel._require_vanishing(s.dtype)
+        return like(s, X), vast
 
     def evaluate(self, X: Any, Y: Any = None) -> Any:
-        return self.kernel.profile(self._squares(X, X if Y is None else Y), namespace(X))
+        return self.kernel.in_dimension_of(X).at_distances(*self._distances(X, X if Y is None else Y))
 
     def evaluate_diag(self, X: Any) -> Any:
         return self.kernel.evaluate_diag(X)
@@ -62,9 +75,12 @@ class OfDistance(Kernel):
 
     def log_dilated(self, X: Any, Y: Any, factors: Iterable[float]) -> Iterator[Any]:
         """The matrices log k of the distances δ/h for each factor h, one after the other."""
-        s, xp = self._squares(X, Y), namespace(X)
-        for h in factors:
-            yield self.kernel.log_profile(s / h**2, xp)
+        kernel: Any = self._with(self.kernel.in_dimension_of(X))
+        return Integrable.log_dilated(kernel, X, Y, factors)
+
+    def log_profile(self, s: Any, xp: Any) -> Any:
+        """log φ."""
+        return self.kernel.log_profile(s, xp)
 
 
 class OfNorm(OfDistance):
@@ -76,6 +92,10 @@ class OfNorm(OfDistance):
     @property
     def _matrix(self) -> np.ndarray:
         return np.asarray(1.0 if self.transform is None else self.transform)
+
+    def _unit(self, X: np.ndarray, Y: np.ndarray) -> float:
+        most = max(power_of_two(X), power_of_two(Y))
+        return max(power_of_two(host(self.kernel.lengthscale)), most * 2.0**-SQUARED)  # that the quotients are floats
 
     def distances(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         names = {1.0: "cityblock", 2.0: "euclidean", inf: "chebyshev"}

@@ -222,16 +222,23 @@ class Radial(Kernel):
         power = 2 * (log2(units[0]) - log2(units[1]))
         most = log2(float(xp.finfo(s.dtype).max))
         beyond = (s > 0) & (s >= 2.0 ** min(most - 1 - power, most - 1))
-        if bool(xp.any(beyond)) and not self.vanishes:
-            raise ValueError(
-                f"{where(self)}: X holds points so far apart, in units of the lengthscale, that the square of their "
-                f"distance is no {s.dtype} number; scale the data, or raise the lengthscale."
-            )
+        if bool(xp.any(beyond)):
+            self._require_vanishing(s.dtype)
         third = 2.0 ** (min(power, 2.2 * most) / 3)
         return xp.where(beyond, xp.inf, xp.where(beyond, 0.0, s) * third * third * third)
 
+    def _require_vanishing(self, dtype: Any) -> None:
+        if not self.vanishes:
+            raise ValueError(
+                f"{where(self)}: X holds points so far apart, in units of the lengthscale, that the square of their "
+                f"distance is no {dtype} number; scale the data, or raise the lengthscale."
+            )
+
     def evaluate(self, X: Any, Y: Any = None) -> Any:
-        s, vast = self._distances(X, Y)
+        return self.at_distances(*self._distances(X, Y))
+
+    def at_distances(self, s: Any, vast: bool) -> Any:
+        """φ of the squared scaled distances, which may be infinite where they are `vast`."""
         xp = namespace(s)
         if not vast:
             return self.profile(s, xp)
