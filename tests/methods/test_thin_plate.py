@@ -37,6 +37,18 @@ def test_fixed_lambda_of_fields(oracle):
     assert model.edf_ == pytest.approx(out["eff_df"], rel=1e-10)
 
 
+@pytest.mark.parametrize("case", [0, 1])
+def test_agrees_with_mgcv(oracle, case):
+    """Duchon's norm in four variables, where second derivatives alone give no kernel, and order 3 in three."""
+    data = oracle("gam_duchon_iris")
+    inputs, theirs = data["inputs"], data["outputs"]["cases"][case]
+    d = theirs["columns"]
+    model = ThinPlateSpline(order=theirs["order"]).fit(inputs["X"][:, :d], inputs["y"])
+    np.testing.assert_allclose(model.predict(inputs["Xnew"][:, :d]), theirs["predict_new"], rtol=1e-6)
+    assert model.edf_ == pytest.approx(theirs["edf"], rel=1e-6)
+    assert model.criteria_["gcv"] == pytest.approx(theirs["gcv"], rel=1e-9)
+
+
 def test_cross_validation_of_fields(oracle):
     """fields' search stops a little early: our value of its criterion is lower, and the fits agree to 1e-4."""
     data = oracle("tps_quakes_gcv")
