@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from mercer import RKHS, KernelInterpolator
+from mercer import RKHS, KernelInterpolator, KernelRidge
 from mercer.basis import Polynomials
 from mercer.kernels import Gaussian, Matern, Polynomial, Power, ThinPlate
 
@@ -108,3 +109,15 @@ def test_refusals() -> None:
         KernelInterpolator(tol=-1.0).fit(X, y)
     with pytest.raises(ValueError, match="dependent"):
         KernelInterpolator(ThinPlate()).fit(X[:2], y[:2])
+
+
+@pytest.mark.parametrize("exponent", [-100, -20, 100])
+@pytest.mark.parametrize(("kernel", "free"), [("power", 0), ("thin_plate", 1), ("polyharmonic(degree=3)", 1)])
+def test_kernels_of_distances_in_any_unit(kernel, free, exponent):
+    """A factor of X only scales the norm, and leaves what interpolates with the least alone."""
+    rng = np.random.default_rng(0)
+    X, new, unit = rng.uniform(size=(25, 2)), rng.uniform(size=(9, 2)), 2.0**exponent
+    y = np.sin(5 * X[:, 0]) + X[:, 1]
+    for model in (KernelInterpolator(kernel), KernelRidge(0.0, kernel=kernel, free=free)):
+        expected = clone(model).fit(X, y).predict(new)
+        np.testing.assert_allclose(clone(model).fit(X * unit, y).predict(new * unit), expected, atol=1e-8)

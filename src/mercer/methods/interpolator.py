@@ -14,7 +14,7 @@ from .._errors import REMEDIES, check_number, where
 from ..basis import Polynomials, as_basis
 from ..gram import Dense
 from ..solvers.linear import Inverse
-from ..solvers.linear._base import Conditioned, free_factor, units
+from ..solvers.linear._base import Conditioned, free_factor, typical, units
 from ..space import Function
 from ._base import KernelEstimator
 
@@ -106,7 +106,7 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         else:
             H = like(basis(X), sample)
             Q, R = self._Q, self._R = free_factor(H)
-            operator = Conditioned(gram, None, Q, float(xp.mean(xp.abs(gram.diagonal()))) or 1.0)
+            operator = Conditioned(gram, None, Q, typical(gram))
         self._inverse = Inverse(operator.dense())
         self._basis = basis
         target = b if basis is None else operator.project(b)

@@ -158,8 +158,7 @@ def solve(gram: Gram, b: Any, shift: Any, solver: LinearSolver, H: Any = None, w
         inner = solver.solve(operator, operator.scaled(b), shift)
         return replace(inner, coefficients=operator.scaled(inner.coefficients))
     Q, R = free_factor(H if scale is None else H * scale[:, None])
-    fill = 0.0 if shift > 0 else float(xp.mean(xp.abs(gram.diagonal()))) or 1.0
-    operator = Conditioned(gram, scale, Q, fill)
+    operator = Conditioned(gram, scale, Q, 0.0 if shift > 0 else typical(gram))
     inner = solver.solve(operator, operator.project(operator.scaled(b)), shift)
     unscaled = operator.project(inner.coefficients)
     a = operator.scaled(unscaled)
@@ -179,6 +178,13 @@ def units(b: Any) -> Any:
     if all(size == 1.0 for size in sizes):
         return None
     return sizes[0] if b.ndim == 1 else like(np.array(sizes), b)
+
+
+def typical(gram: Gram) -> float:
+    """The size of the values of a kernel, also of one that is zero on the diagonal, as minus the distance is."""
+    xp = namespace(gram.like)
+    largest = float(xp.max(xp.abs(gram.block(slice(0, 1), slice(None)))))
+    return float(xp.mean(xp.abs(gram.diagonal()))) or largest or 1.0
 
 
 def free_factor(H: Any) -> tuple[Any, Any]:
