@@ -416,3 +416,22 @@ def test_bad_calls_are_explained() -> None:
         pair.transform(X_NEW, Y_NEW[:, :1])
     with pytest.raises(TypeError, match="must be numbers"):
         KernelCCA(epsilon=[None, 1.0]).fit(X, Y)
+
+
+def test_rounding_does_not_choose_the_penalty():
+    """Three samples of a fold determine the components whatever the penalty, so that the criterion is flat."""
+    flat = 0
+    for seed in range(12):
+        some = np.random.default_rng(seed)
+        A, B = some.normal(size=(5, 2)), some.normal(size=(5, 1))
+        model = KernelCCA(2, kernel=KERNEL, epsilon="cv", cv=2).fit(A, B)
+        if np.ptp(model.criterion_) < 1e-12:
+            flat += 1
+            np.testing.assert_array_equal(model.epsilon_, model.epsilons_[0])
+    assert flat > 3
+
+
+def test_a_vector_in_place_of_a_matrix():
+    with pytest.raises(ValueError, match=r"KernelCCA, y: X has shape \(80,\)") as error:
+        KernelCCA(kernel="precomputed").fit(KERNEL(X), Y[:, 0])
+    assert len(str(error.value)) < 300

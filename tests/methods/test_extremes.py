@@ -139,6 +139,13 @@ def test_lengthscales_have_the_unit_of_the_data(kernel, unit):
     np.testing.assert_allclose(other(unit * X[:7], unit * X[7:]), kernel(X[:7], X[7:]), rtol=1e-12)
 
 
+@pytest.mark.parametrize("e", [-1000, -300, 40, 300, 1000])
+@pytest.mark.parametrize("kernel", [Gaussian(0.75), Matern(1.5, 0.75), Laplace(0.75, norm=1)], ids=str)
+def test_powers_of_two_change_no_digit(kernel, e):
+    other = clone(kernel).set_params(lengthscale=np.ldexp(0.75, e))
+    np.testing.assert_array_equal(other(np.ldexp(X, e)), kernel(X))
+
+
 @pytest.mark.parametrize("rule", ["median", "scale", "sigest"])
 @pytest.mark.parametrize("unit", [2.0**660, 2.0**-660])
 def test_rules_of_lengthscales_have_the_unit_of_the_data(rule, unit):

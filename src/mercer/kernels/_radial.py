@@ -168,7 +168,10 @@ class Radial(Kernel):
         scale = host(self.lengthscale)
         if scale.ndim == 0:
             ell = float(scale)
-            return X if ell == 1.0 else X * (1.0 / ell) if TINY <= ell <= 1.0 / TINY else X / ell
+            if TINY <= ell <= 1.0 / TINY:
+                return X if ell == 1.0 else X * (1.0 / ell)
+            unit = power_of_two(scale)
+            return X / unit * (unit / ell)  # the same digits
         if scale.shape[0] != X.shape[1]:
             raise ValueError(
                 f"{where(self)}: lengthscale has {scale.shape[0]} entries, but X has {X.shape[1]} columns."

@@ -39,6 +39,11 @@ UNFOUNDED = "the linear system is solved, but its solution minimises nothing"
 
 def validated(estimator: Any, *data: Any, **settings: Any) -> Any:
     """scikit-learn's `validate_data`, which looks for NaN by a sum, and that of finite numbers may be none."""
+    if is_array(data[0]) and data[0].ndim == 1:
+        raise ValueError(
+            f"{where(estimator)}: X has shape {tuple(data[0].shape)}, and two dimensions are expected, a row for each "
+            "sample. Reshape your data: X.reshape(-1, 1) are samples of one feature, X.reshape(1, -1) is one sample."
+        )
     with np.errstate(over="ignore", invalid="ignore"):
         return validate_data(estimator, *data, **settings)
 

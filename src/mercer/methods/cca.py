@@ -19,6 +19,7 @@ from .._units import power_of_two
 from ..domains import Vectors
 from ..gram.centered import CenteredGram
 from ..kernels.expression import as_kernel
+from ..solvers.clustering import largest
 from ..solvers.correlation import Pairing, Range, mean_correlations, p_values, range_of
 from ..space import Function
 from ._base import Estimator
@@ -259,7 +260,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             self.criterion_ = self._held_out(ranges, len(pairing.bases[0]))
         else:
             self.criterion_ = self._against_random(ranges, pairing, rng)
-        return self.epsilons_[self.criterion_.argmax()]
+        return self.epsilons_[largest(self.criterion_)]
 
     def _numbers(self, name: str, m: int) -> np.ndarray:
         """A parameter as strengths for each view, in the last axis."""

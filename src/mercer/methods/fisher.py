@@ -15,6 +15,7 @@ from .._array import eps, host, is_numpy, like, namespace
 from .._errors import check_choice, check_number, where
 from ..gram import Gram
 from ..gram.centered import CenteredGram
+from ..solvers.clustering import largest
 from ..solvers.linear import linear_solver, solve
 from ..solvers.spectral import Spectral
 from ._classifier import encode
@@ -338,7 +339,7 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
             raise ValueError(f"{where(self)}: alphas = {self.alphas!r} must be numbers > 0.")
         self.alphas_ = grid.astype(np.float64)
         self.loo_losses_ = np.array([self._temperature(v)[1] for v in self._left_out(gram.base, self.alphas_)])
-        return float(self.alphas_[self.loo_losses_.argmin()])
+        return float(self.alphas_[largest(-self.loo_losses_)])
 
 
 def _columns(values: np.ndarray) -> np.ndarray:

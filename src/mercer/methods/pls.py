@@ -20,6 +20,7 @@ from .._units import exponent, power_of_two, unit_of_squares
 from ..basis import Polynomials
 from ..gram import Gram
 from ..gram.centered import CenteredGram
+from ..solvers.clustering import largest
 from ..space import Function
 from ._classifier import encode
 from ._ridge import chosen
@@ -176,7 +177,7 @@ class PartialLeastSquares(KernelTransformer):
         if not seen:
             raise ValueError(f"{where(self)}: cv = {self.cv!r}: no fold has a component; are all samples equal?")
         self.cv_errors_ = total / seen * unit**2
-        return int(np.argmin(self.cv_errors_)) + 1
+        return int(largest(-self.cv_errors_)) + 1
 
     def _splits(self, n: int, y: np.ndarray) -> Iterable[tuple[np.ndarray, np.ndarray]]:
         cv, labels = self.cv, is_classifier(self)
