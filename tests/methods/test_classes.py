@@ -23,7 +23,7 @@ from mercer import (
     LinearSVC,
     NuSVC,
 )
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Polynomial
 
 X, y = load_iris(return_X_y=True)
 X = X[::3] + 0.3 * np.random.default_rng(0).normal(size=(50, 4))
@@ -71,3 +71,20 @@ def test_bagging_with_a_rare_class() -> None:
     )
     assert min(len(member.classes_) for member in bag.estimators_) == 2
     assert np.array_equal(bag.predict(X), theirs.predict(X))
+
+
+def test_kernel_values_of_very_different_size_need_few_steps() -> None:
+    draw = np.random.default_rng(1)
+    A, labels = draw.normal(size=(10, 2)), draw.integers(0, 3, 10)
+    order = np.argsort(labels, kind="stable")  # in which the solver sees the samples
+    A, labels = A[order], labels[order]
+    model = SVC(multi_class="kbb", kernel="polynomial(degree=50)", fit_intercept=False).fit(A, labels)
+    solution = model.solutions_[0]
+    assert model.fit_status_ == 0 and solution.inner_iter < 10_000
+    # Weston and Watkins: β of the own class in [0, 2C], of others in [−C, 0], of sum 0 for each sample
+    own, beta = labels[:, None] == np.arange(3), solution.beta
+    f = 2.0 * own - Polynomial(50)(A) @ beta
+    up = np.where(beta < np.where(own, 2.0, 0.0), f, -np.inf).max(axis=1)
+    low = np.where(beta > np.where(own, 0.0, -1.0), f, np.inf).min(axis=1)
+    assert (up - low).max() <= model.tol
+    assert np.allclose(beta.sum(axis=1), 0, atol=1e-12)

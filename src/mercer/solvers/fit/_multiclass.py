@@ -102,10 +102,14 @@ def descend(K: Any, f: Any, beta: Any, lower: Any, upper: Any, tol: float, most:
             if gap[t] == worst:
                 i = t
                 break
-        curve = max(float(K[i, i]), 1e-12)
+        room, top, least = 0.0, -BIG, BIG
         for m in range(k):
             below[m], above[m] = lower[m, i], upper[m, i]
             g[m] = up[m, i] if beta[m, i] < above[m] else low[m, i]
+            room, top, least = max(room, above[m] - below[m]), max(top, g[m]), min(least, g[m])
+        # next to no curvature: so far beyond the bounds that they decide, and not so far that they are lost in rounding
+        curve = max(float(K[i, i]), 1e-4 * (top - least) / room)
+        for m in range(k):
             v[m] = beta[m, i] + g[m] / curve
         nearest(v, below, above, loose, new)
         Ki, still = K[i], True

@@ -30,7 +30,7 @@ from ..._errors import check_choice, check_number
 from ..._units import exponent
 from ...losses._base import FAR
 from ._rows import Block, Segment, Workers
-from .working_set import COARSE, FRESH, IDLE, INNER, OVERFLOW, PATIENCE, STEPS
+from .working_set import COARSE, FRESH, IDLE, INNER, OVERFLOW, PATIENCE, ROUNDING, STEPS
 
 SIZE = 512  # samples of a working set: with more, the search for the worst one costs more than rounds that it saves
 TILE = 1024  # columns of one product: with a few hundred rows in double precision it stays in the cache
@@ -264,31 +264,37 @@ class _Run:
     def solve(self) -> MulticlassSolution:
         working, born = np.empty(0, dtype=np.int64), np.zeros(self.n, dtype=np.int64)
         corrections, message, started = 0, "", time.perf_counter()
+        least, stalled = np.inf, 0
         while True:
             violation = self.violation()
-            gap = float(violation.max(initial=0.0))
+            gap, objective = float(violation.max(initial=0.0)), self.objective()
             self.history.append(
                 {
                     "gap": gap,
-                    "objective": self.objective(),
+                    "objective": objective,
                     "violators": int(np.sum(violation > self.tol)),
                     "working": len(working),
                     "seconds": time.perf_counter() - started,
                 }
             )
-            if not np.isfinite(gap + self.history[-1]["objective"]):
+            if not np.isfinite(gap + objective):
                 raise OverflowError(OVERFLOW)
+            if objective < least - ROUNDING * abs(objective):
+                least, stalled = objective, 0
+            else:
+                stalled += 1
             if gap <= self.tol:
                 drift = self.drift(violation)
                 if drift <= 0.05 * self.tol and gap + 2.0 * drift <= self.tol:
                     break
                 corrections += 1
-                self.f = self.exact(np.arange(self.n))
+                self.f, least = self.exact(np.arange(self.n)), np.inf
                 if corrections > PATIENCE:
                     message = COARSE
                     break
                 continue
-            if self.idle >= IDLE:  # in the rows' precision there is no gap where in double precision there is one
+            # in the rows' precision there is no gap where in double precision there is one, or steps are of rounding
+            if self.idle >= IDLE or stalled > PATIENCE:
                 message = COARSE
                 break
             if self.monitor:

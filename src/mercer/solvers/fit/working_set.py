@@ -32,6 +32,7 @@ SMALL = 768  # up to so many variables, a problem is its own working set
 LARGEST = 2048  # beyond it the block leaves the last-level cache
 INNER = 0.1  # of the gap: how far the inner problem is solved
 PATIENCE = 30  # corrections in double precision, or rounds without a lower objective, before giving up
+ROUNDING = 2e-15  # of the objective: a smaller decrease is none
 IDLE = 3  # rounds without a step, before giving up
 WRONG = (
     1e-3  # of k(x, x): where single precision misses it by more, as for data far from scaled, no row is to be trusted
@@ -260,8 +261,10 @@ class _Run:
             )
             if not np.isfinite(gap + objective):
                 raise OverflowError(OVERFLOW)
-            stalled = 0 if objective < least else stalled + 1
-            least = min(least, objective)
+            if objective < least - ROUNDING * abs(objective):
+                least, stalled = objective, 0
+            else:
+                stalled += 1
             if gap <= self.tol:
                 if self.double or self.drift(*state[:2]) <= 0.05 * self.tol:
                     break
