@@ -33,7 +33,7 @@ def out_of_squares(*parts: Any) -> int:
     By the floating type of the arrays. Room is left for sums of squares, and for small shares of them.
     """
     values = [part.data if is_sparse(part) else part for part in parts]
-    sizes = [namespace(part).max(namespace(part).abs(part)) for part in values if math.prod(part.shape)]
+    sizes = [namespace(part).max(namespace(part).abs(part)) for part in values if 0 not in part.shape]
     limit = 2.0 ** squarable(values[0])
     if not all(decided(size <= limit) for size in sizes):
         return 1
