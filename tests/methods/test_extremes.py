@@ -13,6 +13,7 @@ import mercer
 from mercer import (
     KernelCCA,
     KernelDensity,
+    KernelFeatureAnalysis,
     KernelFisher,
     KernelInterpolator,
     KernelKMeans,
@@ -264,6 +265,15 @@ def test_canonical_functions_under_any_penalty():
     np.testing.assert_allclose(tiny.transform(X), near.transform(X), atol=1e-9)
     np.testing.assert_allclose(tiny.scores_[0].var(axis=0), 1.0)
     np.testing.assert_array_equal(tiny.correlations_, 0.0)  # about 2⁻¹⁹⁰⁰, which is no float
+
+
+@pytest.mark.parametrize("e", [960, -960])
+@pytest.mark.parametrize("candidates", [None, 10])
+def test_sparse_features_have_the_unit_of_the_kernel(candidates, e):
+    for (near, far), A, B in near_and_far(KernelFeatureAnalysis(2, candidates=candidates, random_state=0), e):
+        np.testing.assert_array_equal(far.support_, near.support_)
+        np.testing.assert_allclose(np.ldexp(far.spread_, -e), near.spread_, rtol=1e-9)
+        np.testing.assert_allclose(np.ldexp(far.transform(B), -e), near.transform(A), atol=1e-9)
 
 
 @pytest.mark.parametrize("e", [960, -960])

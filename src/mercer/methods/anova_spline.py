@@ -260,11 +260,11 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         """The posterior standard deviation of the part of f with this kernel and these values of free functions."""
         cross = kernel.evaluate(U, self.function_.points)
         variance = self._path.variance(self.alpha_, cross, kernel.evaluate_diag(U), H)
-        return namespace(U).sqrt(self.noise_variance_ / self.alpha_ * variance)
+        return (self.noise_variance_ / self.alpha_) ** 0.5 * namespace(U).sqrt(variance)
 
     def _free_part(self) -> tuple[Any, Any]:
-        variance = self.noise_variance_ / self.alpha_ * np.diagonal(self._path.free_covariance(self.alpha_))
-        return host(self.function_.free), np.sqrt(variance)
+        variance = np.diagonal(self._path.free_covariance(self.alpha_))
+        return host(self.function_.free), (self.noise_variance_ / self.alpha_) ** 0.5 * np.sqrt(variance)
 
     def components(self, X: Any, return_std: bool = False) -> Any:
         """The values of each component f_t at X, by its term; with `intercept_` they add up to `predict`.

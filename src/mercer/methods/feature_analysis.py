@@ -11,6 +11,7 @@ from .. import _tiles
 from .._array import eps, host, like
 from .._errors import check_choice, check_number, where
 from .._random import generator
+from .._units import power_of_two
 from ..domains import take
 from ..gram import Gram
 from ..solvers.orthogonal import require_pd
@@ -151,6 +152,7 @@ class _Search:
 
     def __init__(self, gram: Gram, candidates: np.ndarray | None, normalize: bool):
         self.gram, self.normalize = gram, normalize
+        self.unit = power_of_two(gram.diagonal())  # of the matrix, whose squares need not be floats
         self.candidates = np.arange(gram.n) if candidates is None else candidates
         self.rows = None if candidates is None else self._host(gram.block(candidates, slice(None)))
         self.variance = np.concatenate([block.var(axis=1, ddof=1) for block in self._blocks()])
@@ -163,9 +165,8 @@ class _Search:
         self.spreads: list[float] = []
         self.G = np.zeros((0, gram.n))
 
-    @staticmethod
-    def _host(A: Any) -> np.ndarray:
-        return np.asarray(host(A), dtype=np.float64)
+    def _host(self, A: Any) -> np.ndarray:
+        return np.asarray(host(A), dtype=np.float64) / self.unit
 
     def _blocks(self) -> Any:
         if self.rows is not None:
@@ -206,7 +207,7 @@ class _Search:
         self.G = np.vstack([self.G, g])
         self.pivots.append(i)
         self.places.append(place)
-        self.spreads.append(float(g.std(ddof=1) * length / sums[place]))
+        self.spreads.append(float(g.std(ddof=1) * length / sums[place]) * self.unit)
         return True
 
     def coefficients(self) -> np.ndarray:

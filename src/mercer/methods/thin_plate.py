@@ -176,7 +176,7 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
             return values
         cross = self._path.design.gram.cross(X).dense()
         variance = self._path.variance(self.alpha_, cross, self.kernel_.evaluate_diag(X), self._basis(X))
-        return values, namespace(X).sqrt(self.noise_variance_ / self.alpha_ * variance)
+        return values, (self.noise_variance_ / self.alpha_) ** 0.5 * namespace(X).sqrt(variance)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
