@@ -166,6 +166,12 @@ def test_a_failed_fit_leaves_the_earlier_one():
     assert vars(model) == before
 
 
+def test_a_matrix_that_is_not_definite_is_reported_by_the_estimator():
+    K = np.diag([1.0, -1.0, 1.0])
+    with pytest.raises(ValueError, match=r"^KernelMachine: The matrix K"):
+        KernelMachine(alpha=0.1, kernel="precomputed").fit(K, [1.0, 2.0, 3.0])
+
+
 def test_fits_of_one_object_have_deadlines_of_their_own(monkeypatch):
     """Both are in their solvers at the same time."""
     together = threading.Barrier(2)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._array import detached, device_of, is_array, is_sparse, namespace
 from .._errors import (
     INSTEAD,
+    IndefiniteError,
     IndefiniteKernelWarning,
     KindError,
     MatrixMemoryError,
@@ -63,7 +64,12 @@ def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
     def apart(self: Any, *args: Any, **options: Any) -> Any:
         copied = object.__new__(type(self))
         vars(copied).update(vars(self))
-        fit(copied, *args, **options)
+        try:
+            fit(copied, *args, **options)
+        except IndefiniteError as error:  # the solver does not know for whom it solves
+            if str(error).startswith("The matrix"):
+                raise IndefiniteError(f"{where(self)}: {error}") from error
+            raise
         self.__dict__ = vars(copied)
         return self
 
