@@ -59,7 +59,7 @@ def scale(X: Any) -> float:
         variance = X.multiply(X).mean() - X.mean() ** 2
     else:
         variance = float((host(X) / unit).var(dtype=np.float64))
-    return float(np.sqrt(X.shape[1] * variance / 2)) * unit if variance > 0 else 2.0**-0.5
+    return float(np.sqrt(np.prod(X.shape[1:]) * variance / 2)) * unit if variance > 0 else 2.0**-0.5
 
 
 def sigest(
