@@ -94,7 +94,7 @@ def test_a_degree_may_be_a_numpy_integer():
     assert as_basis(np.int64(2)).get_params() == {"degree": 2}
 
 
-@pytest.mark.parametrize("degree", [10**5, 2**63])
+@pytest.mark.parametrize("degree", [10**5, 2**62])
 def test_degrees_that_no_machine_could_compute_are_refused(degree):
     for compute in (Polynomials(degree), Polynomials(degree).gradient):
         with pytest.raises(ValueError, match=f"degree = {degree} has more monomials of 2 coordinates than can be"):

@@ -6,7 +6,6 @@ import json
 import os
 import threading
 import time
-import warnings
 import zipfile
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import joblib
 import numpy as np
 
+from ._errors import warn
 from ._files import replacing, require_writable
 
 SECONDS = 5.0  # between two writes, at least
@@ -100,10 +100,9 @@ class Checkpoint:
                     np.savez(file, digest=_digest(parts), **parts)  # type: ignore[arg-type]
             except (OSError, MemoryError) as error:
                 if not self.warned:
-                    warnings.warn(
+                    warn(
                         f"{self.who}: checkpoint = {str(self.path)!r} could not be written ({error}); the work goes on "
                         "without, and could not be resumed from here.",
-                        stacklevel=2,
                     )
                 self.warned = True
             self.written = time.monotonic()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from importlib import import_module
 from inspect import signature
 from numbers import Integral, Real
@@ -14,6 +18,8 @@ import numpy as np
 
 from ._array import host
 
+LARGEST, COUNT = float(np.finfo(np.float64).max), 2**63 - 1  # of numbers, and of what is counted
+NAMED = "of_estimator"  # the function below that wraps methods
 SQUARED = 480  # the exponent of a power of two whose square leaves room for small shares of it, and large multiples
 
 
@@ -55,6 +61,12 @@ class KindError(ValueError, TypeError):
     """A value of the wrong kind, such as text where numbers belong: a ValueError too, as scikit-learn raises."""
 
 
+LOW_RANK = (
+    "take fewer samples, a low-rank representation (gram=mercer.gram.Nystrom(rank=500)), or gram='lazy', which "
+    "computes the matrix anew for each product"
+)
+
+
 class MatrixMemoryError(MemoryError):
     """There is no memory for a matrix, whose size the message names."""
 
@@ -69,15 +81,71 @@ def fitting_memory(owner: object, n: int, m: int, dtype: Any = None) -> Iterator
     except MemoryError as error:
         gigabytes = (4e-9 if str(dtype).endswith("float32") else 8e-9) * n * m
         raise MatrixMemoryError(
-            f"{where(owner)}: memory does not hold a matrix of {n} × {m} numbers, {gigabytes:.3g} GB; take fewer "
-            "samples, a low-rank representation (gram=mercer.gram.Nystrom(rank=500)), or gram='lazy', which computes "
-            "the matrix anew for each product."
+            f"{where(owner)}: memory does not hold a matrix of {n} × {m} numbers, {gigabytes:.3g} GB; {LOW_RANK}."
         ) from error
 
 
 def where(owner: object) -> str:
     """The name that a message starts with."""
     return owner if isinstance(owner, str) else type(owner).__name__
+
+
+def naming(owner: object, text: str) -> str:
+    """A text of any part, with the name of the owner in front unless it is there: ``KernelRidge, Gaussian: …``."""
+    if re.search(rf"\b{where(owner)}\b", text.split("\n", 1)[0]):
+        return text
+    mark = "," if re.match(r"[A-Z]\w*(, [A-Z]\w*)*: ", text) else ":"
+    return f"{where(owner)}{mark} {text}"
+
+
+def attribute(error: Exception, owner: object) -> None:
+    """Let the text of an error, which a part may have raised, name the owner."""
+    if error.args == (str(error),):
+        error.args = (naming(owner, str(error)),)
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line outside of this library that led here; the text names the estimator that it called."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("mercer."):
+        if frame.f_code.co_name == NAMED:
+            text = naming(frame.f_locals["self"], text)
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
+
+
+def thrift(owner: Any, method: Callable[..., Any], error: MemoryError) -> MatrixMemoryError:
+    """What to do where memory runs out in a method of an estimator, as far as it has the parameters for it."""
+    need = (
+        str(error).partition("; ")[0]
+        if isinstance(error, MatrixMemoryError)
+        else f"memory ran out{f' ({error})' * bool(str(error))}"
+    )
+    if not method.__name__.endswith("fit"):
+        remedy = "give fewer rows at a time"
+    else:
+        given = signature(type(owner)).parameters
+        remedy = LOW_RANK if "gram" in given else "take fewer samples"
+        remedy += ", or a smaller cache_size" if "cache_size" in given else ""
+    return MatrixMemoryError(naming(owner, f"{need}; {remedy}."))
+
+
+def named(method: Callable[..., Any], before: Callable[[Any], None] | None = None) -> Callable[..., Any]:
+    """A method of an estimator, whose errors name the estimator; `before` it something is checked."""
+
+    @wraps(method)
+    def of_estimator(self: Any, *args: Any, **options: Any) -> Any:
+        try:
+            if before is not None:
+                before(self)
+            return method(self, *args, **options)
+        except (ValueError, TypeError) as error:
+            attribute(error, self)
+            raise
+        except MemoryError as error:
+            raise thrift(self, method, error) from error
+
+    return of_estimator
 
 
 def check_number(
@@ -89,9 +157,13 @@ def check_number(
     at_least: float | None = None,
     at_most: float | None = None,
     integer: bool = False,
+    besides: tuple[Any, ...] = (),
 ) -> None:
-    """Raise ``Matern: nu = -1 must be > 0.`` unless `value` is a finite real number within its bounds."""
-    kind = Integral if integer else Real
+    """Raise ``Matern: nu = -1 must be > 0.`` unless `value` is a real number within its bounds, or one `besides`."""
+    if is_one_of(value, besides):
+        return
+    instead = "".join(f", or {other!r}" for other in besides)
+    kind, most = (Integral, COUNT) if integer else (Real, LARGEST)
     rules = []
     if above is not None:
         rules.append((f"> {above:g}", lambda v: v > above))
@@ -99,13 +171,14 @@ def check_number(
         rules.append((f">= {at_least:g}", lambda v: v >= at_least))
     if at_most is not None:
         rules.append((f"<= {at_most:g}", lambda v: v <= at_most))
-    word = "an integer" if integer else "a finite number"
-    if not isinstance(value, kind) or isinstance(value, bool) or value != value or abs(value) == float("inf"):
+    beyond = isinstance(value, Integral) and int(value) > COUNT
+    word, end = ("an integer", " below 2**63" * beyond) if integer else ("a finite number", "")
+    if not isinstance(value, kind) or isinstance(value, (bool, np.bool_)) or not abs(value) <= most:  # type: ignore[operator]
         raise type_or_value(value)(
-            f"{where(owner)}: {name} = {value!r} must be {word}{''.join(' ' + r for r, _ in rules)}."
+            f"{where(owner)}: {name} = {value!r} must be {word}{''.join(' ' + r for r, _ in rules)}{end}{instead}."
         )
     if not all(rule(value) for _, rule in rules):
-        raise ValueError(f"{where(owner)}: {name} = {value!r} must be {' and '.join(r for r, _ in rules)}.")
+        raise ValueError(f"{where(owner)}: {name} = {value!r} must be {' and '.join(r for r, _ in rules)}{instead}.")
 
 
 def type_or_value(value: Any) -> type[Exception]:
@@ -114,16 +187,24 @@ def type_or_value(value: Any) -> type[Exception]:
 
 
 def check_switches(owner: Any) -> None:
-    """Raise if a parameter that is True or False by default holds text, of which any, "False" too, would be true."""
+    """Raise unless the parameters that are True or False by default are, or 1 or 0; `verbose` may be larger."""
     for name, parameter in signature(type(owner)).parameters.items():
-        if isinstance(parameter.default, bool) and isinstance(value := getattr(owner, name), str):
-            raise KindError(f"{where(owner)}: {name} = {value!r} must be True or False.")
+        if isinstance(parameter.default, bool) or name == "verbose":
+            value = getattr(owner, name)
+            whole = isinstance(value, Integral) and 0 <= int(value) <= (COUNT if name == "verbose" else 1)
+            if not whole and not isinstance(value, np.bool_):
+                raise type_or_value(value)(f"{where(owner)}: {name} = {value!r} must be True or False.")
+
+
+def is_one_of(value: Any, choices: tuple[Any, ...]) -> bool:
+    """Whether a value, which may be anything, is one of these."""
+    plain = value.item() if isinstance(value, np.generic) else value  # a grid search brings NumPy's numbers
+    return any(type(plain) is type(c) and plain == c for c in choices)
 
 
 def check_choice(owner: object, name: str, value: Any, choices: tuple[Any, ...]) -> None:
     """Raise unless `value` is one of `choices`."""
-    plain = value.item() if isinstance(value, np.generic) else value  # a grid search brings NumPy's numbers
-    if not any(type(plain) is type(c) and plain == c for c in choices):
+    if not is_one_of(value, choices):
         listed = ", ".join(repr(c) for c in choices)
         raise ValueError(f"{where(owner)}: {name} = {value!r} is unknown; choose one of {listed}.")
 

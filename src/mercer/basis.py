@@ -10,7 +10,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from ._array import is_array, is_sparse, namespace
+from ._array import decided, is_array, is_sparse, namespace
 from ._errors import check_number
 
 __all__ = ["Functions", "Polynomials", "as_basis"]
@@ -107,6 +107,8 @@ class Functions(BaseEstimator):
                 raise ValueError(
                     f"free: {h!r} returned shape {tuple(column.shape)}; a free function maps n points to n values."
                 )
+            if not decided(namespace(column).all(namespace(column).isfinite(column))):
+                raise ValueError(f"free: {h!r} returned NaN or infinity; a free function maps points to numbers.")
         return namespace(*columns).stack(columns, axis=1)
 
 
@@ -114,13 +116,14 @@ def as_basis(free: Any) -> Polynomials | Functions | None:
     """None, ``"intercept"``, a polynomial degree, functions, or a basis → a basis (or None for none)."""
     if free is None or isinstance(free, (Polynomials, Functions)):
         return free
-    if free == "intercept":
+    if isinstance(free, str) and free == "intercept":
         return Polynomials(0)
-    if isinstance(free, Integral) and not isinstance(free, bool):
+    if isinstance(free, Integral) and not isinstance(free, bool) and 0 <= int(free) <= MOST:
         return Polynomials(int(free))
     if isinstance(free, (list, tuple)) and free and all(callable(h) for h in free):
         return Functions(list(free))
-    raise TypeError(f'free = {free!r} must be None, "intercept", a polynomial degree, or a list of functions of X.')
+    kind = ValueError if isinstance(free, Integral) and not isinstance(free, bool) else TypeError
+    raise kind(f'free = {free!r} must be None, "intercept", a polynomial degree, or a list of functions of X.')
 
 
 def _ones(X: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mercer as library
+from mercer.cli import _data
 from mercer.cli._data import read_blocks
 from mercer.cli._output import Output, replacing
 
@@ -181,6 +182,29 @@ def test_models_of_python_predict_matrices(folder, mercer):
     assert np.mean(np.array(found) == expected) > 0.9
     assert mercer("predict", "svc.mercer", "X.libsvm").out.splitlines()[1:] == found
     assert "is a table" in mercer("predict", "svc.mercer", "shop.csv").err
+
+
+def test_labels_that_are_no_text(folder, mercer):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    library.save(library.SVC().fit(X, np.where(X[:, 0] > 0, "\ud800", "b")), folder / "half.mercer")
+    np.save(folder / "X.npy", X)
+    for where in ("-", "out.csv"):
+        result = mercer("predict", "half.mercer", "X.npy", "-o", where)
+        assert result.code == 1 and "codec" not in result.err
+        assert "'\\ud800' in a label or a name is half a character, which no text in UTF-8 holds" in " ".join(
+            result.err.split()
+        )
+    assert not (folder / "out.csv").exists()
+
+
+def test_archives_that_unpack_to_more_than_they_are(fitted, folder, mercer, monkeypatch):
+    monkeypatch.setattr(_data, "ROOM", 1 << 20)
+    np.savez_compressed(folder / "zeros.npz", X=np.zeros((200_000, 2)))
+    opened = []
+    monkeypatch.setattr(np.lib.npyio.NpzFile, "__getitem__", lambda self, name: opened.append(name))
+    result = mercer("predict", "shop.mercer", "zeros.npz")
+    assert result.code == 1 and "holds 0.0032 GB, which are not unpacked" in " ".join(result.err.split())
+    assert not opened
 
 
 def test_info(fitted, mercer):

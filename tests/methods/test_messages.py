@@ -1,6 +1,7 @@
 """Laws over all estimators: a refusal is one sentence with the name of the estimator, the argument and its value."""
 
 import inspect
+import re
 import subprocess
 import sys
 import warnings
@@ -128,7 +129,7 @@ def test_a_value_of_the_wrong_kind_is_a_value_error_too(estimator):
 @pytest.mark.parametrize("name", ["C", "tol"])
 def test_positive_numbers(estimator, name):
     message = refusal(clone(estimator).set_params(**{name: "a"}), *data(estimator))
-    assert message == f"{name} = 'a' must be a finite number > 0."
+    assert re.fullmatch(rf"{name} = 'a' must be a finite number > 0(, or inf)?\.", message)
 
 
 def test_what_class_weights_may_be():
@@ -167,6 +168,101 @@ def test_class_weights_of_paths_and_searches():
 def test_numbers_of_threads(estimator, value):
     message = refusal(clone(estimator).set_params(n_jobs=value), *data(estimator))
     assert message == f"n_jobs = {value!r} must be a number of threads, negative to count from the end, or None."
+
+
+# ---- every argument of every estimator
+
+ANYTHING = {
+    "array": np.ones(3),
+    "object": object(),
+    "text": "a",
+    "None": None,
+    "nan": float("nan"),
+    "inf": float("inf"),
+    "-1": -1,
+    "0": 0,
+    "2.5": 2.5,
+    "True": True,
+    "matrix": np.ones((2, 2)),
+    "empty": [],
+    "list": [1, 2],
+    "dict": {},
+    "class": object,
+    "10**400": 10**400,
+    "complex": 1j,
+    "bytes": b"a",
+}
+# sentences of Python and NumPy
+FOREIGN = re.compile(
+    "truth value|takes no arg|not iterable|unpack|not convert|no attribute|argument must|unsupported op"
+)
+
+
+def check_argument(estimator, name, value):
+    """A fit with this value works, and predicts numbers, or the refusal names the estimator and the argument."""
+    model = clone(estimator).set_params(**{name: value})
+    x, y = data(estimator)
+    try:
+        model.fit(x, y)
+    except (TypeError, ValueError) as error:
+        message = str(error)
+        assert re.match(rf"{type(model).__name__}\b", message) and re.search(rf"\b{name}", message), message
+        assert not FOREIGN.search(message), message
+        return
+    for answer in ("predict", "transform", "score_samples"):
+        if hasattr(model, answer):
+            values = np.concatenate([np.ravel(part) for part in getattr(model, answer)(x)])
+            assert values.dtype.kind not in "fc" or not np.isnan(values).any(), (name, value)
+
+
+def check_arguments(estimator, some):
+    for name in inspect.signature(type(estimator)).parameters:
+        for word in some:
+            check_argument(estimator, name, ANYTHING[word])
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@those(lambda e: True)
+def test_no_argument_leads_to_a_foreign_sentence(estimator):
+    check_arguments(estimator, ["array", "object"])
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@those(lambda e: True)
+def test_any_value_of_any_argument_is_taken_or_refused_in_a_sentence(estimator):
+    check_arguments(estimator, list(ANYTHING)[2:])
+
+
+def test_a_kernel_that_is_none_is_called_by_the_name_of_its_parameter():
+    assert refusal(SpectralClustering(affinity=3), X, None).startswith("affinity = 3 must be a Kernel")
+    with pytest.raises(ValueError, match=r"^SpectralClustering: affinity: kernel expression: unknown name 'a'"):
+        SpectralClustering(affinity="a").fit(X)
+    model = methods.MarginalTransfer(methods.KernelRidge(), 3)
+    assert refusal(model, X, TARGETS).startswith("distribution_kernel = 3 must be a Kernel")
+    assert refusal(methods.KernelRidge(kernel=object), X, TARGETS).startswith("kernel = object is a class; give an")
+
+
+def test_errors_of_parts_name_the_estimator():
+    """Whatever part refuses, the message starts with the estimator that was asked."""
+    twice = [lambda A: A[:, 0], lambda A: 2 * A[:, 0]]
+    for model, words in {
+        methods.KernelRidge(kernel="gaussian", free=twice): "free: its 2 functions are linearly dependent",
+        methods.KernelRidge(kernel="gaussian", free=[lambda A: np.nan * A[:, 0]]): "free: .* returned NaN or infinity",
+        methods.KernelKMeans(2, kernel="constant(value=1)"): "n_clusters = 2 exceeds",
+        methods.KernelRidge(kernel=lambda a, b: np.nan): "returned nan for one pair",
+        methods.KernelRidge(kernel="gaussian(lengthscale=-1)"): "lengthscale = -1 must be > 0",
+        SVC(class_weight={5: 1.0}): "class_weight",
+    }.items():
+        with pytest.raises(ValueError, match=rf"^{type(model).__name__}(, \w+)*: .*{words}"):
+            model.fit(X, LABELS)
+
+
+def test_warnings_of_parts_name_the_estimator_and_the_line_that_called_it():
+    model = methods.KernelRidge(1e-18, kernel="gaussian(lengthscale=30.0)", solver="cholesky")
+    with pytest.warns(UserWarning, match=r"^KernelRidge: The matrix K \+ shift is not positive definite") as caught:
+        model.fit(X, TARGETS)
+    assert {w.filename for w in caught} == {__file__}
 
 
 # ---- the kernel 0, whose space holds the function 0 alone, and whose factors have no columns
@@ -255,7 +351,7 @@ def test_the_remedy_suits_the_reason(estimator, reason, advice, monkeypatch):
 # ---- memory that runs out
 
 
-def exhausted(*args):
+def exhausted(*args, **options):
     raise MemoryError
 
 
@@ -289,8 +385,30 @@ def test_factors_that_memory_does_not_hold(monkeypatch, model, place, name, owne
     plain = getattr(place, name)
     large = (lambda *args: exhausted() if len(args[1]) == 20 else plain(*args)) if place is Gaussian else exhausted
     monkeypatch.setattr(place, name, large)
-    with pytest.raises(MemoryError, match=f"^{owner}: {too_large('3.2e-06')}$"):
+    with pytest.raises(MemoryError, match=f"^{type(model).__name__}, {owner}: {too_large('3.2e-06')}$"):
         model.fit(X, TARGETS)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (SVC(), "take fewer samples, a low-rank representation .*, or a smaller cache_size"),
+        (LinearSVC(), "take fewer samples"),
+        (methods.ThinPlateSpline(), "take fewer samples"),
+        (methods.KernelPCA(1), "take fewer samples, a low-rank representation"),
+    ],
+    ids=lambda thing: type(thing).__name__ if hasattr(thing, "fit") else "",
+)
+def test_memory_that_runs_out_anywhere(monkeypatch, model, words):
+    fitted = clone(model).fit(X, LABELS)
+    monkeypatch.setattr(type(model), "_check_data", exhausted)
+    with pytest.raises(MemoryError, match=rf"^{type(model).__name__}: memory ran out .*; {words}.*\.$") as error:
+        clone(model).fit(X, LABELS)
+    assert "gram" not in str(error.value) or "gram" in model.get_params()
+    for answer in ("predict", "score_samples"):
+        if hasattr(model, answer):
+            with pytest.raises(MemoryError, match=r"memory ran out .*; give fewer rows at a time\.$"):
+                getattr(fitted, answer)(X)
 
 
 STARVED = """

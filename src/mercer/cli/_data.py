@@ -45,6 +45,7 @@ BLOCK = 20_000  # rows that are held at once in streaming
 SEPARATORS = (",", ";", "\t", "|")
 NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 MISSING = ["?", "-", "na", "Na", "none"]  # besides those that pandas knows
+ROOM, PACKED = 1 << 30, 100  # bytes that any archive may unpack to, and beyond these how many times its size
 WORDS = {".csv": "text", ".tsv": "text", ".parquet": "parquet", ".npy": "npy", ".npz": "npz"}
 WORDS |= {".libsvm": "libsvm", ".svm": "libsvm", ".scale": "libsvm", ".t": "libsvm"}
 POINT, COMMA = re.compile(r"[+-]?\d+\.\d+([eE][+-]?\d+)?"), re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
@@ -531,7 +532,17 @@ def _numpy(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
             raise DataError(f"{path} is no NumPy file; it begins as none does.")
     try:
         found = np.load(path, mmap_mode="r", allow_pickle=False)
-        parts = {name: found[name] for name in found.files} if hasattr(found, "files") else {"X": found}
+        parts = {"X": found}
+        if hasattr(found, "files"):
+            size, held = path.stat().st_size, sum(part.file_size for part in found.zip.infolist())
+            if held > max(ROOM, PACKED * size):
+                raise DataError(
+                    f"{path} has {size / 1e6:.3g} MB, and holds {held / 1e9:.3g} GB, which are not unpacked; if you "
+                    "trust it, write its arrays by numpy.savez, which does not compress."
+                )
+            parts = {name: found[name] for name in found.files}
+    except DataError:
+        raise
     except Exception as error:  # a damaged file can fail in any way
         raise DataError(f"{path} is no NumPy file without pickled objects ({error}).") from error
     if "X" not in parts:

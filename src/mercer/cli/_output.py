@@ -305,6 +305,18 @@ def _same(path: Path, other: Any) -> bool:
 @contextmanager
 def replacing(path: Path | None) -> Iterator[Any]:
     """A text stream to a file that appears when it is complete; without a path, standard output."""
+    try:
+        with _stream(path) as stream:
+            yield stream
+    except UnicodeEncodeError as error:
+        half = error.object[error.start : error.end]
+        raise DataError(
+            f"{half!r} in a label or a name is half a character, which no text in UTF-8 holds; rename it and fit again."
+        ) from error
+
+
+@contextmanager
+def _stream(path: Path | None) -> Iterator[Any]:
     if path is None:
         if sys.stdout is None:
             raise DataError("standard output is closed; name a file.")

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone, is_classifier
-from sklearn.model_selection import KFold, check_cv
+from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from .. import _tiles
 from .._array import eye, host, like
 from .._errors import check_number, where
+from .._folds import folds
 from ..methods.spline import SmoothingSpline
 from ..selection._forms import Linear, linear
 from ..solvers.leave_one_out import at_new_points, refuse_determined
@@ -135,8 +136,8 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             splits = [(np.delete(np.arange(n), i), np.array([i])) for i in range(n)]
         else:
             whole = isinstance(self.cv, Integral)
-            cv = KFold(int(self.cv), shuffle=True, random_state=0) if whole else check_cv(self.cv)
-            splits = list(cv.split(np.zeros(n), target))
+            cv = KFold(int(self.cv), shuffle=True, random_state=0) if whole else self.cv
+            splits = folds(self, cv, n, target)
         self._fits, self._own = [], np.full(n, -1)
         self.residuals_ = np.empty(n)
         for k, (train, test) in enumerate(splits):

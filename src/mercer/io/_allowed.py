@@ -29,17 +29,24 @@ CALLED = "mercer.domains.graphs:Graph"  # made by its constructor, which checks 
 ESTIMATORS = {
     "sklearn.calibration": {"CalibratedClassifierCV", "_CalibratedClassifier", "_SigmoidCalibration"},
     "sklearn.compose": {"ColumnTransformer", "TransformedTargetRegressor", "make_column_selector"},
+    "sklearn.covariance": {
+        *("EllipticEnvelope", "EmpiricalCovariance", "LedoitWolf", "MinCovDet", "OAS", "ShrunkCovariance"),
+    },
     "sklearn.cross_decomposition": {"CCA", "PLSCanonical", "PLSRegression"},
-    "sklearn.decomposition": {"IncrementalPCA", "PCA", "TruncatedSVD"},
+    "sklearn.decomposition": {"FactorAnalysis", "FastICA", "IncrementalPCA", "KernelPCA", "PCA", "TruncatedSVD"},
     "sklearn.discriminant_analysis": {"LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"},
     "sklearn.dummy": {"DummyClassifier", "DummyRegressor"},
     "sklearn.ensemble": {
+        *("AdaBoostClassifier", "AdaBoostRegressor"),
         *("BaggingClassifier", "BaggingRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"),
         *("RandomForestClassifier", "RandomForestRegressor", "StackingClassifier", "StackingRegressor"),
         *("VotingClassifier", "VotingRegressor"),
     },
     "sklearn.feature_extraction.text": {"CountVectorizer", "TfidfTransformer", "TfidfVectorizer"},
-    "sklearn.feature_selection": {"RFE", "SelectFromModel", "SelectKBest", "SelectPercentile", "VarianceThreshold"},
+    "sklearn.feature_selection": {
+        *("GenericUnivariateSelect", "RFE", "RFECV", "SelectFdr", "SelectFpr", "SelectFromModel", "SelectFwe"),
+        *("SelectKBest", "SelectPercentile", "SequentialFeatureSelector", "VarianceThreshold"),
+    },
     "sklearn.frozen": {"FrozenEstimator"},
     "sklearn.gaussian_process": {
         *("GaussianProcessClassifier", "GaussianProcessRegressor", "_BinaryGaussianProcessClassifierLaplace"),
@@ -48,15 +55,26 @@ ESTIMATORS = {
         *("CompoundKernel", "ConstantKernel", "DotProduct", "ExpSineSquared", "Exponentiation", "Matern", "Product"),
         *("RBF", "RationalQuadratic", "Sum", "WhiteKernel"),
     },
-    "sklearn.impute": {"MissingIndicator", "SimpleImputer"},
+    "sklearn.impute": {"KNNImputer", "MissingIndicator", "SimpleImputer"},
     "sklearn.isotonic": {"IsotonicRegression"},
-    "sklearn.kernel_approximation": {"Nystroem", "RBFSampler"},
+    "sklearn.kernel_approximation": {
+        "AdditiveChi2Sampler",
+        "Nystroem",
+        "PolynomialCountSketch",
+        "RBFSampler",
+        "SkewedChi2Sampler",
+    },
     "sklearn.kernel_ridge": {"KernelRidge"},
     "sklearn.linear_model": {
-        *("LinearRegression", "LogisticRegression", "LogisticRegressionCV", "Ridge", "RidgeCV", "RidgeClassifier"),
-        "RidgeClassifierCV",
+        *("ARDRegression", "BayesianRidge", "ElasticNet", "ElasticNetCV", "HuberRegressor", "Lars"),
+        *("LarsCV", "Lasso", "LassoCV", "LassoLars", "LassoLarsCV", "LassoLarsIC", "LinearRegression"),
+        *("LogisticRegression", "LogisticRegressionCV", "MultiTaskElasticNet", "MultiTaskElasticNetCV"),
+        *("MultiTaskLasso", "MultiTaskLassoCV", "OrthogonalMatchingPursuit", "OrthogonalMatchingPursuitCV"),
+        *("QuantileRegressor", "Ridge", "RidgeCV", "RidgeClassifier", "RidgeClassifierCV"),
+        "TheilSenRegressor",
     },
     "sklearn.metrics": {"_MultimetricScorer", "_PassthroughScorer", "_Scorer"},
+    "sklearn.mixture": {"BayesianGaussianMixture", "GaussianMixture"},
     "sklearn.model_selection": {
         *("GridSearchCV", "GroupKFold", "KFold", "LeaveOneOut", "PredefinedSplit", "RandomizedSearchCV"),
         *("RepeatedKFold", "RepeatedStratifiedKFold", "ShuffleSplit", "StratifiedGroupKFold", "StratifiedKFold"),
@@ -64,17 +82,22 @@ ESTIMATORS = {
     },
     "sklearn.multiclass": {"OneVsOneClassifier", "OneVsRestClassifier", "_ConstantPredictor"},
     "sklearn.multioutput": {"ClassifierChain", "MultiOutputClassifier", "MultiOutputRegressor", "RegressorChain"},
-    "sklearn.naive_bayes": {"GaussianNB"},
+    "sklearn.naive_bayes": {"BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"},
+    "sklearn.neural_network": {"AdamOptimizer", "MLPClassifier", "MLPRegressor", "SGDOptimizer"},
     "sklearn.pipeline": {"FeatureUnion", "Pipeline"},
     "sklearn.preprocessing": {
         *("Binarizer", "FunctionTransformer", "KBinsDiscretizer", "KernelCenterer", "LabelBinarizer", "LabelEncoder"),
         *("MaxAbsScaler", "MinMaxScaler", "Normalizer", "OneHotEncoder", "OrdinalEncoder", "PolynomialFeatures"),
         *("PowerTransformer", "QuantileTransformer", "RobustScaler", "StandardScaler"),
     },
+    "sklearn.random_projection": {"GaussianRandomProjection", "SparseRandomProjection"},
     "sklearn.svm": {"LinearSVC", "LinearSVR"},
     "sklearn.utils": {"Bunch"},
     "sklearn.tree": {"DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"},
 }
+# of these, what passes coefficients of an earlier fit to compiled code, which does not ask for their shape
+WARM = {"ElasticNet", "HuberRegressor", "Lasso", "MLPClassifier", "MLPRegressor"}
+WARM |= {"MultiTaskElasticNet", "MultiTaskLasso"}
 # plain functions that kernels, losses, scorers and selectors hold
 FUNCTIONS = {
     "mercer.basis": {"_ones"},

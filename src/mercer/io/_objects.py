@@ -30,6 +30,7 @@ from ._allowed import (
     CALLED,
     METHODS,
     PACKAGES,
+    WARM,
     address,
     find,
     is_class,
@@ -137,6 +138,12 @@ def _check_state(cls: type, state: Any) -> None:
                 raise ModelError(
                     f"a {cls.__name__} with {name} = {value!r:.80} opens the files that its samples name; read them "
                     f"first, and fit with {name}='content'."
+                )
+
+            if name == "warm_start" and cls.__name__ in WARM and value is not False:
+                raise ModelError(
+                    f"a {cls.__name__} with warm_start = {value!r:.80} starts a fit from numbers of the file, which "
+                    "compiled code would trust; set warm_start=False before it is saved."
                 )
 
 

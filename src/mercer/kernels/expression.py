@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from .._array import host, is_array
+from .._errors import attribute
 from ._algebra import (
     CenteredAt,
     Exp,
@@ -495,8 +496,8 @@ def _hint(word: str, known: Any) -> str:
 # ---- what estimators accept
 
 
-def as_kernel(kernel: Any) -> Kernel:
-    """A kernel, the text of one, or a function k(x, y) of two members → a kernel.
+def as_kernel(kernel: Any, name: str = "kernel") -> Kernel:
+    """A kernel, the text of one, or a function k(x, y) of two members → a kernel; errors speak of it by its name.
 
     Examples
     --------
@@ -506,11 +507,15 @@ def as_kernel(kernel: Any) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):
-        return parse(kernel)
-    if isinstance(kernel, type) and issubclass(kernel, Kernel):
-        raise TypeError(f"kernel = {kernel.__name__} is a class; give an instance, {kernel.__name__}().")
+        try:
+            return parse(kernel)
+        except ValueError as error:
+            attribute(error, name)  # "kernel" is there already
+            raise
+    if isinstance(kernel, type):
+        raise TypeError(f"{name} = {kernel.__name__} is a class; give an instance, {kernel.__name__}().")
     if callable(kernel):
         return registry["callable"](kernel)
     raise TypeError(
-        f'kernel = {kernel!r} must be a Kernel, a text such as "gaussian(lengthscale=2)", or a function k(x, y).'
+        f'{name} = {kernel!r} must be a Kernel, a text such as "gaussian(lengthscale=2)", or a function k(x, y).'
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ._base import Kernel, registry
+from .._errors import KindError, check_number, where
+from ._base import Kernel, _same, registry
 from .constant import Constant
 from .expression import as_kernel
 
@@ -33,6 +34,8 @@ def from_sklearn(
     coef0: float = 1,
     kernel_params: dict[str, Any] | None = None,
     n_features: int,
+    owner: object = "from_sklearn",
+    name: str = "kernel",
 ) -> Kernel:
     """The kernel that scikit-learn's `KernelRidge` would use, with exactly its values, or one of ours.
 
@@ -49,12 +52,19 @@ def from_sklearn(
         Further arguments of a function.
     n_features : int
         The number of columns.
+    owner, name
+        Whose parameter of which name `kernel` is, for messages.
 
     Examples
     --------
     >>> from_sklearn("rbf", gamma=0.125, n_features=3)([[0.0]], [[2.0]]).round(4)
     array([[0.6065]])
     """
+    check_number(owner, "gamma", gamma, besides=(None,))
+    check_number(owner, "degree", degree)
+    check_number(owner, "coef0", coef0)
+    if not isinstance(kernel_params, dict | None):
+        raise KindError(f"{where(owner)}: kernel_params = {kernel_params!r} must be a dict or None.")
     if isinstance(kernel, str) and kernel in SKLEARN:
         return _sklearn_kernel(kernel, gamma, degree, coef0, n_features)
     if isinstance(kernel, (Kernel, str)):
@@ -64,20 +74,20 @@ def from_sklearn(
             "coef0": (coef0, 1),
             "kernel_params": (kernel_params, None),
         }
-        for name, (value, default) in given.items():
-            if value != default:
+        for parameter, (value, default) in given.items():
+            if not _same(value, default):
                 raise ValueError(
-                    f"{name} = {value!r} has no meaning for kernel = {str(kernel)!r}, which carries its own "
-                    f"parameters; leave {name} at {default}."
+                    f"{where(owner)}: {parameter} = {value!r} has no meaning for {name} = {str(kernel)!r}, which "
+                    f"carries its own parameters; leave {parameter} at {default}."
                 )
-        return as_kernel(kernel)
+        return as_kernel(kernel, name)
     if callable(kernel) and not isinstance(kernel, type):
         from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
         if isinstance(kernel, GaussianProcessKernel):
             return registry["callable"](kernel, pairwise=False)
-        return as_kernel(partial(kernel, **kernel_params) if kernel_params else kernel)
-    return as_kernel(kernel)
+        return as_kernel(partial(kernel, **kernel_params) if kernel_params else kernel, name)
+    return as_kernel(kernel, name)
 
 
 def _sklearn_kernel(name: str, gamma: float | None, degree: float, coef0: float, n_features: int) -> Kernel:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import wraps
+from types import FunctionType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,11 +17,13 @@ from .._errors import (
     IndefiniteError,
     IndefiniteKernelWarning,
     KindError,
-    MatrixMemoryError,
+    check_number,
     check_switches,
     check_targets,
     check_weight,
+    named,
     remedies,
+    warn,
     where,
 )
 from .._random import check_random, generator_of
@@ -77,12 +79,21 @@ def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Estimator(BaseEstimator):
-    """Base of all methods: a fit is there as a whole or not at all."""
+    """Base of all methods: a fit is there as a whole or not at all, and the errors of any part name the estimator."""
 
     def __init_subclass__(cls, **options: Any):
         super().__init_subclass__(**options)
-        if "fit" in vars(cls):
-            cls.fit = whole(cls.fit)
+        for name in ("fit", "partial_fit", "predict", "transform", "decision_function", "score_samples"):
+            if isinstance(own := vars(cls).get(name), FunctionType):
+                own = whole(own) if name == "fit" else own
+                setattr(cls, name, named(own, Estimator._check_common if name.endswith("fit") else None))
+
+    def _check_common(self) -> None:
+        """Raise for switches, seeds, numbers of threads and times that are none."""
+        check_switches(self)
+        check_jobs(self, getattr(self, "n_jobs", None))
+        check_random(self, getattr(self, "random_state", None))
+        check_number(self, "time_budget", getattr(self, "time_budget", None), above=0, besides=(None,))
 
 
 class KernelEstimator(Estimator):
@@ -101,7 +112,9 @@ class KernelEstimator(Estimator):
     def _sklearn_kernel(self, n_features: int) -> Kernel:
         """The same, for drop-in classes, of their parameters kernel, gamma, degree, coef0 and kernel_params."""
         names = ("gamma", "degree", "coef0", "kernel_params")
-        return from_sklearn(self.kernel, **{name: getattr(self, name) for name in names}, n_features=n_features)
+        return from_sklearn(
+            self.kernel, **{name: getattr(self, name) for name in names}, n_features=n_features, owner=self
+        )
 
     def _resolved_kernel(self, X: Any, n_features: int) -> Kernel:
         """The same, with data-driven values filled in."""
@@ -118,9 +131,6 @@ class KernelEstimator(Estimator):
         return self._check_training(X, None)[0]
 
     def _check_training(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
-        check_jobs(self, getattr(self, "n_jobs", None))
-        check_switches(self)
-        check_random(self, getattr(self, "random_state", None))
         provisional = self._kernel(1)  # its domain does not depend on the number of columns
         given_X, given_y = X, y
         X, y = self._check_data(provisional, X, y, reset=True, **options)
@@ -237,10 +247,7 @@ class KernelEstimator(Estimator):
         """The Gram operator of X; where the model has a free constant, of the kernel `about` X."""
         rng = generator_of(self)
         representation = as_representation(self.gram, factor=self._prefers_factor)
-        try:
-            gram = representation.build(self.kernel_.about(X) if constants else self.kernel_, X, rng)
-        except MatrixMemoryError as error:
-            raise MatrixMemoryError(f"{where(self)}, {error}") from error
+        gram = representation.build(self.kernel_.about(X) if constants else self.kernel_, X, rng)
         self.gram_choice_ = gram.choice or f"{type(representation).__name__} as given"
         return gram
 
@@ -290,10 +297,9 @@ class KernelEstimator(Estimator):
         return False
 
     def _warn_indefinite(self, finding: str) -> None:
-        warnings.warn(
+        warn(
             f"{where(self)}: the kernel {self.kernel_} is {finding}. Instead, {INSTEAD}.",
             IndefiniteKernelWarning,
-            stacklevel=5,
         )
 
     def _function(self, gram: Gram, coefficients: Any, basis: Any = None, free: Any = None) -> Function:

@@ -64,7 +64,13 @@ def encode(owner: Any, y: Any, sample_weight: Any, by_weight: bool = True) -> tu
     weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     present = np.bincount(labels, weight) > 0
     if isinstance(owner.class_weight, dict):
-        factors = compute_class_weight(owner.class_weight, classes=classes, y=y)
+        try:
+            factors = compute_class_weight(owner.class_weight, classes=classes, y=y)
+        except ValueError as error:
+            raise ValueError(
+                f"{where(owner)}: class_weight = {owner.class_weight!r} names classes that y, which holds "
+                f"{classes.tolist()}, does not have; drop them."
+            ) from error
         present &= factors > 0
     else:
         kept, factors = present[labels], np.zeros(len(classes))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -11,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _tiles
 from .._array import host, is_sparse, like, namespace
-from .._errors import check_choice, check_number, where
+from .._errors import check_choice, check_number, warn, where
 from .._random import generator
 from .._units import power_of_two
 from ..kernels import CosineBump, Gaussian, Kernel, Laplace, Triangular
@@ -107,11 +106,10 @@ class DensityEstimator(KernelEstimator):
             )
         order = np.argsort(self.cv_bandwidths_)
         if len(order) > 2 and best in (order[0], order[-1]):
-            warnings.warn(
+            warn(
                 f"{where(self)}: the best bandwidth {self.cv_bandwidths_[best]:g} is at the end of the grid; give "
                 "other bandwidths. (Samples that repeat the same values favour ever smaller ones.)",
                 UserWarning,
-                stacklevel=5,
             )
         return float(self.cv_bandwidths_[best])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._array import detached, host, is_array, is_sparse
-from .._errors import check_choice, check_number, where
+from .._errors import check_choice, check_number, warn, where
 from .._progress import Deadline, remedy
 from ..domains import Categories, Rows
 from ..kernels import Kernel
@@ -119,8 +118,6 @@ class Multitask(KernelEstimator):
 
     def _check_parameters(self) -> None:
         check_number(self, "rank", self.rank, at_least=1, integer=True)
-        if self.time_budget is not None:
-            check_number(self, "time_budget", self.time_budget, above=0)
         if isinstance(self.coupling, str):
             check_choice(self, "coupling", self.coupling, ("auto", "learned"))
         elif np.ndim(self.coupling) == 0 and not isinstance(self.coupling, Kernel):
@@ -164,12 +161,11 @@ class Multitask(KernelEstimator):
         self.learned_ = learned = learn(evidence, T, min(self.rank, T), alpha, deadline)
         self.objective_history_ = learned.history
         if not learned.converged:
-            warnings.warn(
+            warn(
                 f"{where(self)}: the task matrix was not learned to the end ({learned.message}; a slope of "
                 f"{learned.slope:.1g} per target is left). "
                 f"{remedy(learned.message, 'Scale the targets, or lower rank.')}",
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
     def _couple(self, kernel: Kernel) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,13 +16,14 @@ from sklearn.exceptions import ConvergenceWarning
 from .. import _tiles
 from .._array import dense_enough, host, is_array, is_sparse
 from .._checkpoint import Checkpoint
-from .._errors import REMEDIES, check_choice, check_number, where
+from .._errors import REMEDIES, check_choice, check_number, warn, where
 from .._progress import CallbackSupportMixin, Watch, called_off, remedy
 from ..basis import Polynomials
 from ..domains import Rows
 from ..gram import Centered, Dense, Gram
 from ..kernels import Callable as CallableKernel
 from ..kernels import Gaussian, Kernel, bandwidth
+from ..kernels._base import _same
 from ..kernels._transformed import Translated
 from ..kernels.sklearn_names import from_sklearn
 from ..solvers.fit._rows import Block, Segment, Workers
@@ -65,21 +65,23 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
             check_choice(self, "gamma", self.gamma, ("scale", "auto"))
         else:
             check_number(self, "gamma", self.gamma, at_least=0)
+        check_number(self, "degree", self.degree)
+        check_number(self, "coef0", self.coef0)
         return self._kernel_with(1.0 if isinstance(self.gamma, str) else self.gamma, n_features)
 
     def _kernel_with(self, gamma: Any, n_features: int) -> Kernel:
         if isinstance(self.kernel, str) and self.kernel in ("linear", "poly", "rbf", "sigmoid", "precomputed"):
-            check_number(self, "coef0", self.coef0)
             if self.kernel == "poly":
                 check_number(self, "degree", self.degree, at_least=0)
                 if self.degree == 0:
                     return from_sklearn("rbf", gamma=0, n_features=n_features)
-            return from_sklearn(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0, n_features=n_features)
+            given = {"degree": self.degree, "coef0": self.coef0}
+            return from_sklearn(self.kernel, gamma=gamma, **given, n_features=n_features, owner=self)
         if callable(self.kernel) and not isinstance(self.kernel, (Kernel, type)):
             return CallableKernel(self.kernel, pairwise=False)
-        given = {"gamma": (self.gamma, "scale"), "degree": (self.degree, 3), "coef0": (self.coef0, 0.0)}
-        for name, (value, default) in given.items():
-            if value != default:
+        defaults = {"gamma": (self.gamma, "scale"), "degree": (self.degree, 3), "coef0": (self.coef0, 0.0)}
+        for name, (value, default) in defaults.items():
+            if not _same(value, default):
                 raise ValueError(
                     f"{where(self)}: {name} = {value!r} has no meaning for kernel = {str(self.kernel)!r}, which has "
                     f"parameters of its own; leave {name} at {default!r}."
@@ -232,19 +234,16 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
             worst = max((s for s in solutions if not s.converged), key=lambda s: s.gap)
             way_out = "raise tol" if worst.message == COARSE else "raise max_iter"
             advice = remedy(worst.message, f"Scale the data to mean 0 and variance 1, lower C, or {way_out}.")
-            warnings.warn(
+            warn(
                 f"{where(self)}: the solver stopped early ({worst.message}) at a gap of {worst.gap:.2g} "
                 f"(tol = {self.tol:g}). {advice}",
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
     def _check_parameters(self) -> None:
         check_number(self, "tol", self.tol, above=0)
         check_number(self, "cache_size", self.cache_size, above=0)
         check_number(self, "max_iter", self.max_iter, at_least=-1, integer=True)
-        if self.time_budget is not None:
-            check_number(self, "time_budget", self.time_budget, above=0)
         if self.checkpoint is not None and not isinstance(self.checkpoint, (str, PathLike)):
             raise TypeError(f"{where(self)}: checkpoint = {self.checkpoint!r} must be the path of a file.")
 

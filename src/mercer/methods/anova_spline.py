@@ -14,7 +14,7 @@ from scipy import linalg, optimize
 from sklearn.base import RegressorMixin
 
 from .._array import host, like, namespace
-from .._errors import check_number, where
+from .._errors import KindError, check_number, where
 from .._units import unit_of_squares
 from ..basis import Functions
 from ..gram import Dense
@@ -125,8 +125,8 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         return Bernoulli(self.order)
 
     def _check_terms(self, d: int) -> list[tuple[int, ...]]:
-        given: list[Any] = list(range(d) if self.terms is None else self.terms)
-        terms = [(t,) if isinstance(t, (Integral, np.bool_)) else tuple(t) for t in given]
+        given: list[Any] = list(range(d) if self.terms is None else self.terms if np.iterable(self.terms) else ())
+        terms = [tuple(t) if np.iterable(t) else (t,) for t in given]
 
         def is_column(j: Any) -> bool:
             return isinstance(j, Integral) and not isinstance(j, bool) and j in range(d)
@@ -142,7 +142,9 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
     def _check_theta(self) -> np.ndarray | None:
         if self.theta is None:
             return None if isinstance(self.alpha, str) else np.ones(len(self.parts_))
-        theta = np.asarray(self.theta, dtype=np.float64)
+        theta = np.asarray(self.theta)
+        if theta.dtype.kind not in "fiu":
+            raise KindError(f"{where(self)}: theta = {self.theta!r} must be numbers, one for each term.")
         if isinstance(self.alpha, str):
             raise ValueError(
                 f"{where(self)}: theta is given and alpha = {self.alpha!r} chooses it; give alpha a number."

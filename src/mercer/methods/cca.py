@@ -9,12 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import host, is_array, is_sparse, like
 from .._errors import check_choice, check_number, where
-from .._random import check_random, generator
+from .._folds import folds
+from .._random import generator
 from .._units import power_of_two
 from ..domains import Vectors
 from ..gram.centered import CenteredGram
@@ -221,7 +221,6 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         check_number(self, "n_components", self.n_components, at_least=1, integer=True)
         check_number(self, "n_pairings", self.n_pairings, at_least=1, integer=True)
         check_number(self, "n_permutations", self.n_permutations, at_least=0, integer=True)
-        check_random(self, self.random_state)
         if isinstance(self.epsilon, str):
             check_choice(self, "epsilon", self.epsilon, CHOICES)
         else:
@@ -280,13 +279,13 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """The mean correlation of the components on the folds that they were not found on."""
         if isinstance(self.cv, Integral):
             check_number(self, "cv", self.cv, at_least=2, at_most=n, integer=True)
-        folds = list(check_cv(self.cv).split(np.zeros(n)))
-        if min(min(len(train), len(test)) for train, test in folds) < 2:
+        splits = folds(self, self.cv, n)
+        if min(min(len(train), len(test)) for train, test in splits) < 2:
             raise ValueError(
                 f"{where(self)}: cv = {self.cv!r} leaves a fold of one of the {n} samples; use fewer folds."
             )
         total = np.zeros(len(self.epsilons_))
-        for train, test in folds:
+        for train, test in splits:
             parts, held = zip(*(view.split(train, test) for view in ranges), strict=True)
             part = Pairing([view.vectors for view in parts])
             count = min(self.n_components, part.most)
@@ -294,7 +293,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
                 shrinkage = _shrinkage(parts, epsilon)
                 found = part.solve(shrinkage, count)
                 values = [E @ (D[:, None] * t) for E, D, t in zip(held, shrinkage, found.coordinates, strict=True)]
-                total[place] += mean_correlations(values).mean() / len(folds)
+                total[place] += mean_correlations(values).mean() / len(splits)
         return total
 
     def _against_random(self, ranges: list[Range], pairing: Pairing, rng: np.random.Generator) -> np.ndarray:

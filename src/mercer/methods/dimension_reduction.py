@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, Self
 
@@ -18,7 +16,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from .. import _tiles
 from .._array import is_array, is_sparse
-from .._errors import check_choice, check_number, where
+from .._errors import check_choice, check_number, warn, where
 from .._progress import Deadline, remedy
 from .._random import generator
 from .._units import unit_of_squares
@@ -199,15 +197,13 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             check_number(self, name, getattr(self, name), at_least=1, integer=True)
         for name in ("epsilon", "tol"):
             check_number(self, name, getattr(self, name), above=0)
-        if self.time_budget is not None:
-            check_number(self, "time_budget", self.time_budget, above=0)
         if not self._candidates():
             raise ValueError(f"{where(self)}: n_components = {self.n_components!r} is empty; give a number or several.")
         for d in self._candidates():
             check_number(self, "n_components", d, at_least=1, integer=True)
 
     def _candidates(self) -> list[Any]:
-        several = isinstance(self.n_components, Iterable) and not isinstance(self.n_components, str)
+        several = np.iterable(self.n_components) and not isinstance(self.n_components, str)
         return list(self.n_components) if several else [self.n_components]
 
     def _require_vectors(self, X: Any) -> None:
@@ -223,7 +219,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
                 continuous = type_of_target(y, input_name="y").startswith("continuous")
             kernel = as_kernel("gaussian(lengthscale='median')" if continuous else "delta")
         else:
-            kernel = as_kernel(self.kernel_y)
+            kernel = as_kernel(self.kernel_y, "kernel_y")
         if isinstance(kernel.domain, Vectors):
             y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         y = kernel.domain.check(y, self, "y")
@@ -291,11 +287,10 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         best = frames[int(np.argmin(self.starts_))].B
         self.frame_ = self._descend(Unexplained(X, targets, self.kernel_, self.epsilon), best, self.tol, deadline)
         if not self.frame_.converged:
-            warnings.warn(
+            warn(
                 f"{where(self)}: the descent ended early: {self.frame_.message}. "
                 f"{remedy(self.frame_.message, 'Raise tol or max_iter.')}",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         self.unexplained_, self.n_iter_ = self.frame_.value, len(self.frame_.history)
         return self.frame_.B

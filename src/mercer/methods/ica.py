@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from itertools import combinations, pairwise
 from typing import Any, Self
@@ -14,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import eigh_part, is_array, is_sparse
-from .._errors import KindError, check_choice, check_number, where
+from .._errors import KindError, check_choice, check_number, is_one_of, warn, where
 from .._progress import Deadline, remedy
-from .._random import check_random, generator
+from .._random import generator
 from .._units import power_of_two
 from ..domains import NO_NUMBERS, holds_text
 from ..kernels import Gaussian, Kernel
@@ -146,7 +145,8 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
                 f"{where(self)}: n_components = {m} must be <= min(n_samples - 1, n_features) with n_samples = {n} and "
                 f"n_features = {p}."
             )
-        self.kernel_ = Gaussian(1.0 if n <= FEW else 0.5) if self.kernel == "auto" else as_kernel(self.kernel)
+        automatic = is_one_of(self.kernel, ("auto",))
+        self.kernel_ = Gaussian(1.0 if n <= FEW else 0.5) if automatic else as_kernel(self.kernel)
         self.kappa_ = (2e-2 if n <= FEW else 2e-3) if self.kappa == "auto" else float(self.kappa)
         # the mean of equal numbers may differ from them by rounding, which whitening would blow up to a component
         unit = power_of_two(X)  # neither sums nor squares need be floats
@@ -203,11 +203,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             if getattr(self, name) is not None or name != "n_components":
                 check_number(self, name, getattr(self, name), at_least=1, integer=True)
         check_number(self, "tol", self.tol, above=0)
-        if self.kappa != "auto":
-            check_number(self, "kappa", self.kappa, above=0)
-        if self.time_budget is not None:
-            check_number(self, "time_budget", self.time_budget, above=0)
-        check_random(self, self.random_state)
+        check_number(self, "kappa", self.kappa, above=0, besides=("auto",))
 
     def _check(self, X: Any, reset: bool) -> np.ndarray:
         if is_array(X) and not isinstance(X, np.ndarray):
@@ -277,10 +273,9 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def _warn(self, frame: Frame) -> None:
         advice = "Raise tol or max_iter, or see whether the sources can be told apart at all: two Gaussian ones cannot."
-        warnings.warn(
+        warn(
             f"{where(self)}: the descent ended early: {frame.message}. {remedy(frame.message, advice)}",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, Self
@@ -13,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import _tiles
 from .._array import host, is_numpy, is_sparse, like, namespace
-from .._errors import IndefiniteKernelWarning, check_choice, check_number, where
+from .._errors import IndefiniteKernelWarning, check_choice, check_number, warn, where
 from .._progress import Deadline, remedy
 from .._random import generator
 from ..domains import Rows, Vectors
@@ -159,8 +158,6 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             check_number(self, name, getattr(self, name), at_least=1, integer=True)
         check_number(self, "tol", self.tol, at_least=0)
         check_choice(self, "local_search", self.local_search, (True, False))
-        if self.time_budget is not None:
-            check_number(self, "time_budget", self.time_budget, above=0)
         if isinstance(self.init, str):
             check_choice(self, "init", self.init, tuple(SEEDS))
 
@@ -220,19 +217,17 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     def _report(self, best: Partition) -> None:
         if best.rose:
-            warnings.warn(
+            warn(
                 f"{where(self)}: a round raised the objective, so that {self.kernel_} is not (conditionally) positive "
                 "definite on these samples; the partition before it is kept. Add White to the kernel, or a multiple of "
                 "the inverse weights to the diagonal of a precomputed one.",
                 IndefiniteKernelWarning,
-                stacklevel=4,
             )
         if not best.converged:
-            warnings.warn(
+            warn(
                 f"{where(self)} stopped before its end: {best.message}. Points still move between clusters. "
                 f"{remedy(best.message, 'Raise max_iter, or tol.')}",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _keep(self, gram: Gram, weight: np.ndarray) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _tiles
 from .._array import host, is_array, like
-from .._errors import IndefiniteKernelWarning, check_choice, check_number, where
+from .._errors import IndefiniteKernelWarning, check_choice, check_number, warn, where
 from ..basis import Polynomials
 from ..gram import Dense, Gram
 from ..kernels import FiniteDomain, Kernel
@@ -156,11 +155,10 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
                 "there is no stationary point; give another alpha, or use KernelRidge(kernel=Flipped(…))."
             )
         if least < NEAR * alpha:
-            warnings.warn(
+            warn(
                 f"{where(self)}: the kernel matrix has the eigenvalue {nearest:.6g}, so near to -alpha = {-alpha:g} "
                 "that its direction outweighs all others; give another alpha, or use KernelRidge(kernel=Flipped(…)).",
                 IndefiniteKernelWarning,
-                stacklevel=4,
             )
 
     def predict(self, X: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
@@ -14,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import eye, host, is_sparse, like, product_transposed
-from .._errors import check_choice, check_number, where
+from .._errors import check_choice, check_number, warn, where
 from .._random import generator
 from .._units import SQUARED
 from ..basis import Polynomials
@@ -50,8 +49,7 @@ class LinearMachine(KernelEstimator):
         check_number(self, "tol", self.tol, above=0)
         check_number(self, "max_iter", self.max_iter, at_least=0, integer=True)
         check_choice(self, "dual", self.dual, ("auto", True, False))
-        if self.intercept_scaling != np.inf:
-            check_number(self, "intercept_scaling", self.intercept_scaling, above=0)
+        check_number(self, "intercept_scaling", self.intercept_scaling, above=0, besides=(np.inf,))
 
     def _machine(self, X: Any, cost: np.ndarray, pieces: Callable[[Any], Any]) -> PrimalSolution:
         """Fit one machine to the samples that cost anything."""
@@ -80,12 +78,11 @@ class LinearMachine(KernelEstimator):
     def _store(self, X: Any, solution: PrimalSolution, W: np.ndarray, b: np.ndarray) -> None:
         """Attributes from the weights W, a row for each machine, and intercepts b."""
         if not solution.converged:
-            warnings.warn(
+            warn(
                 f"{where(self)}: {solution.n_iter} steps (max_iter = {self.max_iter}) left a duality gap of "
                 f"{solution.gap:.1e} in the objective {solution.objective:.6g}. Scale the features to similar ranges, "
                 "lower C, or raise tol or max_iter.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         self.solution_, self.n_iter_ = solution, solution.n_iter
         self.coef_ = like(W, X)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, Self
 
@@ -10,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._array import host, is_array
-from .._errors import SQUARED, check_choice, check_number, where
+from .._errors import SQUARED, check_choice, check_number, warn, where
 from .._progress import Deadline, remedy
 from .._units import exponent, unit_of_squares
 from ..basis import Polynomials
@@ -228,13 +227,11 @@ class KernelMachine(LossEstimator):
         check_choice(self, "solver", self.solver, SOLVERS)
         if self.max_iter is not None:
             check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
-        if self.time_budget is not None:
-            check_number(self, "time_budget", self.time_budget, above=0)
         if isinstance(self.penalty, tuple) and len(self.penalty) == 2 and self.penalty[0] == "ball":
             check_number(self, "penalty: the radius", self.penalty[1], at_least=0)
             if self.alpha != 1.0:
                 raise ValueError(f"{where(self)}: alpha = {self.alpha} has no meaning within a ball; leave it at 1.")
-        elif not callable(self.penalty):
+        elif isinstance(self.penalty, type) or not callable(self.penalty):
             check_choice(self, "penalty", self.penalty, ("squared", "norm", "l1"))
 
     def _targets(self, y: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -360,8 +357,7 @@ class KernelMachine(LossEstimator):
     def _warn(self, solution: FitSolution) -> None:
         if not solution.converged:
             advice = remedy(solution.message, "Scale the data, raise alpha or max_iter, or try another solver.")
-            warnings.warn(
+            warn(
                 f"{where(self)}: the solver stopped early ({solution.message}). {advice}",
                 ConvergenceWarning,
-                stacklevel=5,
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -15,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._array import host, namespace
-from .._errors import INSTEAD, check_choice, check_number, where
+from .._errors import INSTEAD, check_choice, check_number, warn, where
 from .._progress import Deadline, remedy
 from .._random import generator_of
 from .._units import power_of_two
@@ -259,15 +258,12 @@ class MultipleKernel(KernelEstimator):
     def _check_parameters(self) -> None:
         check_choice(self, "method", self.method, METHODS)
         check_choice(self, "normalize", self.normalize, (True, False))
-        if self.p != np.inf:
-            check_number(self, "p", self.p, at_least=1)
+        check_number(self, "p", self.p, at_least=1, besides=(np.inf,))
         check_number(self, "lam", self.lam, above=0)
         if self.lam >= 1:
             raise ValueError(f"{where(self)}: lam = {self.lam!r} must be between 0 and 1.")
         check_number(self, "tol", self.tol, above=0)
         check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
-        if self.time_budget is not None:
-            check_number(self, "time_budget", self.time_budget, above=0)
         if not isinstance(self.estimator, BaseEstimator) or "kernel" not in self.estimator.get_params(deep=False):
             raise TypeError(
                 f"{where(self)}: estimator = {self.estimator!r} must be an estimator with a parameter `kernel`."
@@ -429,11 +425,10 @@ class MultipleKernel(KernelEstimator):
     def _report_descent(self, descent: Descent) -> None:
         if not descent.converged:
             advice = remedy(descent.message, "Raise max_iter or tol, or lower the tolerance of the estimator.")
-            warnings.warn(
+            warn(
                 f"{where(self)}: the weights were left at a relative gap of {descent.gap:.2g} (tol = {self.tol:g}): "
                 f"{descent.message}. {advice}",
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
     # ---- what the fitted estimator does
@@ -610,10 +605,10 @@ class _Problem:
 def _base_kernel(owner: object, kernel: Any) -> Kernel:
     """A kernel, its text, or a pair of it and columns: places in an array, or names in a table."""
     if not isinstance(kernel, tuple):
-        return as_kernel(kernel)
+        return as_kernel(kernel, "kernels")
     if len(kernel) != 2:
         raise TypeError(f"{where(owner)}: kernels holds {kernel!r}; a pair is (kernel, columns).")
-    inner, columns = as_kernel(kernel[0]), kernel[1]
+    inner, columns = as_kernel(kernel[0], "kernels"), kernel[1]
     names = [columns] if isinstance(columns, str) else list(columns) if isinstance(columns, (list, tuple)) else []
     if names and all(isinstance(name, str) for name in names):
         return Table({tuple(names) if len(names) > 1 else names[0]: inner}, combine="sum")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 from typing import Any, Self
 
@@ -13,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._array import host, is_sparse, like
-from .._errors import check_class_weight, check_number, where
+from .._errors import check_class_weight, check_number, warn, where
 from .._progress import Deadline, remedy, under
 from .._random import generator
 from .._units import SQUARED, unit_of_squares
@@ -526,11 +525,10 @@ class MultitaskSVC(ClassifierMixin, Multitask):
         fold = self._folds(rows, tasks, y)
         judged = np.flatnonzero(fold >= 0)
         if not len(judged):
-            warnings.warn(
+            warn(
                 f"{where(self)}: coupling = 'auto' holds samples out, but no class has two samples in a task; the "
                 "tasks are kept apart. Give coupling a number, or more samples.",
                 UserWarning,
-                stacklevel=5,
             )
             return 0
         matrices = (TaskGram(gram, rows, tasks, self._matrix(kernel)).dense() for kernel in kernels)
@@ -552,11 +550,10 @@ class MultitaskSVC(ClassifierMixin, Multitask):
 
     def _report_unjudged(self, reason: str, kernels: list[Kernel]) -> None:
         shares = ", ".join(f"{kernel.share:g}" for kernel in kernels if isinstance(kernel, Shared))
-        warnings.warn(
+        warn(
             f"{where(self)}: {reason} before the shares {shares} were judged. {remedy(reason, '')} With coupling "
             "given there is nothing to judge.",
             ConvergenceWarning,
-            stacklevel=6,
         )
 
     def _folds(self, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral
@@ -11,10 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, is_classifier
-from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from .._array import eps, host, is_numpy, like, namespace
-from .._errors import check_choice, check_number, where
+from .._errors import check_choice, check_number, warn, where
+from .._folds import folds
 from .._random import generator
 from .._units import exponent, power_of_two, unit_of_squares
 from ..basis import Polynomials
@@ -141,10 +141,9 @@ class PartialLeastSquares(KernelTransformer):
             flat = "y is constant" if not spread.any() else f"the kernel {self.kernel_} relates nothing in X to y"
             raise ValueError(f"{where(self)}: {flat}, so that there is no component; are all samples equal?")
         if reached < count:
-            warnings.warn(
+            warn(
                 f"{where(self)}: n_components = {count}, but after {reached} nothing is left of y, or nothing in X "
                 "that goes along with it; use fewer.",
-                stacklevel=4,
             )
         self.n_components_, self.X_fit_ = reached, X
         self._keep(found.gram, found.coefficients)
@@ -185,7 +184,7 @@ class PartialLeastSquares(KernelTransformer):
             check_number(self, "cv", cv, at_least=2, at_most=n, integer=True)
             seed = int(generator(self.random_state or 0).integers(2**31))
             cv = (StratifiedKFold if labels else KFold)(int(cv), shuffle=True, random_state=seed)
-        return check_cv(cv, y, classifier=labels).split(np.zeros(n), y)
+        return folds(self, cv, n, y, labels)
 
     def _losses(self, target: np.ndarray, values: np.ndarray) -> np.ndarray:
         """The loss of values of shape (p, rows, m), of shape (p, rows)."""

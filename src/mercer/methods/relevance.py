@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._array import host, is_array
-from .._errors import check_number, where
+from .._errors import check_number, warn, where
 from .._units import unit_of_squares
 from ..basis import Polynomials
 from ..domains import Rows, Vectors
@@ -65,11 +64,10 @@ class RelevanceMethod(KernelEstimator):
     def _finish(self, evidence: Evidence, history: list[float], converged: bool, unit: float = 1.0) -> None:
         """Keep what the ascent found, of targets that were divided by `unit`."""
         if not converged:
-            warnings.warn(
+            warn(
                 f"{where(self)}: the evidence still rises by more than tol = {self.tol:g} a step after max_iter = "
                 f"{self.max_iter} steps; raise either.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         gram, n = evidence.design.gram, evidence.design.n
         order = np.argsort(evidence.active)

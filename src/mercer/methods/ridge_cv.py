@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from inspect import signature
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import get_scorer
-from sklearn.model_selection import check_cv
+from sklearn.metrics import get_scorer, get_scorer_names
 
 from .._array import host, like
-from .._errors import where
+from .._errors import check_choice, is_one_of, warn, where
+from .._folds import folds
 from .._units import unit_of_squares
 from ..basis import Polynomials, as_basis
 from ..gram import Gram
@@ -89,13 +88,15 @@ class RidgeSearch(RidgeMethod):
             )
         if isinstance(self.cv, str) and self.scoring is not None:
             raise ValueError(f"{where(self)}: cv = {self.cv!r} is a criterion of its own; leave scoring out.")
-        if self.optimize and (self.cv != "marginal_likelihood" or self.alpha_per_target):
+        if self.optimize and (not is_one_of(self.cv, ("marginal_likelihood",)) or self.alpha_per_target):
             raise ValueError(
                 f"{where(self)}: optimize=True follows the gradient of the likelihood; it needs "
                 "cv='marginal_likelihood' and one alpha for all targets."
             )
         if self.store_cv_results and self.cv is not None:
             raise ValueError(f"{where(self)}: store_cv_results=True needs cv=None (leave-one-out).")
+        if self.scoring is not None and (isinstance(self.scoring, type) or not callable(self.scoring)):
+            check_choice(self, "scoring", self.scoring, tuple(get_scorer_names()))
         return alphas.astype(np.float64)
 
     def _search(self, X: Any, y: Any, target: Any, weight: Any, groups: Any) -> None:
@@ -107,8 +108,7 @@ class RidgeSearch(RidgeMethod):
         splits = None
         if self.cv is not None and not isinstance(self.cv, str):
             n = self.kernel_.domain.size(X)
-            splitter = check_cv(self.cv, host(y), classifier=is_classifier(self))
-            splits = list(splitter.split(np.zeros(n), host(y), groups))
+            splits = folds(self, self.cv, n, host(y), is_classifier(self), groups)
         self.kernels_, table, best = [], [], None
         for kernel in kernels:
             self.kernel_ = kernel.resolve(X)
@@ -156,9 +156,9 @@ class RidgeSearch(RidgeMethod):
     # ---- scores, of shape (1, A), or (n_targets, A) with one alpha of each target
 
     def _scores(self, path: Spectral, b: Any, alphas: np.ndarray, y: np.ndarray, splits: Any) -> tuple[np.ndarray, Any]:
-        if self.cv == "gcv":
+        if is_one_of(self.cv, ("gcv",)):
             return self._joined(-host(path.gcv(b, alphas)), np.mean), None
-        if self.cv == "marginal_likelihood":
+        if is_one_of(self.cv, ("marginal_likelihood",)):
             return self._joined(host(path.log_marginal_likelihood(b, alphas)), np.sum), None
         weight = None if path.design.weight is None else host(path.design.weight)
         if splits is None:
@@ -209,11 +209,10 @@ class RidgeSearch(RidgeMethod):
             self.kernel_, X, b, alpha, design.H, design.weight
         )
         if not converged:
-            warnings.warn(
+            warn(
                 f"{where(self)}: the search for the largest likelihood stopped before it converged, at {value:.6g}. "
                 "The likelihood is flat or unbounded in a parameter; fix it, or start elsewhere.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         gram, path, b = self._decompose(gram.X, target, design.weight, basis)
         return gram, path, b, np.array([strength]), np.array([value])

@@ -115,8 +115,7 @@ class RobustKernelRegression(RegressorMixin, KernelMachine):
     def _check_parameters(self) -> None:
         check_choice(self, "loss", self.loss, ("huber", "hampel"))
         super()._check_parameters()
-        if self.scale != "mad":
-            check_number(self, "scale", self.scale, above=0)
+        check_number(self, "scale", self.scale, above=0, besides=("mad",))
 
     def _loss(self, scale: float = 1.0) -> Loss:
         if self.loss == "huber":

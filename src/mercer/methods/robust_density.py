@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._array import eps, host, is_array, like
-from .._errors import check_choice, check_number, where
+from .._errors import check_choice, check_number, warn, where
 from .._progress import Deadline, remedy
 from ..gram import Gram
 from ..losses import Hampel, Huber, Loss
@@ -170,7 +169,10 @@ class RobustKernelDensity(DensityEstimator):
             if np.shape(constants) != ((3,) if self.loss == "hampel" else ()):
                 need = "three numbers a ≤ b < c for 'hampel'" if self.loss == "hampel" else "one number for 'huber'"
                 raise ValueError(f"{where(self)}: tuning = {self.tuning!r} must be {need}.")
-            loss: Loss = Huber(constants) if self.loss == "huber" else Hampel(*map(float, constants))
+            values = np.atleast_1d(np.asarray(constants, dtype=object))
+            for value in values:
+                check_number(self, "tuning", value, above=0)
+            loss: Loss = Huber(*values) if self.loss == "huber" else Hampel(*map(float, values))
             loss.validate()
             return loss
         a = max(constants[0], EXACT * float(np.sqrt(host(gram.diagonal()).max())))
@@ -182,11 +184,10 @@ class RobustKernelDensity(DensityEstimator):
     def _reweighted(self, gram: Gram, loss: Loss, p: np.ndarray, w: np.ndarray, deadline: Deadline) -> Mean:
         found = reweight(gram, loss, p, w, self.tol, int(self.max_iter), deadline)
         if not found.converged:
-            warnings.warn(
+            warn(
                 f"{where(self)}: the weights still change after {len(found.history)} steps ({found.message}). "
                 f"{remedy(found.message, 'Raise max_iter, or tol.')}",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -13,9 +13,8 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import asymmetry, eps, host, is_sparse, like, namespace
-from .._errors import check_choice, check_number, check_switches, where
-from .._random import check_random, generator
-from .._tiles import check_jobs
+from .._errors import check_choice, check_number, warn, where
+from .._random import generator
 from .._units import lengths, power_of_two
 from ..gram import Gram
 from ..gram.normalized import GraphGram, NormalizedGram
@@ -169,11 +168,13 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         carries_its_own = not (isinstance(affinity, str) and affinity in SKLEARN)
         return from_sklearn(
             affinity,
-            gamma=None if carries_its_own and self.gamma == 1.0 else self.gamma,
+            gamma=None if carries_its_own and isinstance(self.gamma, Real) and self.gamma == 1.0 else self.gamma,
             degree=self.degree,
             coef0=self.coef0,
             kernel_params=self.kernel_params,
             n_features=n_features,
+            owner=self,
+            name="affinity",
         )
 
     # ---- fitting
@@ -208,11 +209,10 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         if connected.any():
             self.labels_[connected] = self._read_off(host(self.embedding_)[connected].astype(np.float64), rng)
         if operator.isolated.any():
-            warnings.warn(
+            warn(
                 f"{where(self)}: {operator.isolated.sum()} samples have no affinity to any other; they are labelled "
                 f"{ISOLATED}. Widen the kernel or raise n_neighbors to place them.",
                 UserWarning,
-                stacklevel=3,
             )
         self._warn_of_parts(base, connected)
         self._keep(base, operator, walk)
@@ -232,11 +232,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         check_choice(self, "normalization", self.normalization, NORMALIZATIONS)
         if not isinstance(self.eigen_solver, EigenSolver):
             check_choice(self, "eigen_solver", self.eigen_solver, SOLVERS)
-        if self.eigen_tol != "auto":
-            check_number(self, "eigen_tol", self.eigen_tol, at_least=0)
-        check_jobs(self, self.n_jobs)
-        check_switches(self)
-        check_random(self, self.random_state)
+        check_number(self, "eigen_tol", self.eigen_tol, at_least=0, besides=("auto",))
 
     def _affinities(self, X: Any) -> Gram:
         """The affinities of the sample as an operator."""
@@ -268,11 +264,10 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         """Affinities that do not depend on the direction, as links to the nearest neighbours do."""
         if asymmetry(A) != "large" or float(A.min() if is_sparse(A) else namespace(A).min(A)) < 0:
             return A  # negative ones, which must not hide in a mean, are refused where all are
-        warnings.warn(
+        warn(
             f"{where(self)}: the affinity matrix is not symmetric; the mean of it and its transpose is used. Give "
             "(A + A.T) / 2 where that is meant.",
             UserWarning,
-            stacklevel=5,
         )
         return (A + A.T) / 2
 
@@ -288,11 +283,10 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
             return
         parts = connected_components(links, directed=False, return_labels=False)
         if parts > 1:
-            warnings.warn(
+            warn(
                 f"{where(self)}: the graph is not fully connected: it has {parts} parts without links between them, "
                 "which come before any other clusters. Widen the kernel or raise n_neighbors to link them.",
                 UserWarning,
-                stacklevel=4,
             )
 
     def _leading(self, operator: NormalizedGram, count: int, rng: np.random.Generator) -> Spectrum:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 
-from .._errors import check_choice, check_number, where
+from .._errors import check_choice, check_number, is_one_of, warn, where
 from .._progress import Watch, run
 from ..losses._base import FAR
 from ..solvers.fit._rows import Workers
@@ -174,12 +173,11 @@ class SVC(Classifier):
         super()._check_parameters()
         check_choice(self, "loss", self.loss, ("hinge", "squared_hinge"))
         check_choice(self, "multi_class", self.multi_class, ("ovo", "ovr", *JOINT))
-        if np.inf != self.C:
-            check_number(self, "C", self.C, above=0)
+        check_number(self, "C", self.C, above=0, besides=(np.inf,))
         if self.budget is not None:
             check_number(self, "budget", self.budget, at_least=0)
             for name, value, default in (("C", self.C, 1.0), ("checkpoint", self.checkpoint, None)):
-                if value != default:
+                if not is_one_of(value, (default,)):
                     raise ValueError(f"{where(self)}: {name} = {value!r} has no meaning beside budget; leave it out.")
         if self._hard and self.loss != "hinge":
             raise ValueError(f"{where(self)}: {self._hard}, a hard margin, has no loss; leave loss at 'hinge'.")
@@ -190,7 +188,7 @@ class SVC(Classifier):
                 "calibration": (False, self._calibrated),
             }
             for name, (default, value) in without.items():
-                if value != default:
+                if not is_one_of(value, (default,)):
                     raise ValueError(
                         f"{where(self)}: multi_class = {self.multi_class!r} goes without {name}; use 'ovo' or 'ovr'."
                     )
@@ -438,11 +436,10 @@ class NuSVC(Classifier):
         super()._report(solutions)
         vanishing = [s for s in solutions if s.converged and s.offsets[1] - s.offsets[0] <= 2 * self.tol]
         if vanishing:
-            warnings.warn(
+            warn(
                 f"{where(self)}: nu = {self.nu} is so small that the margin ρ vanishes (below tol = {self.tol:g}), and "
                 "the machine, which is divided by it, is only rounding; raise nu, or lower tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _scale_and_offset(self, solution: BoxSolution) -> tuple[float, float]:

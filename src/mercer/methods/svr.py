@@ -69,7 +69,7 @@ class _OneMachine(SupportVectorMachine):
 
 class _Regressor(RegressorMixin, _OneMachine):
     C: float
-    _hard = False  # whether no error is allowed
+    _endless: tuple[float, ...] = ()  # C, besides numbers
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -85,8 +85,7 @@ class _Regressor(RegressorMixin, _OneMachine):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not self._hard:
-            check_number(self, "C", self.C, above=0)
+        check_number(self, "C", self.C, above=0, besides=self._endless)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -175,8 +174,11 @@ class SVR(_Regressor):
         check_number(self, "epsilon", self.epsilon, at_least=0)
         check_choice(self, "loss", self.loss, ("epsilon_insensitive", "squared_epsilon_insensitive"))
 
+    _endless = (np.inf,)
+
     @property
-    def _hard(self) -> bool:  # type: ignore[override]
+    def _hard(self) -> bool:
+        """Whether no error is allowed."""
         return bool(np.inf == self.C)
 
     def _solve(self, rows: KernelRows, problem: BoxProblem, weight: np.ndarray) -> BoxSolution:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from inspect import signature
 from typing import Any, ClassVar, Self
 
@@ -13,7 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from .._array import host, is_array, like
-from .._errors import check_number, remedies, where
+from .._errors import check_number, remedies, warn, where
 from .._random import generator
 from ..domains import Bags, Rows
 from ..domains.tables import is_gap
@@ -126,12 +125,22 @@ class MarginalTransfer(KernelEstimator):
         self.n_features = n_features
         self.random_state = random_state
 
-    def _kernel(self, n_features: int) -> Kernel:
+    def _check_parameters(self) -> None:
         if not isinstance(self.estimator, KernelEstimator) or not hasattr(self.estimator, "predict"):
             raise TypeError(
                 f"{where(self)}: estimator = {self.estimator!r} must be an estimator of this library that predicts, "
                 "for example SVC() or KernelRidge()."
             )
+        kernel = as_kernel(self.distribution_kernel, "distribution_kernel")
+        if not isinstance(kernel.domain, Bags):
+            raise TypeError(
+                f"{where(self)}: distribution_kernel = {kernel} is on {kernel.domain!r}; give a kernel on sets, such "
+                "as DistributionGaussian or MeanMap."
+            )
+        if self.n_features is not None:
+            check_number(self, "n_features", self.n_features, at_least=2, integer=True)
+
+    def _kernel(self, n_features: int) -> Kernel:
         return self.estimator._kernel(n_features)
 
     def _resolved_kernel(self, X: Any, n_features: int) -> Kernel:
@@ -139,6 +148,7 @@ class MarginalTransfer(KernelEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit to points X with targets y; `groups` says for each point which sample it belongs to."""
+        self._check_parameters()
         X, y = self._check_fit(X, y, **({"y_numeric": True, "multi_output": True} if is_regressor(self) else {}))
         if isinstance(self.kernel_.domain, Rows):
             raise TypeError(f"{where(self)}: kernel = 'precomputed' knows no samples of points; give a kernel.")
@@ -147,23 +157,16 @@ class MarginalTransfer(KernelEstimator):
         self.groups_, which = self._group(X, groups)
         model = clone(self.estimator)
         if len(self.groups_) == 1:
-            warnings.warn(
+            warn(
                 f"{where(self)}: there is one sample, so that nothing is transferred to others; give `groups` to fit "
                 "(in cross-validation as params={'groups': groups}, or by metadata routing).",
                 UserWarning,
-                stacklevel=3,
             )
             pairs = X
         else:
             self._require_products(X)
             bags = self._bags(X, which)
-            distribution = as_kernel(self.distribution_kernel)
-            if not isinstance(distribution.domain, Bags):
-                raise TypeError(
-                    f"{where(self)}: distribution_kernel = {distribution} is on {distribution.domain!r}; give a kernel "
-                    "on sets, such as DistributionGaussian or MeanMap."
-                )
-            self.distribution_kernel_ = distribution.resolve(bags)
+            self.distribution_kernel_ = as_kernel(self.distribution_kernel).resolve(bags)
             pairs = self._learn_samples(X, which, bags)
             kernel = Linear() if self.n_features is not None else Linear() @ self.kernel_
             defaults = signature(type(model)).parameters
@@ -224,7 +227,6 @@ class MarginalTransfer(KernelEstimator):
             kept = values > len(bags) * np.finfo(float).eps * values[-1]
             self._root = vectors[:, kept] / np.sqrt(values[kept])
             return self._pairs(X, which, bags)
-        check_number(self, "n_features", self.n_features, at_least=2, integer=True)
         if not hasattr(distribution, "feature_frequencies") or "spectral_sample" not in self.kernel_.provides:
             raise TypeError(
                 f"{where(self)}: n_features needs a DistributionGaussian and a stationary kernel of the points "

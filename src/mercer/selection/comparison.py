@@ -11,12 +11,13 @@ import numpy as np
 from scipy import linalg, stats
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import adjusted_rand_score, check_scoring
-from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold, check_cv
+from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import _safe_split
 
 from .._array import host
 from .._errors import check_number
+from .._folds import folds
 
 __all__ = ["Comparison", "Difference", "compare", "corrected_t", "holm", "subspace_agreement"]
 
@@ -271,7 +272,7 @@ def _splits(cv: Any, models: list[Any], n: int, y: Any, groups: Any, random_stat
     labels = y is not None and all(is_classifier(m) for m in models)
     if cv is None:
         cv = (RepeatedStratifiedKFold if labels else RepeatedKFold)(n_splits=10, n_repeats=3, random_state=random_state)
-    splits = list(check_cv(cv, y, classifier=labels).split(np.zeros(n), y, groups))
+    splits = folds(WHO, cv, n, y, labels, groups)
     if len(splits) < 2:
         raise ValueError(f"{WHO}: cv gives {len(splits)} split; a variance needs at least two.")
     return splits

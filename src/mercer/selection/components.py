@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import KFold, ShuffleSplit, check_cv
+from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.utils import check_random_state
 
 from .._array import host
 from .._errors import check_choice, check_number
+from .._folds import folds
 from ..domains import Rows, Vectors
 from ..kernels import Kernel
 
@@ -177,7 +178,7 @@ def choose_components(
     if criterion == "downstream":
         if downstream is None or y is None:
             raise ValueError(f"{WHO}: criterion = 'downstream' needs y and downstream, an estimator of it.")
-        splits = list(check_cv(cv, y, classifier=is_classifier(downstream)).split(np.zeros(n), y))
+        splits = folds(WHO, cv, n, y, is_classifier(downstream))
         score = check_scoring(downstream, scoring=scoring)
         values = _table(models, counts, splits, lambda m, s: _downstream(m, X, y, splits[s], counts, downstream, score))
         return ComponentChoice(criterion, [m.kernel for m in models], counts, values, values, None)

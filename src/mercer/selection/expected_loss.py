@@ -7,9 +7,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 from .._errors import check_choice, check_number
+from .._folds import folds
 from ..solvers.leave_one_out import FormulaError
 from ._criteria import CRITERIA, criterion
 from ._forms import Fitted, Solved, fitted
@@ -277,7 +278,7 @@ def _folds(fit: Fitted, cv: Any, groups: Any, random_state: Any) -> list[Split]:
         check_number(WHO, "cv", cv, at_least=2, integer=True)
         kinds = (KFold, StratifiedKFold) if groups is None else (GroupKFold, StratifiedGroupKFold)
         cv = kinds[fit.labels](int(cv), shuffle=True, random_state=random_state)
-    return list(check_cv(cv, fit.y, classifier=fit.labels).split(np.zeros(fit.n), fit.y, groups))
+    return folds(WHO, cv, fit.n, fit.y, fit.labels, groups)
 
 
 def _mean(values: np.ndarray, weight: np.ndarray) -> tuple[float, float]:

@@ -6,7 +6,6 @@ The whole basis is kept orthonormal, and restarted from the leading Ritz vectors
 
 from __future__ import annotations
 
-import warnings
 from contextlib import nullcontext
 from typing import Any
 
@@ -15,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ... import _tiles
 from ..._array import eye, like, namespace
-from ..._errors import check_number
+from ..._errors import check_number, warn
 from ..._units import lengths
 from ...domains import take
 from ...gram import Gram
@@ -96,12 +95,11 @@ class BlockKrylov(EigenSolver):
             iteration += 1
         converged = error <= max(tol, 1e3 * float(xp.finfo(sample.dtype).eps))
         if not converged:
-            warnings.warn(
+            warn(
                 f"BlockKrylov stopped after {iteration} block products at a residual of {error:.1e} "
                 f"(tol = {self.tol:g}). The eigenvalues are close together: raise oversample or max_iter, or ask for "
                 "fewer components.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         return Spectrum(values[:k], basis @ Y[:, :k], error, iteration, converged, "krylov")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._errors import is_one_of
 from ...gram import Gram
 from ._base import LinearSolution, LinearSolver, solve
 from .cholesky import Cholesky, Symmetric
@@ -47,7 +48,7 @@ def linear_solver(solver: Any, gram: Gram, definite: bool = True) -> LinearSolve
     """
     if isinstance(solver, LinearSolver):
         return solver
-    if solver == "auto":
+    if is_one_of(solver, ("auto",)):
         if not definite:
             return Symmetric()
         if "factor" in gram.provides:

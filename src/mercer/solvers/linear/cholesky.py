@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from ..._array import host, is_numpy, namespace, set_diagonal, solve_triangular
-from ..._errors import IndefiniteError, JitterWarning
+from ..._errors import IndefiniteError, JitterWarning, warn
 from ...gram import Gram
 from ._base import LinearSolution, LinearSolver, relative_residual
 
@@ -51,12 +50,11 @@ def factorize(K: Any, shift: float) -> tuple[Any, float]:
         except (np.linalg.LinAlgError, RuntimeError):
             continue
         if jitter:
-            warnings.warn(
+            warn(
                 f"The matrix K + shift is not positive definite in {K.dtype}; {jitter:.2g} was added to its diagonal. "
                 "Usual causes are duplicate or very close samples and a long lengthscale; try a larger alpha or a "
                 "shorter lengthscale.",
                 JitterWarning,
-                stacklevel=4,
             )
         return L, jitter
     raise IndefiniteError(

@@ -6,13 +6,12 @@ Wilson, *GPyTorch*, 2018, section 4); each column has its own step lengths and s
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
 from ..._array import namespace
-from ..._errors import check_number
+from ..._errors import check_number, warn
 from ...gram import Gram
 from ._base import LinearSolution, LinearSolver, relative_residual
 from .woodbury import LowRankInverse
@@ -83,12 +82,11 @@ class ConjugateGradient(LinearSolver):
         a = A[:, 0] if b.ndim == 1 else A
         residual = relative_residual(gram, a, b, shift)
         if not converged:
-            warnings.warn(
+            warn(
                 f"ConjugateGradient stopped after {iteration} products at a relative residual of {residual:.1e} "
                 f"(tol = {self.tol:g}). The matrix is ill-conditioned or indefinite: try a larger alpha, a higher rank "
                 "of the preconditioner, or a low-rank gram.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         return LinearSolution(a, residual=residual, n_iter=iteration, converged=converged, method="conjugate_gradient")
 
