@@ -197,12 +197,14 @@ def test_labels_that_are_no_text(folder, mercer):
     assert not (folder / "out.csv").exists()
 
 
-def test_archives_that_unpack_to_more_than_they_are(fitted, folder, mercer, monkeypatch):
+def test_archives_that_unpack_to_more_than_they_are(folder, mercer, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    library.save(library.KernelRidge().fit(X, X[:, 0]), folder / "ridge.mercer")
     monkeypatch.setattr(_data, "ROOM", 1 << 20)
     np.savez_compressed(folder / "zeros.npz", X=np.zeros((200_000, 2)))
     opened = []
     monkeypatch.setattr(np.lib.npyio.NpzFile, "__getitem__", lambda self, name: opened.append(name))
-    result = mercer("predict", "shop.mercer", "zeros.npz")
+    result = mercer("predict", "ridge.mercer", "zeros.npz")
     assert result.code == 1 and "holds 0.0032 GB, which are not unpacked" in " ".join(result.err.split())
     assert not opened
 
