@@ -430,7 +430,7 @@ def test_a_share_is_preferred_that_is_better_by_a_standard_error():
     assert preferred(losses, np.r_[np.zeros(5), np.ones(5)]) == 0
 
 
-@pytest.mark.filterwarnings("ignore:SVC. the solver stopped early")
+@pytest.mark.filterwarnings("ignore:.*SVC. the solver stopped early")
 def test_a_budget_is_that_of_the_whole_choice():
     rng = np.random.default_rng(0)
     X, task = rng.normal(size=(60, 2)), np.arange(60) % 3

@@ -412,7 +412,7 @@ def test_no_directions_without_variance(xp):
 @pytest.mark.parametrize("n_samples", [1, 2, 5, 300, 600])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", ["linear", "rbf", "poly", "power"])
-@pytest.mark.filterwarnings("ignore:BlockKrylov stopped")
+@pytest.mark.filterwarnings("ignore:.*BlockKrylov stopped")
 def test_samples_that_are_all_equal(n_samples, dtype, name):
     """No variance is found, and none that rounding has made negative is refused."""
     equal = np.full((n_samples, 2), 7.3, dtype)
@@ -428,7 +428,7 @@ def test_trace_of_samples_far_from_the_origin():
     np.testing.assert_allclose(KernelPCA(2, gram="low_rank").fit(X + 1e6).explained_variance_ratio_, shares, rtol=1e-8)
 
 
-@pytest.mark.filterwarnings("ignore:BlockKrylov stopped")  # what is left is rounding
+@pytest.mark.filterwarnings("ignore:.*BlockKrylov stopped")  # what is left is rounding
 def test_products_of_samples_without_variance():
     model = KernelPCA(2, kernel="gaussian", gram="lazy", eigen_solver="krylov", random_state=0)
     np.testing.assert_allclose(model.fit_transform(np.zeros((30, 2))), 0.0, atol=1e-6)
