@@ -223,14 +223,16 @@ def check_arguments(estimator, some):
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @those(lambda e: True)
-def test_no_argument_leads_to_a_foreign_sentence(estimator):
+def test_no_argument_leads_to_a_foreign_sentence(estimator, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     check_arguments(estimator, ["array", "object"])
 
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @those(lambda e: True)
-def test_any_value_of_any_argument_is_taken_or_refused_in_a_sentence(estimator):
+def test_any_value_of_any_argument_is_taken_or_refused_in_a_sentence(estimator, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where a text is a place to write to
     check_arguments(estimator, list(ANYTHING)[2:])
 
 
