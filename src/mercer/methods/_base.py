@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._array import detached, device_of, is_array, is_sparse, namespace
 from .._errors import (
     INSTEAD,
-    IndefiniteError,
     IndefiniteKernelWarning,
     KindError,
     check_number,
@@ -66,12 +65,7 @@ def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
     def apart(self: Any, *args: Any, **options: Any) -> Any:
         copied = object.__new__(type(self))
         vars(copied).update(vars(self))
-        try:
-            fit(copied, *args, **options)
-        except IndefiniteError as error:  # the solver does not know for whom it solves
-            if str(error).startswith("The matrix"):
-                raise IndefiniteError(f"{where(self)}: {error}") from error
-            raise
+        fit(copied, *args, **options)
         self.__dict__ = vars(copied)
         return self
 
