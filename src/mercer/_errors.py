@@ -43,6 +43,10 @@ class JitterWarning(UserWarning):
     """A matrix was not numerically positive definite and its diagonal was raised."""
 
 
+class RoundingWarning(UserWarning):
+    """A result that rounding errors may have decided."""
+
+
 class IndefiniteError(ValueError):
     """A matrix that had to be positive definite is not, by more than rounding."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,8 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, clon
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _tiles
-from .._array import host, is_numpy, like, namespace
-from .._errors import IndefiniteError, where
+from .._array import eps, host, is_numpy, like, namespace
+from .._errors import IndefiniteError, RoundingWarning, where
 from .._random import generator_of
 from .._units import out_of_squares, power_of_two
 from ..basis import Polynomials
@@ -123,6 +124,7 @@ class RidgeMethod(KernelEstimator):
     def _keep(
         self, gram: Gram, b: Any, alpha: np.ndarray, weight: Any, basis: Any, solution: LinearSolution, a: Any, c: Any
     ) -> None:
+        self._warn_of_rounding(gram, alpha, annihilated(basis) > 0)
         self.X_fit_ = gram.X
         self.dual_coef_, self.free_coef_, self.solution_ = a, self._at_zero(gram, a, c), solution
         if isinstance(basis, Polynomials) and basis.degree == 0:
@@ -132,6 +134,20 @@ class RidgeMethod(KernelEstimator):
         # a factor may have been drawn, and is small; a whole matrix is computed again where it is asked for
         self._factored = gram if "factor" in gram.provides else None
         self._resolvents: dict[float, Resolvent] = {}
+
+    def _warn_of_rounding(self, gram: Gram, alpha: np.ndarray, constants: bool) -> None:
+        """Warn of strengths that the rounding of the matrix, of the size ε tr K, outweighs; 0 is a limit of its own."""
+        rounding = eps(gram.like) * float(np.abs(host(gram.diagonal())).sum(dtype=np.float64))
+        lost = alpha[(alpha > 0) & (alpha < rounding)]
+        if len(lost):
+            remedy = "" if constants else "fit_intercept=True, "
+            warnings.warn(
+                f"{where(self)}: alpha = {lost.min():g} is less than the rounding errors of the kernel matrix, about "
+                f"{rounding:.1g}, which then decide the fit. Standardise the data, or use {remedy}a larger alpha, or a "
+                "smaller kernel.",
+                RoundingWarning,
+                stacklevel=5,
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
