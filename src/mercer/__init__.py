@@ -11,7 +11,7 @@
 from typing import Any
 
 from . import closed_forms, gram, kernels, losses, preimage
-from ._errors import IndefiniteKernelWarning, JitterWarning
+from ._errors import IndefiniteKernelWarning, JitterWarning, RoundingWarning
 from .expansion import MercerExpansion, mercer_expansion
 from .io.model import load, save
 from .kernels import deformed
@@ -114,6 +114,7 @@ __all__ = [
     "RelevanceVectorMachine",
     "RobustKernelDensity",
     "RobustKernelRegression",
+    "RoundingWarning",
     "SemiSupervised",
     "SmoothingSpline",
     "SpectralClustering",

@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.kernel_ridge import KernelRidge as Reference
 from sklearn.model_selection import GridSearchCV
 
-from mercer import IndefiniteKernelWarning, KernelInterpolator, KernelRidge, KernelRidgeCV
+from mercer import IndefiniteKernelWarning, KernelInterpolator, KernelRidge, KernelRidgeCV, RoundingWarning
 from mercer.basis import Polynomials
 from mercer.gram import IncompleteCholesky, Nystrom
 from mercer.kernels import Constant, Gaussian, Laplace, Linear, Polynomial, Power, ThinPlate, Wendland
@@ -520,3 +520,17 @@ def test_free_polynomials_in_any_unit(model, exponent) -> None:
     model.set_params(kernel="gaussian(lengthscale='median')")
     expected = model.fit(X, X[:, 0] ** 2).predict(X)
     np.testing.assert_allclose(model.fit(X * unit, X[:, 0] ** 2).predict(X * unit), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "model", [KernelRidge(kernel="linear"), KernelRidgeCV(kernel="linear", alphas=[1.0], fit_intercept=False)], ids=str
+)
+@pytest.mark.filterwarnings("ignore::mercer.JitterWarning", "ignore::mercer.IndefiniteKernelWarning")
+def test_strengths_below_the_rounding_of_the_matrix_are_warned_of(model) -> None:
+    """Of linear data far from 0 without an intercept, an alpha of 1 is nothing; near 0 it is all that it should be."""
+    X = np.random.default_rng(3).normal(size=(40, 2))
+    y = X @ [1.0, -2.0]
+    with pytest.warns(RoundingWarning, match="alpha = 1 is less than the rounding errors of the kernel matrix, about"):
+        clone(model).fit(X + 1e8, y)
+    clone(model).fit(X, y)
+    clone(model).set_params(fit_intercept=True).fit(X + 1e8, y)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _tiles
 from .._array import eps, host, is_numpy, like, namespace
-from .._errors import IndefiniteError, RoundingWarning, where
+from .._errors import IndefiniteError, RoundingWarning, warn, where
 from .._random import generator_of
 from .._units import out_of_squares, power_of_two
 from ..basis import Polynomials
@@ -141,12 +140,11 @@ class RidgeMethod(KernelEstimator):
         lost = alpha[(alpha > 0) & (alpha < rounding)]
         if len(lost):
             remedy = "" if constants else "fit_intercept=True, "
-            warnings.warn(
+            warn(
                 f"{where(self)}: alpha = {lost.min():g} is less than the rounding errors of the kernel matrix, about "
                 f"{rounding:.1g}, which then decide the fit. Standardise the data, or use {remedy}a larger alpha, or a "
                 "smaller kernel.",
                 RoundingWarning,
-                stacklevel=5,
             )
 
     def __getstate__(self) -> dict[str, Any]:
