@@ -20,6 +20,7 @@ import numpy as np
 
 from .._array import device_of, eps, eye, host, like, namespace
 from .._errors import IndefiniteError
+from .._units import lengths
 from ..domains import take
 from ..gram import Gram
 from .decomposition import Diagonal, Tridiagonal, of_factor, of_matrix
@@ -28,6 +29,7 @@ from .linear import LinearSolution
 
 __all__ = ["Part", "Spectral"]
 
+ROUNDING = 8  # units of round-off, of a sum of squares that is at most 1 and of the rest of a projection
 DETERMINED = 1e3  # units of round-off of 1 − hᵢᵢ, below which a sample counts as fitted by the free part alone
 
 
@@ -159,15 +161,16 @@ class Spectral:
         z = namespace(V).matrix_transpose(basis) @ V
         if self.full:
             return z, 0.0
-        outside = self.design.project(V) - basis @ z
-        return z, namespace(V).where(self._left[:, None] > 0, outside, namespace(V).zeros_like(outside))
+        xp, outside = namespace(V), self.design.project(V) - basis @ z
+        noise = ROUNDING * eps(V) * lengths(V)[None, :]  # which a small α would blow up
+        return z, xp.where(xp.abs(outside) > noise, outside, xp.zeros_like(outside))
 
     @cached_property
     def _left(self) -> Any:
-        """What the free part and the basis leave of each sample; 0 for rounding, which a small α would blow up."""
+        """What the free part and the basis leave of each sample; 0 for rounding."""
         xp = namespace(self._basis)
         left = self._room() - xp.sum(self._basis**2, axis=1)
-        return xp.where(left > DETERMINED * eps(self.values), left, xp.zeros_like(left))
+        return xp.where(left > ROUNDING * eps(self.values), left, xp.zeros_like(left))
 
     def _resolved(self, V: Any, alphas: Any, everywhere: bool = True) -> Any:
         """GV of shape (n, t, A), for strengths of shape (A,), or (t, 1) for one of each column.
