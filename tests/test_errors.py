@@ -1,5 +1,7 @@
 """The one form of message."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -21,3 +23,12 @@ def test_a_choice_keeps_its_type(value):
 def test_no_number(value):
     with pytest.raises((TypeError, ValueError), match=r"Matern: nu = .* must be a finite number > 0\."):
         check_number("Matern", "nu", value, above=0)
+
+
+@pytest.mark.parametrize("value", [np.float32(1), np.float16(1), np.longdouble(1), np.int8(1), np.uint64(1)], ids=repr)
+def test_numbers_of_any_precision_are_taken_without_a_word(value):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_number("owner", "name", value, above=0)
+    with pytest.raises(ValueError, match="owner: name"):
+        check_number("owner", "name", value, above=1)

@@ -20,6 +20,8 @@ from ._array import host
 
 LARGEST, COUNT = float(np.finfo(np.float64).max), 2**63 - 1  # of numbers, and of what is counted
 NAMED = "of_estimator"  # the function below that wraps methods
+HERE = "mercer."  # what the names of our modules begin with
+BETWEEN = (HERE, "sklearn.", "joblib.")  # and of those that may lie between the line of a user and ours
 SQUARED = 480  # the exponent of a power of two whose square leaves room for small shares of it, and large multiples
 
 
@@ -109,9 +111,9 @@ def attribute(error: Exception, owner: object) -> None:
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line outside of this library that led here; the text names the estimator that it called."""
+    """Warn at the line of the user that led here; the text names the estimator that it called."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("mercer."):
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(BETWEEN):
         if frame.f_code.co_name == NAMED:
             text = naming(frame.f_locals["self"], text)
         frame, level = frame.f_back, level + 1
@@ -125,7 +127,7 @@ def thrift(owner: Any, method: Callable[..., Any], error: MemoryError) -> Matrix
         if isinstance(error, MatrixMemoryError)
         else f"memory ran out{f' ({error})' * bool(str(error))}"
     )
-    if not method.__name__.endswith("fit"):
+    if "fit" not in method.__name__:
         remedy = "give fewer rows at a time"
     else:
         given = signature(type(owner)).parameters
@@ -176,8 +178,9 @@ def check_number(
     if at_most is not None:
         rules.append((f"<= {at_most:g}", lambda v: v <= at_most))
     beyond = isinstance(value, Integral) and int(value) > COUNT
+    plain = value.item() if isinstance(value, np.generic) else value  # the largest number is none of single precision
     word, end = ("an integer", " below 2**63" * beyond) if integer else ("a finite number", "")
-    if not isinstance(value, kind) or isinstance(value, (bool, np.bool_)) or not abs(value) <= most:  # type: ignore[operator]
+    if not isinstance(value, kind) or isinstance(value, (bool, np.bool_)) or not abs(plain) <= most:
         raise type_or_value(value)(
             f"{where(owner)}: {name} = {value!r} must be {word}{''.join(' ' + r for r, _ in rules)}{end}{instead}."
         )
@@ -191,10 +194,14 @@ def type_or_value(value: Any) -> type[Exception]:
 
 
 def check_switches(owner: Any) -> None:
-    """Raise unless the parameters that are True or False by default are, or 1 or 0; `verbose` may be larger."""
-    for name, parameter in signature(type(owner)).parameters.items():
+    """Raise unless the parameters that are True or False by default are, or 1 or 0; `verbose` may be larger.
+
+    Those that a subclass outside of this library adds are its own.
+    """
+    ours = next((base for base in type(owner).__mro__ if base.__module__.startswith(HERE)), type(owner))
+    for name, parameter in signature(ours).parameters.items():
         if isinstance(parameter.default, bool) or name == "verbose":
-            value = getattr(owner, name)
+            value = getattr(owner, name, parameter.default)
             whole = isinstance(value, Integral) and 0 <= int(value) <= (COUNT if name == "verbose" else 1)
             if not whole and not isinstance(value, np.bool_):
                 raise type_or_value(value)(f"{where(owner)}: {name} = {value!r} must be True or False.")

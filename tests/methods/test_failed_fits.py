@@ -200,3 +200,33 @@ def test_fits_of_one_object_have_deadlines_of_their_own(monkeypatch):
     for thread in threads:
         thread.join()
     assert not errors
+
+
+def test_a_fit_of_a_subclass_of_the_user_runs_on_the_object_itself():
+    class Counting(SVC):
+        __slots__ = ("note",)
+
+        def __init__(self, C=1.0, scaling=True):
+            super().__init__(C=C)
+            self.scaling = scaling  # theirs, so that text is no error
+
+        def fit(self, X, y):
+            self.note, self.calls_ = self, getattr(self, "calls_", 0) + 1
+            super().fit(X, y)
+            return {"score": self.score(X, y)}
+
+    y = np.arange(len(X)) % 2
+    model = Counting(scaling="robust")
+    assert model.fit(X, y) == {"score": SVC().fit(X, y).score(X, y)} and model.note is model
+    with pytest.raises(ValueError, match=r"Counting: C = -1 must be > 0"):
+        model.set_params(C=-1).fit(X[:, :1], y)
+    assert model.calls_ == 2 and model.n_features_in_ == 2
+
+
+def test_errors_that_a_subclass_of_the_user_raises_keep_their_words():
+    class Refusing(SVC):
+        def predict(self, X):
+            raise ValueError("code 7")
+
+    with pytest.raises(ValueError, match=r"^code 7$"):
+        Refusing().predict(X)

@@ -9,6 +9,9 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from tests.methods.test_sklearn import ESTIMATORS
 
 from mercer import SVC, KernelDensity, LinearSVC, LinearSVR, SmoothingSpline, SpectralClustering, _tiles, methods
@@ -260,11 +263,53 @@ def test_errors_of_parts_name_the_estimator():
             model.fit(X, LABELS)
 
 
+@pytest.mark.filterwarnings("ignore:KernelRidge. alpha")
 def test_warnings_of_parts_name_the_estimator_and_the_line_that_called_it():
     model = methods.KernelRidge(1e-18, kernel="gaussian(lengthscale=30.0)", solver="cholesky")
     with pytest.warns(UserWarning, match=r"^KernelRidge: The matrix K \+ shift is not positive definite") as caught:
         model.fit(X, TARGETS)
     assert {w.filename for w in caught} == {__file__}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: SVC(max_iter=1).fit(X, LABELS),
+        lambda: make_pipeline(StandardScaler(), SVC(max_iter=1)).fit(X, LABELS),
+        lambda: GridSearchCV(SVC(max_iter=1), {"C": [1.0]}, cv=2).fit(X, LABELS),
+        lambda: methods.KernelPCA(1, kernel="sigmoid", gamma=1e-3, coef0=-1.0).fit_transform(X),
+        lambda: methods.SpectralClustering(2, affinity="precomputed").fit_predict(np.kron(np.eye(2), np.ones((3, 3)))),
+    ],
+)
+def test_warnings_point_to_the_line_of_the_user_also_through_scikit_learn(call):
+    with pytest.warns(UserWarning) as caught:
+        call()
+    assert {w.filename for w in caught} == {__file__}
+
+
+PUBLIC = ("predict_proba", "decision_function", "score", "denoise", "project", "retrieve", "influence")
+POSSIBLE = [
+    (model, name)
+    for model in (
+        SVC(calibration="cv"),
+        methods.KernelLogisticRegression(),
+        methods.KernelKMeans(2),
+        methods.KernelPCA(kernel="rbf"),
+        methods.ManifoldRanking(),
+        methods.KernelMachine(),
+    )
+    for name in PUBLIC
+    if hasattr(model, name)
+]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(("model", "name"), POSSIBLE, ids=str)
+def test_errors_of_every_public_method_name_the_estimator(model, name):
+    method = getattr(clone(model).fit(X, LABELS), name)
+    required = [p for p in inspect.signature(method).parameters.values() if p.default is p.empty]
+    with pytest.raises(ValueError, match=rf"^{type(model).__name__}\b.*NaN"):
+        method(*[np.full_like(X, np.nan), LABELS][: len(required)])
 
 
 # ---- the kernel 0, whose space holds the function 0 alone, and whose factors have no columns

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import detached, device_of, is_array, is_sparse, namespace
 from .._errors import (
+    HERE,
     INSTEAD,
     IndefiniteKernelWarning,
     KindError,
@@ -73,14 +74,23 @@ def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Estimator(BaseEstimator):
-    """Base of all methods: a fit is there as a whole or not at all, and the errors of any part name the estimator."""
+    """Base of all methods: a fit is there as a whole or not at all, and the errors of any part name the estimator.
+
+    A method that overrides one of ours outside of this library is left as it is.
+    """
 
     def __init_subclass__(cls, **options: Any):
         super().__init_subclass__(**options)
-        for name in ("fit", "partial_fit", "predict", "transform", "decision_function", "score_samples"):
-            if isinstance(own := vars(cls).get(name), FunctionType):
-                own = whole(own) if name == "fit" else own
-                setattr(cls, name, named(own, Estimator._check_common if name.endswith("fit") else None))
+        ours = cls.__module__.startswith(HERE)
+        for name, own in tuple(vars(cls).items()):
+            function = getattr(own, "fn", own)  # that of available_if
+            overrides = any(name in vars(base) for base in cls.__mro__[1:])
+            if name.startswith("_") or not isinstance(function, FunctionType) or (overrides and not ours):
+                continue
+            before = Estimator._check_common if name.endswith("fit") else None
+            method = named(whole(function) if name == "fit" else function, before)
+            place, key = (cls, name) if function is own else (own, "fn")
+            setattr(place, key, method)
 
     def _check_common(self) -> None:
         """Raise for switches, seeds, numbers of threads and times that are none."""
