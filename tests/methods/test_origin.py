@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from mercer import (
     SVC,
+    SVR,
     KernelCCA,
     KernelDimensionReduction,
     KernelFisher,
@@ -20,6 +22,7 @@ from mercer import (
     KernelRidgeCV,
     LeastSquaresSVC,
     MultipleKernel,
+    NuSVR,
 )
 from mercer.inference import hsic_test, mmd_test
 from mercer.selection import KernelTuner
@@ -220,3 +223,15 @@ def test_combined_kernels_beside_no_constant():
     model = MultipleKernel(KernelRidge(0.5), ["gaussian", "linear"], method="uniform").fit(X + 2.0**8, y)
     alone = KernelRidge(0.5, kernel=model.kernel_).fit(X + 2.0**8, y)
     agree(model, model.predict(NEW + 2.0**8), alone.predict(NEW + 2.0**8))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(
+    "model", [SVC(tol=1e-9), SVC(tol=1e-9, loss="squared_hinge"), SVR(tol=1e-9), NuSVR(nu=0.47, tol=1e-9)]
+)
+def test_sparse_machines(model, kernel):
+    """A sparse matrix is solved with as an array about its mean; the answers must know of the same origin."""
+    model, target = clone(model).set_params(kernel=kernel), np.sign(y) if isinstance(model, SVC) else y
+    far, near = model.fit(csr_array(X + SHIFT), target), clone(model).fit(X, target)
+    answer = "decision_function" if isinstance(model, SVC) else "predict"
+    agree(model, getattr(far, answer)(csr_array(NEW + SHIFT)), getattr(near, answer)(NEW))

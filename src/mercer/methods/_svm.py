@@ -145,7 +145,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
 
     def _near(self, X: Any) -> Kernel:
         """The kernel to compute with: it may differ from `kernel_` by what the offset takes up."""
-        return self.kernel_.about(X) if self._balanced else self.kernel_
+        return self.kernel_.about(_compact(X)) if self._balanced else self.kernel_
 
     # ---- from data to rows
 
