@@ -55,10 +55,10 @@ def holed(value):
         (
             "abc",
             TypeError,
-            "X holds <U3 values, expected numbers; encode them, or use a kernel on categories or strings",
+            "X = 'abc', expected numbers; give an array or data frame, a row for each sample",
         ),
-        ([["a", "b"]], TypeError, "X holds <U1 values, expected numbers; encode them"),
-        (np.array([["a", 1.0]], dtype=object), TypeError, "X holds object values, expected numbers"),
+        ([["a", "b"]], TypeError, "X holds text such as 'a', expected numbers; encode it"),
+        (np.array([["a", 1.0]], dtype=object), TypeError, "X holds text such as 'a', expected numbers"),
         (np.array([[None, 1.0]], dtype=object), ValueError, "X contains NaN|X holds object values"),
         (X + 1j, ValueError, "X is complex; give real numbers, for example real and imaginary columns"),
         ([[1.0, 2.0], [3.0]], ValueError, "X has rows of unequal length; give one row of equal length per sample"),

@@ -1,5 +1,6 @@
 """Laws over all estimators: a refusal is one sentence with the name of the estimator, the argument and its value."""
 
+import datetime
 import inspect
 import re
 import subprocess
@@ -7,8 +8,10 @@ import sys
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -123,9 +126,47 @@ def test_seeds(estimator, value):
 def test_a_value_of_the_wrong_kind_is_a_value_error_too(estimator):
     """As in scikit-learn, whose callers catch ValueError."""
     x, y = data(estimator)
-    with pytest.raises(ValueError, match=r"X holds <U1 values, expected numbers") as error:
+    with pytest.raises(ValueError, match=r"X holds text such as 'a', expected numbers") as error:
         clone(estimator).fit(np.full(x.shape, "a"), y)
     assert isinstance(error.value, TypeError)
+
+
+FRAME = pd.DataFrame({"a": rng.normal(size=20), "b": 0})
+
+
+@those(lambda e: "kernel" in e.get_params() or isinstance(e, (SmoothingSpline, LinearSVC, SpectralClustering)))
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (
+            FRAME.assign(b=pd.date_range("2020", periods=20)),
+            "column 'b' of X holds dates, expected numbers; count some",
+        ),
+        (FRAME.assign(b=pd.to_timedelta(np.arange(20), "h")), "column 'b' of X holds durations, expected numbers; div"),
+        (FRAME.assign(b="Rome"), "column 'b' of X holds text such as 'Rome', expected numbers; encode it"),
+        (FRAME.astype({"b": str}), "column 'b' of X holds text such as '0', expected numbers; convert it"),
+        (np.full((20, 2), datetime.date(2020, 1, 1)), "X holds dates, expected numbers; count some unit of time"),
+        (None, "X = None, expected numbers; give an array or data frame"),
+        ("data.csv", "X = 'data.csv', expected numbers; give an array or data frame"),
+        ({"a": [1.0]}, "X is a dict, expected numbers; give an array or data frame"),
+    ],
+    ids=lambda v: v[:30] if isinstance(v, str) else "",
+)
+def test_what_is_no_table_of_numbers_is_named_with_its_own_remedy(estimator, bad, words):
+    with pytest.raises(ValueError, match=rf"^{type(estimator).__name__}(, X)?: {re.escape(words)}"):
+        clone(estimator).fit(bad, data(estimator)[1])
+
+
+@pytest.mark.parametrize("affinity", ["nearest_neighbors", "rbf"])
+def test_text_is_no_affinity(affinity):
+    with pytest.raises(ValueError, match=r"SpectralClustering: X holds text such as '1'"):
+        SpectralClustering(2, affinity=affinity).fit(np.full((20, 2), "1"))
+
+
+@pytest.mark.parametrize("estimator", [methods.KernelMachine(), methods.OnlineKernelMachine()], ids=str)
+def test_scores_before_a_fit(estimator):
+    with pytest.raises(NotFittedError):
+        estimator.score(X, TARGETS)
 
 
 @those(lambda e: {"C", "tol"} <= set(e.get_params()))

@@ -8,10 +8,9 @@ from ._base import Anything, Domain, Product, take
 from .graphs import Graph, Graphs
 from .structured import Bags, Sequences, Strings, Trees
 from .tables import Tables
-from .vectors import NO_NUMBERS, Categories, Indices, Rows, Vectors, holds_text, refuse_masked
+from .vectors import Categories, Indices, Rows, Vectors, plain, refuse_masked
 
 __all__ = [
-    "NO_NUMBERS",
     "Anything",
     "Bags",
     "Categories",
@@ -26,7 +25,7 @@ __all__ = [
     "Tables",
     "Trees",
     "Vectors",
-    "holds_text",
+    "plain",
     "refuse_masked",
     "take",
 ]

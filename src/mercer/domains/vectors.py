@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -19,16 +20,58 @@ def refuse_masked(X: Any, who: str, name: str) -> None:
         raise ValueError(f"{who}: {name} has masked entries; impute them, or drop those rows.")
 
 
-NO_NUMBERS = (
-    "{who}: {name} holds {dtype} values, expected numbers; encode them, or use a kernel on categories or strings "
-    "(Delta, Hamming)."
-)
+FOREIGN = (str, bytes, date, timedelta, np.datetime64, np.timedelta64)  # some of which NumPy converts to numbers
 
 
 def holds_text(A: np.ndarray) -> bool:
     """Whether an array holds text, times or records, some of which NumPy would convert to numbers."""
     kind = A.dtype.kind
-    return kind in "USMmV" or (kind == "O" and any(isinstance(v, (str, bytes)) for v in A.ravel()))
+    return kind in "USMmV" or (kind == "O" and any(isinstance(v, FOREIGN) for v in A.ravel()))
+
+
+def plain(X: Any, who: str, name: str) -> np.ndarray | None:
+    """X as an array that NumPy may turn into numbers, or None for rows of unequal length; raises for anything else."""
+    refuse_masked(X, who, name)
+    if X is None or isinstance(X, (str, bytes, dict)):
+        given = "is a dict" if isinstance(X, dict) else f"= {X!r}"
+        raise KindError(f"{who}: {name} {given}, expected numbers; give an array or data frame, a row for each sample.")
+    try:
+        A = np.asarray(X)
+    except ValueError:
+        return None
+    except TypeError:  # columns of a frame that have no type in common, such as dates and numbers
+        if not hasattr(X, "columns"):
+            raise
+        A = np.empty(0, dtype="V1")
+    if holds_text(A):
+        columns = ((f"column {c!r} of {name}", np.asarray(X[c])) for c in getattr(X, "columns", ()))
+        place, part = next(((at, values) for at, values in columns if holds_text(values)), (name, A))
+        raise KindError(f"{who}: {place} holds {_foreign(part)}.")
+    return A
+
+
+def _foreign(A: np.ndarray) -> str:
+    """What an array holds that is no number, and what to do with it."""
+    value = next((v for v in A.ravel() if isinstance(v, FOREIGN)), None)
+    if isinstance(value, (timedelta, np.timedelta64)):
+        return "durations, expected numbers; divide them by a unit, such as np.timedelta64(1, 'D')"
+    if isinstance(value, (date, np.datetime64)):
+        return (
+            "dates, expected numbers; count some unit of time from one of them, such as days from the first, "
+            "(t - t.min()) / np.timedelta64(1, 'D')"
+        )
+    if value is None:
+        return f"{A.dtype} values, expected numbers; give one column for each field"
+    try:
+        float(value)
+    except ValueError:
+        remedy = (
+            "encode it (scikit-learn's OneHotEncoder), or use a kernel on categories, strings or tables (Delta, "
+            "Hamming, Table)"
+        )
+    else:
+        remedy = "convert it, as astype(float) does"
+    return f"text such as {str(value)!r}, expected numbers; {remedy}"
 
 
 class Vectors(Domain):
@@ -93,19 +136,13 @@ class Vectors(Domain):
 
     @staticmethod
     def _from_python(X: Any, who: str, name: str) -> np.ndarray:
-        refuse_masked(X, who, name)
-        try:
-            A = np.asarray(X)
-        except ValueError as error:
-            raise ValueError(
-                f"{who}: {name} has rows of unequal length; give one row of equal length per sample."
-            ) from error
-        if holds_text(A):
-            raise KindError(NO_NUMBERS.format(who=who, name=name, dtype=A.dtype))
+        A = plain(X, who, name)
+        if A is None:
+            raise ValueError(f"{who}: {name} has rows of unequal length; give one row of equal length per sample.")
         try:
             return A.astype(np.float64) if A.dtype.kind == "O" else A
         except (TypeError, ValueError):
-            raise KindError(NO_NUMBERS.format(who=who, name=name, dtype=A.dtype)) from None
+            raise KindError(f"{who}: {name} holds {A.dtype} values, expected numbers; convert them first.") from None
 
     def _check_values(self, values: Any, xp: Any, who: str, name: str) -> None:
         values = values.detach() if hasattr(values, "detach") else values

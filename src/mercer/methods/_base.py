@@ -16,7 +16,6 @@ from .._errors import (
     HERE,
     INSTEAD,
     IndefiniteKernelWarning,
-    KindError,
     check_number,
     check_switches,
     check_targets,
@@ -29,7 +28,7 @@ from .._errors import (
 from .._random import check_random, generator_of
 from .._tiles import check_jobs
 from ..basis import Functions, Polynomials, as_basis
-from ..domains import NO_NUMBERS, Rows, Vectors, holds_text, refuse_masked
+from ..domains import Rows, Vectors, plain, refuse_masked
 from ..gram import Gram, as_representation
 from ..kernels import Kernel
 from ..kernels._transformed import Translated
@@ -41,7 +40,12 @@ UNFOUNDED = "the linear system is solved, but its solution minimises nothing"
 
 
 def validated(estimator: Any, *data: Any, **settings: Any) -> Any:
-    """scikit-learn's `validate_data`, which looks for NaN by a sum, and that of finite numbers may be none."""
+    """scikit-learn's `validate_data`, which looks for NaN by a sum, and that of finite numbers may be none.
+
+    What it would turn into numbers without a word is refused: masked entries, text, times.
+    """
+    if not is_sparse(data[0]):
+        plain(data[0], where(estimator), "X")  # it explains rows of unequal length
     if is_array(data[0]) and data[0].ndim == 1:
         raise ValueError(
             f"{where(estimator)}: X has shape {tuple(data[0].shape)}, and two dimensions are expected, a row for each "
@@ -177,7 +181,7 @@ class KernelEstimator(Estimator):
         domain = kernel.domain
         native = is_array(X) and not isinstance(X, np.ndarray)
         if isinstance(domain, (Vectors, Rows)) and not native:
-            self._refuse_conversions(X, y)
+            refuse_masked(y, where(self), "y")
             if y is not None and options.get("y_numeric"):
                 check_targets(self, y)
             accept = "csr" if getattr(domain, "sparse", False) else False
@@ -198,17 +202,6 @@ class KernelEstimator(Estimator):
         if y is not None:
             y = self._check_targets(y, X, domain.size(X), native, options.get("y_numeric", False))
         return X, y
-
-    def _refuse_conversions(self, X: Any, y: Any) -> None:
-        """Raise for what scikit-learn would turn into numbers without a word: masked entries, text, durations."""
-        refuse_masked(X, where(self), "X")
-        refuse_masked(y, where(self), "y")
-        try:
-            A = np.empty(0) if is_sparse(X) else np.asarray(X)
-        except ValueError:
-            return  # rows of unequal length, which scikit-learn explains
-        if holds_text(A):
-            raise KindError(NO_NUMBERS.format(who=where(self), name="X", dtype=A.dtype))
 
     def _check_targets(self, y: Any, X: Any, n: int, native: bool, numeric: bool) -> Any:
         if native and not is_array(y):

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from ..losses import Loss, as_loss
 from ._base import KernelEstimator
@@ -75,6 +76,7 @@ class LossEstimator(KernelEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy for labels, explained deviance for counts, concordance for times of survival, else R²."""
+        check_is_fitted(self)
         if self.loss_.task == "survival":
             return concordance(self.loss_.prepare(y), self._values(X), sample_weight)
         if self.loss_.task == "count":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Integral
@@ -452,7 +453,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         try:
             yield
         except (TypeError, ValueError) as error:
-            error.args = (f"{where(self)}, {name}: {str(error).removeprefix('View: ')}",)
+            text = re.sub(r"\bView\b", where(self), str(error).removeprefix("View: "))
+            error.args = (f"{where(self)}, {name}: {text}",)
             raise
 
     def __sklearn_tags__(self) -> Any:

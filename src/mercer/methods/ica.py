@@ -12,12 +12,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import eigh_part, is_array, is_sparse
-from .._errors import KindError, check_choice, check_number, is_one_of, warn, where
+from .._array import eigh_part, is_array
+from .._errors import check_choice, check_number, is_one_of, warn, where
 from .._progress import Deadline, remedy
 from .._random import generator
 from .._units import power_of_two
-from ..domains import NO_NUMBERS, holds_text
+from ..domains import Vectors
 from ..kernels import Gaussian, Kernel
 from ..kernels.expression import as_kernel
 from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_pd, require_values
@@ -192,8 +192,8 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def inverse_transform(self, X: Any) -> np.ndarray:
         """The mixtures of sources X of shape (n, n_components)."""
         check_is_fitted(self)
-        S = np.asarray(X, dtype=np.float64)
-        if S.ndim != 2 or S.shape[1] != len(self.components_):
+        S = np.asarray(Vectors().check(X, self), dtype=np.float64)
+        if S.shape[1] != len(self.components_):
             raise ValueError(f"{where(self)}: X has shape {S.shape}; expected (n, {len(self.components_)}) sources.")
         return np.asarray(S @ self.mixing_.T + self.mean_)
 
@@ -208,8 +208,6 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _check(self, X: Any, reset: bool) -> np.ndarray:
         if is_array(X) and not isinstance(X, np.ndarray):
             raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; components are computed in NumPy only.")
-        if not is_sparse(X) and holds_text(np.asarray(X)):
-            raise KindError(NO_NUMBERS.format(who=where(self), name="X", dtype=np.asarray(X).dtype))
         X = validated(self, X, dtype=np.float64, reset=reset, ensure_min_samples=2 if reset else 1)
         return np.asarray(X)
 

@@ -13,10 +13,10 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import is_array, is_sparse
-from .._errors import KindError, check_number, check_targets, check_weight, where
+from .._errors import check_number, check_targets, check_weight, where
 from .._units import unit_of_squares
 from ..basis import Polynomials
-from ..domains import NO_NUMBERS, holds_text, refuse_masked
+from ..domains import plain, refuse_masked
 from ..kernels.polyharmonic import duchon
 from ..solvers.smoothing import minimiser, modified_gcv, reml
 from ..space import Function
@@ -198,8 +198,8 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
                     "NumPy arrays."
                 )
             refuse_masked(values, where(self), name)
-        if not is_sparse(X) and holds_text(np.asarray(X)):
-            raise KindError(NO_NUMBERS.format(who=where(self), name="X", dtype=np.asarray(X).dtype))
+        if not is_sparse(X):
+            plain(X, where(self), "X")
         if fitting:
             check_targets(self, y)
         X = X if hasattr(X, "ndim") else np.asarray(X)
