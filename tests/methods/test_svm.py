@@ -208,3 +208,12 @@ def test_a_path_far_from_the_origin_has_the_offsets_of_the_kernel() -> None:
     for k in range(2):
         weights = path.dual_coef[k] @ (A - A.mean(axis=0))
         assert np.allclose(A @ weights + path.intercept[k], path.functions[k](A), atol=1e-6)
+
+
+def test_samples_near_the_largest_number_are_fitted_as_in_any_other_unit():
+    """scikit-learn's refuses them, since LIBSVM's sums overflow; the guide says so."""
+    generator = np.random.default_rng(42)
+    Z, labels = generator.uniform(size=(10, 2)), np.arange(10) % 2
+    near, plain = SVC().fit(np.finfo(float).max * Z, labels), SVC().fit(Z, labels)
+    np.testing.assert_allclose(near.dual_coef_, plain.dual_coef_, rtol=1e-6)
+    np.testing.assert_allclose(near.decision_function(np.finfo(float).max * Z), plain.decision_function(Z), rtol=1e-6)
