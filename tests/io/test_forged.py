@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier
+from sklearn.covariance import EllipticEnvelope, EmpiricalCovariance
+from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier, StackingClassifier
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.linear_model import Lasso, LogisticRegression
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, normalize
@@ -54,6 +56,7 @@ def forged(path, structure, *arrays):
 
 
 def thing(address, state):
+    state = {"_sklearn_version": sklearn.__version__} | state if address.startswith("sklearn") else state
     return {"shared": next(numbers), "object": address, "state": {"dict": [[k, v] for k, v in state.items()]}}
 
 
@@ -223,11 +226,33 @@ def test_samples_are_no_names_of_files(path):
             save(kind(input="filename"), path)
 
 
+@pytest.mark.parametrize("name", ["write_bytes", "unlink", "__setstate__", {"scalar": ["<U6", "unlink"]}], ids=str)
+def test_methods_that_a_state_names_only_predict(name, path):
+    """With samples, a path would write them to its file, and an estimator take them for its attributes."""
+    stack = {"estimators_": [{"path": "elsewhere"}], "stack_method_": [name], "final_estimator_": None}
+    for structure in (
+        thing("sklearn.ensemble._stacking:StackingClassifier", stack),
+        thing("sklearn.ensemble._stacking:StackingRegressor", stack),
+        thing("sklearn.multioutput:ClassifierChain", {"chain_method_": name}),
+        like(get_scorer("accuracy"), _response_method=name),
+        like(get_scorer("accuracy"), _response_method={"tuple": ["predict", name]}),
+    ):
+        with pytest.raises(ModelError, match="would call that method; of what predicts, name one"):
+            load(forged(path, structure))
+    assert os.listdir() == ["model.mercer"]
+    model = StackingClassifier([("a", LogisticRegression()), ("b", mercer.SVC())], cv=2).fit(X, LABELS)
+    save(model, path)
+    np.testing.assert_array_equal(load(path).transform(X), model.transform(X))
+
+
 def test_functions_of_numpy_do_not_write_into_samples(path):
     with pytest.raises(ModelError, match="save: a partial of 'sqrt' writes into an array"):
         save(FunctionTransformer(partial(np.sqrt, out=np.ones(3))), path)
     with pytest.raises(ModelError, match="a partial of 'add' writes into an array"):
         load(forged(path, {"partial": [{"ufunc": "add"}, [1, 2], {"dict": []}]}))
+    inner = {"partial": [{"ufunc": "add"}, [1], {"dict": []}]}
+    with pytest.raises(ModelError, match="a partial of 'add' writes into an array"):
+        load(forged(path, {"partial": [inner, [2], {"dict": []}]}))
 
 
 # ---- compiled code
@@ -316,6 +341,61 @@ def test_encoders_come_back(options, path):
     np.testing.assert_array_equal(load(path).transform(texts).toarray(), vectors.transform(texts).toarray())
 
 
+def test_words_are_a_dictionary(path):
+    """An ensemble can pass for one, which shows the check other numbers than it gives to compiled code."""
+    numbered = {"partial": [{"builtin": "list"}, [[0, 1]], {"dict": []}]}
+    members = {"estimators_": {"dict": [["one", 0], ["two", 10**8]]}, "values": numbered}
+    words = thing("sklearn.ensemble._bagging:BaggingClassifier", members)
+    with pytest.raises(ModelError, match="not numbered from 0 on"):
+        load(forged(path, like(CountVectorizer().fit(["one two"]), vocabulary_=words)))
+
+
+@pytest.mark.parametrize("kind", ["csr_matrix", "csc_array"])
+@pytest.mark.parametrize("ends", [[0, 10**9, 0], [0, 2, -1], [0, 2**63 - 1, -(2**63), -1, 1]], ids=str)
+def test_rows_of_sparse_matrices_are_in_order(kind, ends, path):
+    """SciPy does not look where the last one is not positive, and its differences overflow."""
+    rows = len(ends) - 1
+    shape = [rows, 3] if kind == "csr_matrix" else [3, rows]
+    with pytest.raises(ModelError, match="a sparse matrix whose rows are out of order"):
+        load(
+            forged(path, {"shared": 0, "sparse": [kind, shape, 0, 1, 2]}, np.ones(1), np.zeros(1, int), np.array(ends))
+        )
+
+
+@pytest.mark.parametrize("kind", [EllipticEnvelope, EmpiricalCovariance])
+def test_covariances_fit_their_centre(kind, path):
+    """SciPy reads the inverse as a matrix of as many columns as the samples have, and does not ask."""
+    sample = np.random.default_rng(0).normal(size=(40, 3))
+    model = kind().fit(sample)
+    save(model, path)
+    np.testing.assert_array_equal(load(path).mahalanobis(sample), model.mahalanobis(sample))
+    for name, shape in (("precision_", (1, 1)), ("precision_", (9,)), ("covariance_", (3, 1)), ("location_", (4,))):
+        save(model, path)
+        setattr(copy := load(path), name, np.ones(shape))
+        save(copy, path)
+        with pytest.raises(ModelError, match="is no square matrix of the size of its centre"):
+            load(path)
+
+
+def test_one_against_the_rest_of_several_classes(path):
+    """Of two classes or of several labels it makes a sparse matrix, of as many rows as its parts say."""
+    classes = np.arange(8) % 3
+    model = OneVsRestClassifier(mercer.SVC()).fit(X, classes)
+    save(model, path)
+    np.testing.assert_array_equal(load(path).predict(X), model.predict(X))
+    for y in (LABELS, np.eye(3, dtype=int)[classes]):
+        model = OneVsRestClassifier(LogisticRegression()).fit(X, y)
+        save(model, path)
+        name = "sklearn.multiclass:OneVsRestClassifier"
+        assert describe(path)["needs"] == [name]
+        copy = load(path, functions={name: OneVsRestClassifier})
+        np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+        binarizer = like(model.label_binarizer_, classes_=[0, 1])
+        state = {"label_binarizer_": binarizer, "estimators_": []}
+        with pytest.raises(ModelError, match="trusts what its parts predict"):
+            load(forged(path, thing(name, state)))
+
+
 def function(points, coefficients, kernel):
     state = {"kernel": like(kernel), "points": points, "coefficients": coefficients, "basis": None, "free": None}
     return thing("mercer.space:Function", state | {"_weights": None})
@@ -355,7 +435,48 @@ def test_graphs_whose_nodes_are_compared_in_other_numbers(path):
         load(path)([g])
 
 
-# ---- time
+# ---- memory and time
+
+
+def test_what_takes_no_room_is_not_long(path):
+    long = {"range": [0, 10**12, 1]}
+    for structure in (
+        {"shared": 0, "masked": [long, False, None]},
+        {"scalar": ["<f8", long]},
+        {"partial": [{"builtin": "list"}, long, {"dict": []}]},
+        like(mercer.kernels.Gaussian(), lengthscale=long),
+    ):
+        with pytest.raises(ModelError, match=r"range\(0, 1000000000000\) has more than 1048576 numbers"):
+            load(forged(path, structure))
+    with pytest.raises(ModelError, match="save: range"):
+        save(range(2**70), path)
+    save(range(100), path)
+    assert load(path) == range(100)
+    with pytest.raises(ModelError, match=r"an array of the shape \(1000000000000000, 0\) holds nothing"):
+        load(forged(path, {"shared": 0, "array": 0}, np.empty((10**15, 0))))
+
+
+def test_members_are_not_multiplied(path):
+    """What stands for many members would take their memory again wherever it is used."""
+    few = {"range": [0, 5, 1]}
+    for structure in (
+        {"shared": 0, "masked": [few, False, None]},
+        {"scalar": ["<f8", few]},
+        {"partial": [{"builtin": "list"}, few, {"dict": []}]},
+    ):
+        with pytest.raises(
+            ModelError, match=r"model.mercer: it holds a (masked array of other|number that is|partial)"
+        ):
+            load(forged(path, structure))
+
+
+def test_refusals_are_short(path):
+    deep = []
+    for _ in range(200):
+        deep = [deep, deep] if _ < 8 else [deep]
+    with pytest.raises(ModelError) as caught:
+        load(forged(path, {"shared": 0, "array": deep}))
+    assert len(str(caught.value)) < 400 + len(str(path))
 
 
 def test_arrays_without_end_in_each_other(path):

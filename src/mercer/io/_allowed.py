@@ -98,6 +98,9 @@ ESTIMATORS = {
 # of these, what passes coefficients of an earlier fit to compiled code, which does not ask for their shape
 WARM = {"ElasticNet", "HuberRegressor", "Lasso", "MLPClassifier", "MLPRegressor"}
 WARM |= {"MultiTaskElasticNet", "MultiTaskLasso"}
+# attributes of these that name a method which is called with samples, and what they may name
+CALLERS = {"_response_method", "chain_method", "chain_method_", "stack_method", "stack_method_"}
+RESPONSES = {"auto", "decision_function", "predict", "predict_log_proba", "predict_proba", "score_samples"}
 # plain functions that kernels, losses, scorers and selectors hold
 FUNCTIONS = {
     "mercer.basis": {"_ones"},

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from contextlib import suppress
+from copy import copy
 from copyreg import __newobj__  # type: ignore[attr-defined]
 from functools import cached_property, partial
 from math import isfinite
@@ -20,6 +21,7 @@ import numpy as np
 from scipy import sparse
 from scipy.interpolate import PPoly
 from sklearn.base import BaseEstimator
+from sklearn.covariance import EmpiricalCovariance
 
 from .._array import host, is_array, is_sparse
 from .._errors import UnresolvedError
@@ -28,8 +30,10 @@ from ..kernels import Kernel
 from ..space import Function
 from ._allowed import (
     CALLED,
+    CALLERS,
     METHODS,
     PACKAGES,
+    RESPONSES,
     WARM,
     address,
     find,
@@ -53,6 +57,7 @@ PLAIN = "biufU"  # kinds of scalars that JSON holds
 PLACES = {"memory", "checkpoint"}  # parameters that say where to write, or what folder of pickles to read
 READERS = {"input"}  # of scikit-learn's vectorizers: samples may be names of files
 GRIDS = {"param_grid", "param_distributions"}  # where searches keep parameters of others
+LONGEST = 1 << 20  # members of what takes no room in a file: ranges, and arrays of nothing
 DEEPEST = 250  # levels that can be read again: each takes three calls, and Python allows a thousand
 
 
@@ -118,12 +123,26 @@ def _torch() -> Any:
     return torch
 
 
-def _check_partial(function: Any, arguments: Any, keywords: Any) -> None:
-    """Raise for a function of NumPy whose result would go into an array that it is given."""
-    if isinstance(function, np.ufunc) and (len(arguments) >= function.nin or "out" in keywords):
+def _checked_partial(made: partial) -> partial:
+    """A partial, unless it is one of a function of NumPy whose result would go into an array that it is given."""
+    if isinstance(made.func, np.ufunc) and (len(made.args) >= made.func.nin or "out" in made.keywords):
         raise ModelError(
-            f"a partial of {function.__name__!r} writes into an array; define a function that returns one."
+            f"a partial of {made.func.__name__!r} writes into an array; define a function that returns one."
         )
+    return made
+
+
+def _checked_range(made: range) -> range:
+    """A range, unless it stands for more numbers than any file should have to hold."""
+    if made[LONGEST:]:
+        raise ModelError(f"{made} has more than {LONGEST} numbers, which no file may stand for.")
+    return made
+
+
+def check_room(A: np.ndarray) -> None:
+    """Raise for an array of no bytes that claims to be long: what reads its rows would take memory for them."""
+    if not A.nbytes and max(A.shape, default=0) > LONGEST:
+        raise ModelError(f"an array of the shape {A.shape} holds nothing.")
 
 
 def _check_state(cls: type, state: Any) -> None:
@@ -139,12 +158,22 @@ def _check_state(cls: type, state: Any) -> None:
                     f"a {cls.__name__} with {name} = {value!r:.80} opens the files that its samples name; read them "
                     f"first, and fit with {name}='content'."
                 )
-
+            if name in CALLERS and not _is_response(value):
+                raise ModelError(
+                    f"a {cls.__name__} with {name} = {value!r:.80} would call that method; of what predicts, name one."
+                )
             if name == "warm_start" and cls.__name__ in WARM and value is not False:
                 raise ModelError(
                     f"a {cls.__name__} with warm_start = {value!r:.80} starts a fit from numbers of the file, which "
                     "compiled code would trust; set warm_start=False before it is saved."
                 )
+
+
+def _is_response(value: Any) -> bool:
+    """Whether a text names a method that predicts, or a list such methods."""
+    if type(value) in (list, tuple):
+        return all(map(_is_response, value))
+    return value is None or (type(value) is str and value in RESPONSES)
 
 
 def _without_memories(cls: type, state: Any) -> Any:
@@ -178,8 +207,35 @@ def _check_made(made: Any) -> None:
             raise ModelError("a function has another number of points than of coefficients.")
     elif type(made).__name__ == "OneHotEncoder" and hasattr(made, "categories_"):
         _check_one_hot(made)
-    elif hasattr(made, "vocabulary_") and sorted(made.vocabulary_.values()) != list(range(len(made.vocabulary_))):
-        raise ModelError(f"the words of a {type(made).__name__} are not numbered from 0 on.")
+    elif isinstance(made, EmpiricalCovariance):
+        _check_covariance(made)
+    elif _counts_rows(type(made), vars(made)):
+        raise ModelError(f"a {type(made).__name__} of other than several classes trusts what its parts predict.")
+    elif hasattr(made, "vocabulary_"):
+        words = made.vocabulary_
+        if type(words) is not dict or sorted(words.values()) != list(range(len(words))):
+            raise ModelError(f"the words of a {type(made).__name__} are not numbered from 0 on.")
+
+
+def _check_covariance(made: Any) -> None:
+    """Compiled code reads as many numbers of a matrix as the centre has coordinates, squared."""
+    held = {"location_", "covariance_", "precision_"} & {k for k, v in vars(made).items() if v is not None}
+    for name in held:
+        setattr(made, name, np.array(getattr(made, name), dtype=np.float64))
+    for name in held - {"location_"}:
+        if getattr(made, name).shape != made.location_.shape * 2:
+            raise ModelError(f"the {name} of a {type(made).__name__} is no square matrix of the size of its centre.")
+
+
+def _counts_rows(cls: type, state: Any) -> bool:
+    """Whether it makes a sparse matrix of the rows that other estimators predict, which may be more than there are.
+
+    So does the classifier of one class against the rest, but for exactly several classes.
+    """
+    if cls.__name__ != "OneVsRestClassifier" or not isinstance(state, dict) or "label_binarizer_" not in state:
+        return False
+    state["label_binarizer_"] = copy(state["label_binarizer_"])
+    return vars(state["label_binarizer_"]).get("y_type_") != "multiclass"
 
 
 def _check_one_hot(made: Any) -> None:
@@ -204,6 +260,7 @@ def _check_one_hot(made: Any) -> None:
         sizes = [n - (k is not None) for k, n in zip(drop, sizes, strict=True)]
     if not sane or made._n_features_outs != sizes:
         raise ModelError("the columns of a OneHotEncoder are not those of its categories.")
+    made._n_features_outs = sizes
 
 
 class Encoder:
@@ -266,7 +323,7 @@ class Encoder:
         return {"method": [self.encode(x.__self__), x.__name__]} if is_own_method(x) else self._by_name(x)
 
     def _encode_partial(self, x: partial) -> Any:
-        _check_partial(x.func, x.args, x.keywords)
+        _checked_partial(x)
         return {"partial": [self.encode(v) for v in (x.func, list(x.args), x.keywords)]}
 
     def _encode_dtype(self, x: np.dtype) -> Any:
@@ -296,7 +353,7 @@ class Encoder:
         complex: lambda self, x: {"complex": [self.encode(x.real), self.encode(x.imag)]},
         bytes: lambda self, x: {"bytes": x.hex()},
         slice: lambda self, x: {"slice": [self.encode(v) for v in (x.start, x.stop, x.step)]},
-        range: lambda self, x: {"range": [x.start, x.stop, x.step]},
+        range: lambda self, x: {"range": [_checked_range(x).start, x.stop, x.step]},
         Path: lambda self, x: {"path": str(x)},
         MethodType: _encode_method,
         partial: _encode_partial,
@@ -343,9 +400,10 @@ class Encoder:
         cls, arguments = (arguments[0], arguments[1:]) if new else (maker, arguments)
         if not isinstance(cls, type) or items is not None:
             raise ModelError(f"a {type(x).__name__} in the model cannot be saved; it is made by {maker!r}.")
-        out: dict[str, Any] = {"object": address(cls) if may_be_named(cls) else self._by_name(cls)}
         state = without_places(state, set())
-        if may_be_named(cls):
+        named = may_be_named(cls) and not _counts_rows(cls, state)
+        out: dict[str, Any] = {"object": address(cls) if named else self._by_name(cls)}
+        if named:
             _check_state(cls, state)
         if not new:
             out["new"] = False
@@ -353,7 +411,7 @@ class Encoder:
             out["arguments"] = [self.encode(v) for v in arguments]
         if pairs is not None:
             items = dict(pairs)
-            if may_be_named(cls):
+            if named:
                 _check_state(cls, items)
             out["pairs"] = [[self.encode(k), self.encode(v)] for k, v in items.items()]
         return out | {"state": self.encode(state)}
@@ -453,8 +511,9 @@ class Decoder:
 
     def _partial(self, parts: Any) -> Any:
         function, arguments, keywords = (self.decode(v) for v in parts)
-        _check_partial(function, arguments, keywords)
-        return partial(function, *arguments, **keywords)
+        if type(arguments) is not list or type(keywords) is not dict:  # another one may be long, and used often
+            raise ModelError("it holds a partial whose arguments are no list, or whose keywords are no dictionary.")
+        return _checked_partial(partial(function, *arguments, **keywords))
 
     def _method(self, parts: Any) -> Any:
         owner, name = self.decode(parts[0]), str(parts[1])
@@ -475,7 +534,10 @@ class Decoder:
             return self._arrays(value["array"])[()]
         if dtype.kind not in PLAIN:
             raise ModelError(f"it holds a number of the unknown type {parts[0]!r}.")
-        return dtype.type(self.decode(value))  # the length that a type of text claims is not taken up
+        value = self.decode(value)
+        if not isinstance(value, (bool, int, float, str)):
+            raise ModelError(f"it holds a number that is a {type(value).__name__}.")
+        return dtype.type(value)  # the length that a type of text claims is not taken up
 
     _kinds: dict[str, Any] = {
         "same": _same,
@@ -493,7 +555,7 @@ class Decoder:
         "complex": lambda self, v: complex(*(self.decode(part) for part in v)),
         "bytes": lambda self, v: bytes.fromhex(v),
         "slice": _slice,
-        "range": lambda self, v: range(*v),
+        "range": lambda self, v: _checked_range(range(*v)),
         "path": lambda self, v: Path(v),
         "dtype": lambda self, v: np.dtype(v),
         **{name: lambda self, v, kind=kind: kind(self.decode(part) for part in v) for name, kind in CONTAINERS.items()},
@@ -563,6 +625,8 @@ class Decoder:
 
     def _masked(self, parts: Any) -> np.ma.MaskedArray:
         data, mask, fill = (self.decode(part) for part in parts)
+        if not isinstance(data, np.ndarray) or not isinstance(mask, (np.ndarray, np.bool_)):
+            raise ModelError("it holds a masked array of other than arrays.")
         return np.ma.MaskedArray(data, mask, fill_value=fill)
 
     def _sparse(self, parts: Any) -> Any:
@@ -571,6 +635,8 @@ class Decoder:
             raise ModelError(f"it holds a sparse matrix of the unknown kind {name!r}.")
         A = getattr(sparse, name)(tuple(self._arrays(k) for k in arrays), shape=tuple(shape))
         A.check_format(full_check=True)  # compiled code reads where the indices say
+        if np.any(A.indptr[1:] < A.indptr[:-1]):  # where the last one is 0 or steps overflow, SciPy does not see it
+            raise ModelError("it holds a sparse matrix whose rows are out of order.")
         return A
 
     def _piecewise(self, parts: Any) -> PPoly:

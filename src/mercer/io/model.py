@@ -32,7 +32,7 @@ from numpy.lib import format as npy
 import mercer
 
 from .._files import replacing
-from ._objects import Decoder, Encoder, ModelError
+from ._objects import Decoder, Encoder, ModelError, check_room
 
 __all__ = ["ModelError", "describe", "load", "save"]
 
@@ -43,6 +43,11 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
 
 def _file_error(path: Any, message: str) -> ModelError:
     return ModelError(f"{path}: {message}")
+
+
+def _brief(error: Exception) -> str:
+    """What an error says, in one line; those of archives quote their content."""
+    return " ".join(str(error).split())[:200]
 
 
 def save(model: Any, path: Any) -> None:
@@ -150,7 +155,7 @@ def _opened(path: Any) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
                 raise ValueError("its members are compressed, or larger than the file")
             header = json.loads(archive.read(HEADER))
         except Exception as error:  # a broken archive can fail in any way
-            raise _file_error(path, f"no model file, or a damaged one ({error}).") from error
+            raise _file_error(path, f"no model file, or a damaged one ({_brief(error)}).") from error
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             raise _file_error(path, "no model file of this library.")
         if header.get("version") != VERSION:
@@ -226,7 +231,9 @@ def load(path: Any, functions: dict[str, Any] | None = None) -> Any:
             return made
 
         def array(k: Any) -> np.ndarray:
-            return member(f"arrays/{k}.npy", partial(npy.read_array, allow_pickle=False))
+            A: np.ndarray = member(f"arrays/{k}.npy", partial(npy.read_array, allow_pickle=False))
+            check_room(A)
+            return A
 
         try:
             structure = json.loads(member(STRUCTURE, _Digested.read))
@@ -235,7 +242,7 @@ def load(path: Any, functions: dict[str, Any] | None = None) -> Any:
         except ModelError as error:
             raise _file_error(path, str(error)) from error.__cause__
         except Exception as error:  # a structure of the right digest that is still no structure
-            raise _file_error(path, f"a damaged model file ({type(error).__name__}: {error}).") from error
+            raise _file_error(path, f"a damaged model file ({type(error).__name__}: {_brief(error)}).") from error
     if decoder.places:
         warnings.warn(
             f"{path}: sets {' and '.join(sorted(decoder.places))}, which say where to write or which files to open; a "
