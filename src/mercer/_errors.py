@@ -12,7 +12,7 @@ from importlib import import_module
 from inspect import signature
 from numbers import Integral, Real
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -23,6 +23,8 @@ NAMED = "of_estimator"  # the function below that wraps methods
 HERE = "mercer."  # what the names of our modules begin with
 BETWEEN = (HERE, "sklearn.", "joblib.")  # and of those that may lie between the line of a user and ours
 SQUARED = 480  # the exponent of a power of two whose square leaves room for small shares of it, and large multiples
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class IndefiniteKernelWarning(UserWarning):
@@ -152,6 +154,28 @@ def named(method: Callable[..., Any], before: Callable[[Any], None] | None = Non
             raise thrift(self, method, error) from error
 
     return of_estimator
+
+
+def speaking(function: F) -> F:
+    """A public function, whose errors name it, whatever part of it raised them."""
+
+    @wraps(function)
+    def of_function(*args: Any, **options: Any) -> Any:
+        try:
+            return function(*args, **options)
+        except (ValueError, TypeError) as error:
+            attribute(error, function.__name__)
+            raise
+
+    return cast(F, of_function)
+
+
+def check_instance(owner: object, name: str, value: Any) -> None:
+    """Raise unless a value is an estimator; a class is none."""
+    if isinstance(value, type):
+        raise TypeError(f"{where(owner)}: {name} = {value.__name__} is a class; give an instance, {value.__name__}().")
+    if not hasattr(value, "fit") or not hasattr(value, "get_params"):
+        raise TypeError(f"{where(owner)}: {name} = {value!r} must be an estimator, such as KernelRidge().")
 
 
 def check_number(

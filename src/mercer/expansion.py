@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ._array import eps, host, like, namespace
-from ._errors import check_number, where
+from ._errors import check_number, speaking, where
 from .gram.auto import Auto
 from .kernels import Gaussian, Kernel
 from .kernels._base import _same
@@ -94,6 +94,7 @@ class MercerExpansion:
         return f"<MercerExpansion of {self.source}: {len(self)} terms, {left}>"
 
 
+@speaking
 def mercer_expansion(kernel: Any, measure: Any, n: int = 10, *, weights: Any = None) -> MercerExpansion:
     r"""The n largest eigenvalues of a kernel's integral operator, with their eigenfunctions.
 

@@ -315,5 +315,5 @@ def test_bad_samples():
         mmd_test(np.ones((5, 2)), np.ones((6, 2)))
     with pytest.raises(TypeError, match="FiniteDomain"):
         mmd_test(np.eye(4), np.eye(4), kernel=Precomputed())
-    with pytest.raises(TypeError, match="holds <U1 values"):
+    with pytest.raises(TypeError, match=r"X holds text such as .a., expected numbers"):
         mmd_test(np.array([["a"], ["b"]]), np.array([["a"], ["b"]]))

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import check_number
+from .._errors import check_number, speaking
 from .._random import generator
 
 
+@speaking
 def make_circles(
     n_samples: int | tuple[int, int] = 400,
     *,
@@ -97,6 +98,7 @@ def complex_boundary(X: Any) -> np.ndarray:
     return x2 + np.sin(3 * x1 + 2 * np.sin(3 * x2))
 
 
+@speaking
 def make_complex(
     n_samples: int = 400,
     *,
@@ -146,6 +148,7 @@ def make_complex(
     return X, ((complex_boundary(X) > 0) ^ wrong).astype(np.int64)
 
 
+@speaking
 def make_toy_cca(
     n_samples: int = 200,
     *,
@@ -188,6 +191,7 @@ def make_toy_cca(
     return X, Y
 
 
+@speaking
 def make_contaminated(
     n_samples: int = 200,
     n_features: int = 1,
@@ -235,6 +239,7 @@ def make_contaminated(
     return np.where(y[:, None] == 1, rng.uniform(-spread, spread, shape), rng.normal(size=shape)), y
 
 
+@speaking
 def make_tasks(
     n_samples: int = 20,
     n_tasks: int = 5,
@@ -305,6 +310,7 @@ def make_tasks(
     return np.stack([x, task], axis=1), y
 
 
+@speaking
 def make_shifted(
     n_samples: int = 30,
     n_groups: int = 20,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _tiles
-from .._errors import check_choice, check_number
+from .._errors import check_choice, check_number, speaking
 from .._random import generator
 from ..kernels import Gaussian, Kernel
 from ..kernels.bandwidth import median
@@ -21,6 +21,7 @@ ALPHAS = np.geomspace(1e-6, 1.0, 19)  # ridges tried, in units of the largest ei
 TOLERANCE = 0.05  # of the score, by which a regression may be worse than the best if it leaves less of Z
 
 
+@speaking
 def conditional_independence_test(
     X: Any,
     Y: Any,

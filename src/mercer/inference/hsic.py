@@ -9,7 +9,7 @@ from scipy.fft import irfft, rfft
 
 from .. import _tiles
 from .._array import host, like
-from .._errors import check_choice
+from .._errors import check_choice, speaking
 from .._random import generator
 from ..gram.centered import CenteredGram
 from ..kernels import Gaussian, Kernel
@@ -21,6 +21,7 @@ from ._result import KernelTestResult
 NAME = "hsic_test"
 
 
+@speaking
 def hsic_test(
     X: Any,
     Y: Any,

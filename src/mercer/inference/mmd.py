@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from .._array import host, like
-from .._errors import check_choice, check_number
+from .._errors import check_choice, check_number, speaking
 from .._random import generator
 from ..basis import Polynomials
 from ..gram.centered import CenteredGram
@@ -23,6 +23,7 @@ from ._result import KernelTestResult
 NAME = "mmd_test"
 
 
+@speaking
 def mmd_test(
     X: Any,
     Y: Any,

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _tiles
 from .._array import host, like, namespace
-from .._errors import check_number, remedies, where
+from .._errors import check_number, remedies, speaking, where
 from .._random import generator
 from ..domains import Domain, Vectors
 from ..gram import Gram, as_representation
@@ -108,6 +108,7 @@ class SteinKernel(Kernel):
         return f"stein({self.kernel})"
 
 
+@speaking
 def stein_test(
     X: Any,
     score: Callable[[Any], Any],

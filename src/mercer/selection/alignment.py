@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
 from .._array import host, like
-from .._errors import check_choice, check_weight
+from .._errors import check_choice, check_weight, speaking
 from ..gram import Gram, as_representation
 from ..kernels import Kernel
 from ..kernels.expression import as_kernel
@@ -17,6 +17,7 @@ from ..solvers.multiple import inner_products, normalised, shares, target_column
 __all__ = ["alignment", "class_separability", "dependence"]
 
 
+@speaking
 def alignment(
     kernel: Any,
     X: Any,
@@ -82,6 +83,7 @@ def alignment(
     return float(normalised(inner_products([K, L], weight, centered))[0, 1])
 
 
+@speaking
 def dependence(
     kernel: Any,
     X: Any,
@@ -115,6 +117,7 @@ def dependence(
     return float(inner_products([K, L], _weight("dependence", sample_weight, K.n))[0, 1])
 
 
+@speaking
 def class_separability(
     kernel: Any, X: Any, y: Any, *, sample_weight: Any = None, gram: Any = "auto", random_state: Any = None
 ) -> float:

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import get_tags
 
 from .._array import host
-from .._errors import check_choice, check_number
+from .._errors import check_choice, check_number, speaking
 from .._random import generator
 from .._tiles import slices
 from ..gram import Gram, Representation, as_representation
@@ -59,6 +59,7 @@ class ClusterChoice:
     eigenvalues: np.ndarray | None = None
 
 
+@speaking
 def choose_clusters(
     estimator: KernelKMeans | SpectralClustering,
     X: Any,
@@ -130,6 +131,7 @@ def choose_clusters(
     return (_by_gap if method == "eigengap" else _by_silhouette)(estimator, X, candidates, rng)
 
 
+@speaking
 def silhouette(X: Any, labels: Any, *, kernel: Any, gram: Any = "auto") -> np.ndarray:
     r"""The silhouettes of samples, with distances in the space of a kernel.
 

@@ -16,7 +16,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import _safe_split
 
 from .._array import host
-from .._errors import check_number
+from .._errors import check_number, speaking
 from .._folds import folds
 
 __all__ = ["Comparison", "Difference", "compare", "corrected_t", "holm", "subspace_agreement"]
@@ -112,6 +112,7 @@ class Comparison:
         return "\n".join(lines)
 
 
+@speaking
 def compare(
     estimators: Any,
     X: Any,
@@ -233,6 +234,7 @@ def holm(p: np.ndarray) -> np.ndarray:
     return out
 
 
+@speaking
 def subspace_agreement(A: np.ndarray, B: np.ndarray) -> float:
     r"""The mean squared cosine of the angles between the spans of centred columns: 1 for the same span, 0 orthogonal.
 

@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.utils import check_random_state
 
 from .._array import host
-from .._errors import check_choice, check_number
+from .._errors import check_choice, check_instance, check_number, speaking
 from .._folds import folds
 from ..domains import Rows, Vectors
 from ..kernels import Kernel
@@ -100,6 +100,7 @@ class ComponentChoice:
         return "\n".join(lines)
 
 
+@speaking
 def choose_components(
     estimator: Any,
     X: Any,
@@ -199,7 +200,7 @@ def choose_components(
 
 
 def _counts(n_components: Any) -> list[int]:
-    counts = list(n_components) if isinstance(n_components, Iterable) else None
+    counts = list(n_components) if isinstance(n_components, Iterable) and not isinstance(n_components, str) else None
     for value in [n_components] if counts is None else counts:
         check_number(WHO, "n_components", value, at_least=1, integer=True)
     if counts == []:
@@ -209,6 +210,9 @@ def _counts(n_components: Any) -> list[int]:
 
 def _models(estimator: Any, X: Any, kernels: Any, count: int, rng: Any) -> list[Any]:
     """A template for each kernel, its data-driven values found once, on all samples."""
+    check_instance(WHO, "estimator", estimator)
+    if isinstance(kernels, str):
+        raise TypeError(f"{WHO}: kernels = {kernels!r} must be a list of kernels, such as [{kernels!r}].")
     if not hasattr(estimator, "reconstruction_error"):
         raise TypeError(f"{WHO}: estimator = {estimator!r} must be a KernelPCA.")
     models = []

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
-from .._errors import check_choice, check_number
+from .._errors import check_choice, check_instance, check_number, speaking
 from .._folds import folds
 from ..solvers.leave_one_out import FormulaError
 from ._criteria import CRITERIA, criterion
@@ -69,6 +69,7 @@ class ExpectedLoss:
         return "\n".join(lines)
 
 
+@speaking
 def expected_loss(
     estimator: Any,
     X: Any,
@@ -175,6 +176,7 @@ def expected_loss(
     """
     check_choice(WHO, "method", method, METHODS)
     check_number(WHO, "n_refits", n_refits, at_least=4, integer=True)
+    check_instance(WHO, "estimator", estimator)
     fit = fitted(estimator, X, y, sample_weight, random_state)
     if fit.n < 2:
         raise ValueError(f"{WHO}: X holds one sample, and without it there is none to fit to; give at least two.")

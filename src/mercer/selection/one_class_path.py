@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import _tiles
 from .._array import host, is_array
-from .._errors import check_number, remedies
+from .._errors import check_number, remedies, speaking
 from ..gram import Dense
 from ..kernels import Kernel, Precomputed
 from ..methods import OneClassSVM
@@ -130,6 +130,7 @@ class OneClassPath:
         return self.at(float(np.mean(ends)))
 
 
+@speaking
 def one_class_path(
     X: Any, *, kernel: Any = "rbf", gamma: Any = "scale", degree: int = 3, coef0: float = 0.0, lambda_min: float = 0.0
 ) -> OneClassPath:

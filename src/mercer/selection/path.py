@@ -10,7 +10,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from .. import _tiles
-from .._errors import check_class_weight, check_number
+from .._errors import check_class_weight, check_number, speaking
 from .._progress import run
 from ..methods import SVC
 from ..methods._svm import KernelRows, Sample, rescaled
@@ -66,6 +66,7 @@ class SVMPath:
     functions: list[Function]
 
 
+@speaking
 def svm_path(X: Any, y: Any, C: Any, *, sample_weight: Any = None, **params: Any) -> SVMPath:
     r"""The machines of `SVC` for two classes, over many values of C.
 

@@ -8,10 +8,12 @@ import numpy as np
 from scipy.stats import rankdata
 
 from .._array import host
+from .._errors import speaking
 
 __all__ = ["mean_average_precision", "mean_reciprocal_rank"]
 
 
+@speaking
 def mean_reciprocal_rank(similarity: Any, relevant: Any = None) -> float:
     """The mean over queries of 1/rank of the first relevant candidate.
 
@@ -32,6 +34,7 @@ def mean_reciprocal_rank(similarity: Any, relevant: Any = None) -> float:
     return float(np.mean(1.0 / np.where(relevant, ranks, np.inf).min(axis=1)))
 
 
+@speaking
 def mean_average_precision(similarity: Any, relevant: Any = None) -> float:
     """The mean over queries of the average precision, that is of the precision at the rank of each relevant candidate.
 
