@@ -209,7 +209,7 @@ def _check_made(made: Any) -> None:
         _check_one_hot(made)
     elif isinstance(made, EmpiricalCovariance):
         _check_covariance(made)
-    elif _counts_rows(type(made), vars(made)):
+    elif _counts_rows(type(made), getattr(made, "__dict__", None)):
         raise ModelError(f"a {type(made).__name__} of other than several classes trusts what its parts predict.")
     elif hasattr(made, "vocabulary_"):
         words = made.vocabulary_
