@@ -1,6 +1,7 @@
 """scikit-learn's names and parameters give its values."""
 
 import functools
+import re
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, ExpSineSquared
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from mercer import SVC, KernelPCA
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.finite import Callable, Precomputed
 from mercer.kernels.sklearn_names import from_sklearn
@@ -69,6 +71,17 @@ def test_our_kernels_carry_their_own_parameters(kernel, name, value):
     assert from_sklearn(kernel, n_features=4) == Gaussian(2.0)
     with pytest.raises(ValueError, match=rf"{name} = .* has no meaning for kernel = 'gaussian\(lengthscale=2.0\)'"):
         from_sklearn(kernel, **{name: value}, n_features=4)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "word"), [("RBF", "rbf"), ("rbf(0.1)", "rbf"), ("Linear", "linear"), ("poly + 1", "poly")]
+)
+def test_names_of_scikit_learn_stand_alone_and_in_lower_case(kernel, word):
+    words = rf"kernel = '{re.escape(kernel)}' is unknown; give '{word}' alone, beside which gamma"
+    with pytest.raises(ValueError, match=f"SVC: {words}"):
+        SVC(kernel=kernel, gamma=0.1).fit(X, np.arange(len(X)) % 2)
+    with pytest.raises(ValueError, match=f"KernelPCA: {words}"):
+        KernelPCA(kernel=kernel, gamma=0.1).fit(X)
 
 
 def test_names_of_neither():

@@ -270,7 +270,7 @@ def test_pickles_and_reports():
         ({"terms": [0, 5]}, "must be distinct columns"),
         ({"terms": [0, (0, 1), (1, 0)]}, "must be distinct columns"),
         ({"terms": [True, False]}, "must be distinct columns"),
-        ({"alpha": "loo"}, "alpha = 'loo' is unknown"),
+        ({"alpha": "loo"}, "alpha = 'loo' must be a finite number > 0, or"),
         ({"theta": [1, 1]}, "theta is given"),
         ({"alpha": 1.0, "theta": [1, 0]}, "must be 2 finite numbers > 0"),
         ({"order": 0}, "order = 0"),

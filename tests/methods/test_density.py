@@ -222,7 +222,7 @@ def test_array_libraries(xp) -> None:
         ({"kernel": Gaussian().on(0)}, "declares no normaliser"),
         ({"kernel": Cauchy()}, "infinite in dimension 2"),
         ({"bandwidth": 0}, "bandwidth = 0 must be > 0"),
-        ({"bandwidth": "best"}, "bandwidth = 'best' is unknown"),
+        ({"bandwidth": "best"}, "bandwidth = 'best' must be a finite number > 0, or 'scott'"),
         ({"algorithm": "brute"}, "algorithm = 'brute' is unknown"),
         ({"rtol": -1}, "rtol = -1 must be >= 0"),
         ({"bandwidth": "cv", "bandwidths": [1.0, -1.0]}, "must be numbers > 0"),

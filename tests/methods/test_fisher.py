@@ -349,7 +349,7 @@ def test_conditionally_definite_kernels_of_order_one() -> None:
         ({"priors": [0.5, 0.5]}, r"priors = \[0.5, 0.5\] must be 3 numbers > 0"),
         ({"priors": [0.5, 0.5, 0.0]}, "must be 3 numbers > 0"),
         ({"priors": "uniform"}, "priors = 'uniform' must be 3 numbers > 0"),
-        ({"alpha": "cv"}, "alpha = 'cv' is unknown; choose one of 'loo'"),
+        ({"alpha": "cv"}, "alpha = 'cv' must be a finite number > 0, or 'loo'"),
         ({"alpha": np.ones(2)}, "alpha = .* must be a finite number > 0"),
         ({"alpha": "loo", "alphas": [1.0, 0.0]}, r"alphas = \[1.0, 0.0\] must be numbers > 0"),
         ({"calibration": "cv"}, "calibration = 'cv' is unknown"),

@@ -299,7 +299,7 @@ def test_unscaled_data_do_not_fool_single_precision() -> None:
     ("settings", "message"),
     [
         ({"C": -1.0}, "C = -1.0 must be > 0"),
-        ({"gamma": "median"}, "gamma = 'median' is unknown"),
+        ({"gamma": "median"}, "gamma = 'median' must be a finite number >= 0, or 'scale', or 'auto'"),
         ({"kernel": Gaussian(), "gamma": 1.0}, "gamma = 1.0 has no meaning"),
         ({"tol": 0.0}, "tol = 0.0 must be > 0"),
         ({"cache_size": 0}, "cache_size = 0 must be > 0"),

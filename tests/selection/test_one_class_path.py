@@ -246,7 +246,7 @@ def test_a_path_that_is_too_long_is_left_with_a_warning(monkeypatch):
     [
         ({"kernel": Log()}, "without an offset it must be positive definite"),
         ({"lambda_min": -1}, "lambda_min = -1 must be >= 0"),
-        ({"gamma": "wide"}, "gamma = 'wide' is unknown"),
+        ({"gamma": "wide"}, "gamma = 'wide' must be a finite number >= 0, or 'scale', or 'auto'"),
     ],
 )
 def test_refusals(params, message):

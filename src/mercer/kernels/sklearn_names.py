@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ from ._base import Kernel, _same, registry
 from .constant import Constant
 from .expression import as_kernel
 
-__all__ = ["SKLEARN", "from_sklearn"]
+__all__ = ["SKLEARN", "from_sklearn", "refuse_mixtures"]
 
 SKLEARN = (
     "linear",
@@ -67,6 +68,7 @@ def from_sklearn(
         raise KindError(f"{where(owner)}: kernel_params = {kernel_params!r} must be a dict or None.")
     if isinstance(kernel, str) and kernel in SKLEARN:
         return _sklearn_kernel(kernel, gamma, degree, coef0, n_features)
+    refuse_mixtures(kernel, owner, name)
     if isinstance(kernel, (Kernel, str)):
         given = {
             "gamma": (gamma, None),
@@ -88,6 +90,17 @@ def from_sklearn(
             return registry["callable"](kernel, pairwise=False)
         return as_kernel(partial(kernel, **kernel_params) if kernel_params else kernel, name)
     return as_kernel(kernel, name)
+
+
+def refuse_mixtures(kernel: Any, owner: object, name: str = "kernel") -> None:
+    """Raise for a name of scikit-learn in capitals or within an expression, whose names are our own."""
+    word = re.split(r"\W", kernel.strip())[0] if isinstance(kernel, str) else ""
+    if word.lower() in SKLEARN and word not in registry:
+        raise ValueError(
+            f"{where(owner)}: {name} = {kernel!r} is unknown; give {word.lower()!r} alone, beside which gamma, degree "
+            "and coef0 are parameters of the estimator, or an expression of our kernels, such as "
+            '"gaussian(lengthscale=2)".'
+        )
 
 
 def _sklearn_kernel(name: str, gamma: float | None, degree: float, coef0: float, n_features: int) -> Kernel:

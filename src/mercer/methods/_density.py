@@ -48,10 +48,7 @@ class DensityEstimator(KernelEstimator):
 
     def _fit_kernel(self, X: Any, sample_weight: Any) -> tuple[Any, np.ndarray]:
         """X and weights of sum one, checked; `kernel_` of the right bandwidth, and `log_normalizer_`."""
-        if isinstance(self.bandwidth, str):
-            check_choice(self, "bandwidth", self.bandwidth, RULES)
-        else:
-            check_number(self, "bandwidth", self.bandwidth, above=0)
+        check_number(self, "bandwidth", self.bandwidth, above=0, besides=RULES)
         check_choice(self, "criterion", self.criterion, CRITERIA)
         self._forget("cv_bandwidths_", "cv_scores_")
         X = self._check_sample(X)

@@ -10,7 +10,7 @@ from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import namespace
-from .._errors import check_choice, check_number, where
+from .._errors import check_number, where
 from ..solvers.smoothing import CRITERIA, criterion
 from ..solvers.spectral import Spectral
 
@@ -80,10 +80,7 @@ class Smoother:
         if len(given) + (not isinstance(self.alpha, str) or self.alpha != "gcv") > 1:
             listed = ", ".join(f"{name} = {getattr(self, name)!r}" for name in ["alpha", *given])
             raise ValueError(f"{where(self)}: {listed} exclude each other; give one of them.")
-        if isinstance(self.alpha, str):
-            check_choice(self, "alpha", self.alpha, criteria)
-        else:
-            check_number(self, "alpha", self.alpha, above=0)
+        check_number(self, "alpha", self.alpha, above=0, besides=criteria)
 
     def _in_double(self, X: Any) -> Any:
         """X in double precision, to which new points are taken too: single precision does not resolve the criteria."""

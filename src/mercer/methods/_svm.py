@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .. import _tiles
 from .._array import dense_enough, host, is_array, is_sparse
 from .._checkpoint import Checkpoint
-from .._errors import REMEDIES, check_choice, check_number, warn, where
+from .._errors import REMEDIES, check_number, warn, where
 from .._progress import CallbackSupportMixin, Watch, called_off, remedy
 from ..basis import Polynomials
 from ..domains import Rows
@@ -25,7 +25,7 @@ from ..kernels import Callable as CallableKernel
 from ..kernels import Gaussian, Kernel, bandwidth
 from ..kernels._base import _same
 from ..kernels._transformed import Translated
-from ..kernels.sklearn_names import from_sklearn
+from ..kernels.sklearn_names import from_sklearn, refuse_mixtures
 from ..solvers.fit._rows import Block, Segment, Workers
 from ..solvers.fit.multiclass import minimise_multiclass
 from ..solvers.fit.working_set import AFFORDABLE, COARSE, SINGLE, SMALL, BoxProblem, BoxSolution, exact_values, minimise
@@ -61,10 +61,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
     # ---- the kernel, with scikit-learn's meaning of gamma
 
     def _kernel(self, n_features: int) -> Kernel:
-        if isinstance(self.gamma, str):
-            check_choice(self, "gamma", self.gamma, ("scale", "auto"))
-        else:
-            check_number(self, "gamma", self.gamma, at_least=0)
+        check_number(self, "gamma", self.gamma, at_least=0, besides=("scale", "auto"))
         check_number(self, "degree", self.degree)
         check_number(self, "coef0", self.coef0)
         return self._kernel_with(1.0 if isinstance(self.gamma, str) else self.gamma, n_features)
@@ -79,6 +76,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
             return from_sklearn(self.kernel, gamma=gamma, **given, n_features=n_features, owner=self)
         if callable(self.kernel) and not isinstance(self.kernel, (Kernel, type)):
             return CallableKernel(self.kernel, pairwise=False)
+        refuse_mixtures(self.kernel, self)
         defaults = {"gamma": (self.gamma, "scale"), "degree": (self.degree, 3), "coef0": (self.coef0, 0.0)}
         for name, (value, default) in defaults.items():
             if not _same(value, default):

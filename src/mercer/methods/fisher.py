@@ -155,10 +155,7 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X with labels y."""
-        if isinstance(self.alpha, str):
-            check_choice(self, "alpha", self.alpha, ("loo",))
-        else:
-            check_number(self, "alpha", self.alpha, above=0)
+        check_number(self, "alpha", self.alpha, above=0, besides=("loo",))
         check_choice(self, "calibration", self.calibration, (None, "loo"))
         self._forget("alphas_", "loo_losses_")
         X, y = self._check_fit(X, y)

@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, is_c
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from .._array import eps, host, is_numpy, like, namespace
-from .._errors import check_choice, check_number, warn, where
+from .._errors import check_number, warn, where
 from .._folds import folds
 from .._random import generator
 from .._units import exponent, power_of_two, unit_of_squares
@@ -113,10 +113,7 @@ class PartialLeastSquares(KernelTransformer):
     random_state: Any
 
     def _check_parameters(self) -> None:
-        if isinstance(self.n_components, str):
-            check_choice(self, "n_components", self.n_components, ("cv",))
-        else:
-            check_number(self, "n_components", self.n_components, at_least=1, integer=True)
+        check_number(self, "n_components", self.n_components, at_least=1, integer=True, besides=("cv",))
         check_number(self, "max_components", self.max_components, at_least=1, integer=True)
 
     def _fit_targets(self, X: Any, target: Any, weight: Any, y: Any) -> None:
