@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, csr_matrix, random_array
 from sklearn.base import clone
 
 from mercer._array import host
-from mercer.kernels import bandwidth
+from mercer.kernels import bandwidth, parse
 from mercer.kernels._radial import squared_distances
 from mercer.kernels.gaussian import Gaussian
 from mercer.kernels.laplace import Laplace
@@ -229,3 +229,19 @@ def test_a_gaussian_far_away_is_zero() -> None:
     points = Gaussian(1e-3).prepare(X)
     K = points.matrix(points)
     assert (K[~np.eye(200, dtype=bool)] == 0).all() and (np.diagonal(K) > 0).all()
+
+
+@pytest.mark.parametrize("text", ["gaussian", "laplace", "matern(nu=1.5)", "rational_quadratic", "cauchy"])
+@pytest.mark.parametrize(("dtype", "spread"), [(np.float32, 2e3), (np.float64, 1e6), (np.float64, 1e100)])
+def test_prepared_points_many_lengthscales_apart(text, dtype, spread):
+    """A point is at distance 0 from itself, and 1 from its neighbour, however far away the others are."""
+    kernel, rng = parse(text), np.random.default_rng(0)
+    X = np.round(rng.normal(size=(20, 6)) * spread).astype(dtype)
+    X[1::2] = X[::2]
+    X[1::2, 0] += dtype(1)
+    points = kernel.prepare(X)
+    K = kernel.prepare(X, points).matrix(points)
+    apart = (np.abs(np.subtract.outer(X[:, 0], X[:, 0])) > 0).astype(float)
+    pairs = np.kron(np.eye(10), np.ones((2, 2))) > 0
+    at = np.array([kernel([[0.0]], [[d]])[0, 0] for d in (0.0, 1.0)])
+    np.testing.assert_allclose(K[pairs], at[apart[pairs].astype(int)], rtol=1e-6)

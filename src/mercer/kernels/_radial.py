@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._array import (
+    decided,
     device_of,
     eps,
     host,
@@ -93,7 +94,8 @@ def _unit(X: Any) -> float:
 class PreparedRadial(Prepared):
     """Centred, scaled points A and their squared lengths: a block costs one matrix product and one pass over it.
 
-    Distances of close pairs keep fewer digits than those of `squared_distances`.
+    Distances of close pairs keep fewer digits than those of `squared_distances`, to which `Radial.prepare` leaves points
+    so far apart, in units of the lengthscale, that k would be wrong.
     """
 
     def __init__(self, kernel: Radial, A: Any, lengths: Any, centre: Any):
@@ -281,7 +283,10 @@ class Radial(Kernel):
                 f"{where(self)}: X holds points so far from the others that the square of their distance is no "
                 f"{A.dtype} number; scale the data, or raise the lengthscale."
             )
-        return PreparedRadial(self, A, row_products(A, A), centre)
+        lengths = row_products(A, A)
+        if beside is None and not decided(eps(A) ** 0.5 * namespace(lengths).max(lengths) <= 1.0):
+            return Prepared(self, X)
+        return PreparedRadial(self, A, lengths, centre)
 
     def from_products(self, P: Any, a: Any, b: Any) -> Any:
         """φ(aᵢ + bⱼ − 2Pᵢⱼ), overwriting P."""

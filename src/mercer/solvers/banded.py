@@ -117,7 +117,6 @@ def _noise(h: float, m: int, C: Any, G: Any) -> None:
 def _compiled(m: int) -> Any:
     """The sweep for one order, whose loops the compiler unrolls. (Only a plain number is closed over: it caches.)"""
 
-    @njit
     def sweep(gaps: Any, root: Any, y: Any, C: Any) -> Any:
         n, width = y.shape[0], 2 * m + 1
         kept, known = np.empty((n - 1, m, width)), np.empty((n, m, m + 1))
@@ -215,4 +214,5 @@ def _compiled(m: int) -> Any:
                 steps[i, a] = total
         return states, steps, left_out, variance, objective, 2 * logarithm
 
-    return sweep
+    sweep.__qualname__ += f"_{m}"  # the name of the machine code: two orders from the cache must not be taken for one
+    return njit(sweep)
