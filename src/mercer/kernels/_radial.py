@@ -94,8 +94,8 @@ def _unit(X: Any) -> float:
 class PreparedRadial(Prepared):
     """Centred, scaled points A and their squared lengths: a block costs one matrix product and one pass over it.
 
-    Distances of close pairs keep fewer digits than those of `squared_distances`, to which `Radial.prepare` leaves points
-    so far apart, in units of the lengthscale, that k would be wrong.
+    Distances of close pairs keep fewer digits than those of `squared_distances`; points so many lengthscales apart that
+    k would be wrong are left to these.
     """
 
     def __init__(self, kernel: Radial, A: Any, lengths: Any, centre: Any):
