@@ -110,3 +110,9 @@ def test_far_neighbours_differ_by_less_than_the_diagonal_can_show():
     index, values = nearest(Gaussian(0.08), X, 4)
     assert values.min() > 0 and values.max(axis=1).min() < 1e-17  # nothing beside k(x, x) = 1, but something
     np.testing.assert_array_equal(np.sort(index, axis=1), np.sort(np.argsort(gaps, axis=1)[:, 1:5], axis=1))
+
+
+def test_kernels_of_single_precision_that_vanish():
+    X = np.arange(6, dtype=np.float32)[:, None] * np.float32(1e3)
+    index, values = nearest(Gaussian(), X, 2)
+    assert (values == 0).all() and (index != np.arange(6)[:, None]).all()

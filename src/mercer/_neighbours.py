@@ -15,7 +15,6 @@ from . import _tiles
 from ._array import asymmetry, host, is_sparse
 from ._errors import check_number, where
 
-TINY = float(np.finfo(np.float64).tiny)
 BLOCK = 1 << 22  # kernel values of one block
 
 
@@ -79,7 +78,7 @@ def nearest(kernel: Any, X: Any, count: int, new: Any = None) -> tuple[np.ndarra
     count = min(count, m - (new is None))
     size = float(np.abs(own).max())
     own = own - own.min()  # small values of a kernel with a constant diagonal would be lost beside it
-    precision = 64 * float(np.finfo(own.dtype).eps)
+    precision, tiny = 64 * float(np.finfo(own.dtype).eps), np.finfo(own.dtype).tiny
     index, values = np.empty((n, count), dtype=np.int64), np.empty((n, count))
 
     def work(rows: slice) -> None:
@@ -90,7 +89,7 @@ def nearest(kernel: Any, X: Any, count: int, new: Any = None) -> tuple[np.ndarra
         index[rows] = np.argpartition(gap, count - 1, axis=1)[:, :count]
         last = np.take_along_axis(gap, index[rows], axis=1).max(axis=1, keepdims=True)
         # values of a constant diagonal are exact relative to themselves, but for what an exponential adds
-        beside = np.abs(last) * (1 + np.abs(np.log(np.maximum(np.abs(last), TINY)))) if not own.any() else size
+        beside = np.abs(last) * (1 + np.abs(np.log(np.maximum(np.abs(last), tiny)))) if not own.any() else size
         tied = (gap <= last + precision * beside).sum(axis=1) > count
         if tied.any():
             some, edge = gap[tied], (last - precision * beside)[tied]

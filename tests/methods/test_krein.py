@@ -402,3 +402,9 @@ def test_a_penalty_along_a_graph_needs_a_norm_to_add_to(estimator) -> None:
         SemiSupervised(estimator.set_params(kernel=Sigmoid(1.0, -0.5))).fit(X, LABELS)
     corrected = SemiSupervised(estimator.set_params(kernel=Flipped(Sigmoid(1.0, -0.5)))).fit(X, LABELS)
     assert corrected.score(X, LABELS) > 0.5
+
+
+def test_matrices_that_are_nearly_singular_give_no_warning_of_scipy():
+    X = np.column_stack([1.7e9 + 1e4 * np.arange(20.0), np.sin(np.arange(20.0))])
+    model = KreinRidge("gaussian*linear", alpha=9.0, fit_intercept=True).fit(X, X[:, 1])
+    np.testing.assert_allclose(model.predict(X), X[:, 1], atol=1e-6)  # alpha is nothing beside values of 3e18

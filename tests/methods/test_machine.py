@@ -528,3 +528,11 @@ def test_the_sparse_penalty_heeds_its_time_budget():
     A = np.random.default_rng(0).normal(size=(50, 2))
     with pytest.warns(ConvergenceWarning, match="Raise time_budget"):
         KernelMachine(kernel="gaussian", penalty="l1", alpha=1e-3, time_budget=1e-9).fit(A, A[:, 0])
+
+
+def test_l1_steps_of_any_size_do_not_overflow():
+    X, y = np.array([[1, 1, 0], [1, 1, 0], [1, 1, 1.0]]), np.array([1150.87261848, 1150.69459154, 1152.41332472])
+    model = KernelMachine("log_cosh", kernel="gaussian*linear", alpha=0.0152800453853, tol=1e-10, penalty="l1")
+    with pytest.warns(ConvergenceWarning, match="KernelMachine: the solver stopped early") as found:
+        model.fit(X, y)
+    assert len(found) == 1 and np.isfinite(model.predict(X)).all()

@@ -236,3 +236,9 @@ def test_queries_that_make_no_sense():
         model.scores(["a"] * 120)
     with pytest.raises(ValueError, match="graph = 3 chooses links, but X is sparse and a graph; give None"):
         ManifoldRanking("precomputed", graph=3).fit(csr_array(np.ones((4, 4))))
+
+
+def test_scores_of_new_points_need_queries():
+    model = ManifoldRanking().fit(np.eye(8))
+    with pytest.raises(ValueError, match="ManifoldRanking: fit was called without y, so that there are no scores"):
+        model.score_samples(np.eye(8))

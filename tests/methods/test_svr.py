@@ -341,3 +341,13 @@ def test_representations_that_draw_are_repeatable_where_there_is_no_random_state
     model = clone(model).set_params(**{"estimator__gram" if hasattr(model, "estimator") else "gram": gram})
     first, second = (clone(model).fit(SMALL_X, SMALL_X[:, 0]).predict(SMALL_X) for _ in range(2))
     np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("C", [1e3, 6e3, 1e5])
+def test_nu_machines_of_large_kernel_values(C):
+    """β⁺ and β⁻ of size C cancel; times kernel values of 1e15 what is left must be the function that was solved for."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3, 5)) * 5e3, rng.normal(size=3)
+    model = NuSVR(kernel="polynomial(degree=2)", C=C, nu=0.45, tol=1e-6).fit(X, y)
+    assert model.fit_status_ == 0
+    np.testing.assert_allclose(model.predict(X), y, atol=1e-5)  # so large a C interpolates

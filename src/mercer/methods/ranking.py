@@ -185,7 +185,9 @@ class ManifoldRanking(KernelEstimator):
 
     def score_samples(self, X: Any) -> Any:
         """f at new points; 0 without affinity to any sample. For a precomputed matrix give their rows."""
-        check_is_fitted(self, "scores_")
+        check_is_fitted(self, "_operator")
+        if not hasattr(self, "scores_"):
+            raise ValueError(f"{where(self)}: fit was called without y, so that there are no scores; give the queries.")
         scale, cross = self._links_to(X)
         scores = self.solution_.coefficients
         F = scores if scores.ndim == 2 else scores[:, None]

@@ -144,11 +144,14 @@ def test_steps_of_rounding_end() -> None:
 
 
 def test_rows_that_miss_their_own_diagonal_are_not_trusted() -> None:
-    """Squared distances of 1e12 in single precision: some k(x, x) comes out as 0, far from the points that decide."""
+    """Rows in single precision in which k(x, x) comes out as less than it is, far from the points that decide."""
     A = 1e6 * np.random.default_rng(0).normal(size=(50, 3))
     y = np.where(np.arange(50) < 30, 1.0, -1.0)
     problem = BoxProblem(y, np.where(y > 0, 0.0, -1.0), np.where(y > 0, 1.0, 0.0), np.zeros(50, dtype=int))
-    assert minimise(*one_block(A, np.float32), problem, 1e-3).message == COARSE
+    (segment,), blocks = one_block(A, np.float32)
+    assert minimise([segment], blocks, problem, 1e-3).converged  # distances of a million lengthscales are right
+    segment.diagonal = 2.0 * segment.diagonal
+    assert minimise([segment], blocks, problem, 1e-3).message == COARSE
     fine = minimise(*one_block(A, np.float64), problem, 1e-3)
     assert fine.converged and optimality(fine.beta, problem, np.eye(50)) <= 1e-2
 

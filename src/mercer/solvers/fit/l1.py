@@ -95,7 +95,7 @@ def _along_signs(S: np.ndarray, g: np.ndarray, penalty: np.ndarray, v: np.ndarra
     while len(used):
         block, slope = S[np.ix_(used, used)], (g + penalty * np.sign(v))[used]
         step = -np.linalg.lstsq(block, slope, rcond=1e-15)[0]
-        falls = (penalty[used] > 0) & (v[used] * (v[used] + step) < 0)
+        falls = (penalty[used] > 0) & (np.sign(v[used]) * (v[used] + step) < 0)
         t = float(np.min(-v[used][falls] / step[falls], initial=1.0))
         first = used[falls][np.argmin(-v[used][falls] / step[falls])] if falls.any() else None
         v[used] += t * step

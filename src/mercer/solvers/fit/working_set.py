@@ -109,15 +109,16 @@ def minimise(
 
 
 def exact_values(segments: Sequence[Segment], beta: np.ndarray, columns: np.ndarray, workers: Workers) -> np.ndarray:
-    """Kβ at the given variables, in double precision."""
+    """Kβ at the given variables, in double precision; what cancels between copies of a sample does so before."""
     samples = np.concatenate([s.index for s in segments])
-    moving = np.flatnonzero(beta)
-    out, matrix, weights = np.zeros(len(columns)), segments[0].exact, beta[moving]
+    total = np.bincount(samples, beta)
+    moving = np.flatnonzero(total)
+    out, matrix, weights = np.zeros(len(columns)), segments[0].exact, total[moving]
 
     def work(start: int, stop: int) -> None:
         for c in range(start, stop, 256):
             part = slice(c, min(stop, c + 256))
-            out[part] = np.asarray(matrix(samples[columns[part]], samples[moving])) @ weights
+            out[part] = np.asarray(matrix(samples[columns[part]], moving)) @ weights
 
     if len(moving):
         workers(work, len(columns), 256, align=256)
@@ -266,7 +267,7 @@ class _Run:
             else:
                 stalled += 1
             if gap <= self.tol:
-                if self.double or self.drift(*state[:2]) <= 0.05 * self.tol:
+                if self.drift(*state[:2]) <= (1.0 if self.double else 0.05) * self.tol:
                     break
                 corrections += 1
                 self.f, least = self.exact(np.arange(self.n)), np.inf
