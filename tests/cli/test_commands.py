@@ -381,6 +381,19 @@ def test_subsets_are_stratified_by_classes_only(folder, mercer):
     assert len(counts) > 1
 
 
+def test_matrices_as_wide_as_a_line_says(folder, mercer):
+    """Thirty bytes claim two thousand million columns, of which neither names nor zeros are made."""
+    (folder / "wide.libsvm").write_text("1 1:1\n2 2000000000:1\n1 3:1\n2 4:1\n")
+    for name in ("wide.csv", "wide.npz"):
+        done = mercer("convert", "wide.libsvm", name)
+        assert done.code == 1 and "4 × 2000000000 cells" in done.err and "write .libsvm" in done.err
+    assert mercer("convert", "wide.libsvm", "same.libsvm").code == 0
+    A, b = libsvm.load_data("same.libsvm")
+    assert (
+        A.shape == (4, 2_000_000_000) and A.indices.tolist() == [0, 1_999_999_999, 2, 3] and b.tolist() == [1, 2, 1, 2]
+    )
+
+
 def test_dates_in_a_matrix_are_days(folder, mercer):
     (folder / "d.csv").write_text("when,y\n1970-01-03,1\n1970-01-04,2\n")
     done = mercer("convert", "d.csv", "d.npz", "--json")

@@ -12,7 +12,7 @@ import numpy as np
 import mercer
 
 from .. import _files
-from ._data import FOREIGN, Data, DataError, conform, kind_of, read, split_target, unknown_column
+from ._data import FOREIGN, PACKED, ROOM, Data, DataError, conform, kind_of, read, split_target, unknown_column
 from ._output import Output, command, replacing, writable
 from .fit import encoding_option, listed
 
@@ -160,7 +160,7 @@ def _target(frame: Any, target: str | None, source: str) -> Any:
 
 
 def _numbers(output: Output, content: Data, source: str, target: str | None) -> tuple[Any, np.ndarray, list[str], str]:
-    """X, y, and the names of the columns and of the target."""
+    """X, y, and the names of the columns and of the target; a matrix, which may be as wide as a file says, has none."""
     if content.is_table:
         name = _target(content.X, target, source).name
         kinds = {c: kind_of(content.X[c]) for c in content.X.columns}
@@ -179,7 +179,7 @@ def _numbers(output: Output, content: Data, source: str, target: str | None) -> 
     X, y = split_target(content, target, source)
     if y.dtype.kind not in "iufb":
         raise DataError(f"{source}: y is text, such as {y[0]!s}, but a matrix holds numbers only.")
-    return X, y, [f"x{j + 1}" for j in range(X.shape[1])], "y"
+    return X, y, [], "y"
 
 
 def _interval(text: str) -> tuple[float, float]:
@@ -213,19 +213,26 @@ def _write(place: Path, X: Any, y: np.ndarray, columns: list[str] | None, name: 
     if ending == ".libsvm":
         libsvm.save_data(X, y, place)
         return
-    A = X.toarray() if hasattr(X, "nnz") else X
+    if hasattr(X, "nnz"):
+        room = 8 * X.shape[0] * X.shape[1]
+        if room > max(ROOM, PACKED * X.data.nbytes):
+            raise DataError(
+                f"{place}: the {X.shape[0]} × {X.shape[1]} cells, nearly all of them zeros, take {room / 2**30:.3g} GiB; "
+                "write .libsvm, which leaves zeros out."
+            )
+        X = X.toarray()
     if ending == ".npz":
         with _files.replacing(place) as stream:
-            np.savez(stream, X=A, y=y)
+            np.savez(stream, X=X, y=y)
         return
     with replacing(place) as text:
         writer = csv.writer(text, delimiter="," if ending == ".csv" else "\t", lineterminator="\n")
         if columns is None:
-            writer.writerow(A.columns)
-            writer.writerows(A.astype(object).where(A.notna(), "").to_numpy().tolist())
+            writer.writerow(X.columns)
+            writer.writerows(X.astype(object).where(X.notna(), "").to_numpy().tolist())
             return
-        writer.writerow([*columns, name])
-        for row, value in zip(A.tolist(), y.tolist(), strict=True):
+        writer.writerow([*(columns or (f"x{j + 1}" for j in range(X.shape[1]))), name])
+        for row, value in zip(X.tolist(), y.tolist(), strict=True):
             writer.writerow([_shortest(v) for v in (*row, value)])
 
 
