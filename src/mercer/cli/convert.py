@@ -217,7 +217,7 @@ def _write(place: Path, X: Any, y: np.ndarray, columns: list[str] | None, name: 
         room = 8 * X.shape[0] * X.shape[1]
         if room > max(ROOM, PACKED * X.data.nbytes):
             raise DataError(
-                f"{place}: the {X.shape[0]} × {X.shape[1]} cells, nearly all of them zeros, take {room / 2**30:.3g} GiB; "
+                f"{place}: the {X.shape[0]} × {X.shape[1]} cells, most of them zeros, take {room / 2**30:.3g} GiB; "
                 "write .libsvm, which leaves zeros out."
             )
         X = X.toarray()
