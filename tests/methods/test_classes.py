@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.ensemble import BaggingClassifier
 
+import mercer
 from mercer import (
     SVC,
     KernelFisher,
@@ -88,3 +89,13 @@ def test_kernel_values_of_very_different_size_need_few_steps() -> None:
     low = np.where(beta > np.where(own, 0.0, -1.0), f, np.inf).min(axis=1)
     assert (up - low).max() <= model.tol
     assert np.allclose(beta.sum(axis=1), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["KernelRidge", "KernelPCA"])
+def test_the_number_of_features_is_kept_for_functions_of_the_user(name):
+    """As scikit-learn's do, and another number is refused before the function sees it."""
+    model = getattr(mercer, name)(kernel=lambda a, b: float(a @ b)).fit(X, X[:, 0])
+    assert model.n_features_in_ == X.shape[1]
+    with pytest.raises(ValueError, match=rf"{name}: X has 1 features, but was fitted with {X.shape[1]}"):
+        (model.predict if name == "KernelRidge" else model.transform)(X[:, :1])
+    assert mercer.SVC(kernel=lambda A, B: A @ B.T).fit(X, X[:, 0] > 5.8).shape_fit_ == X.shape

@@ -192,7 +192,7 @@ class KernelEstimator(Estimator):
                 return validated(self, X, **settings), None
             return validated(self, X, y, **settings, **options)
         X = domain.check(X, self, "X")
-        if native and len(X.shape) == 2:
+        if is_array(X) and len(X.shape) == 2:
             if reset:
                 self.n_features_in_ = int(X.shape[1])
             elif X.shape[1] != self.n_features_in_:
