@@ -206,7 +206,8 @@ def check_number(
     word, end = ("an integer", " below 2**63" * beyond) if integer else ("a finite number", "")
     if not isinstance(value, kind) or isinstance(value, (bool, np.bool_)) or not abs(plain) <= most:
         raise type_or_value(value)(
-            f"{where(owner)}: {name} = {value!r} must be {word}{''.join(' ' + r for r, _ in rules)}{end}{instead}."
+            f"{where(owner)}: {name} = {value!r:.80} must be {word} {' and '.join(r for r, _ in rules)}".rstrip()
+            + f"{end}{instead}."
         )
     if not all(rule(value) for _, rule in rules):
         raise ValueError(f"{where(owner)}: {name} = {value!r} must be {' and '.join(r for r, _ in rules)}{instead}.")
@@ -226,9 +227,11 @@ def check_switches(owner: Any) -> None:
     for name, parameter in signature(ours).parameters.items():
         if isinstance(parameter.default, bool) or name == "verbose":
             value = getattr(owner, name, parameter.default)
+            if name in getattr(owner, "or_points", ()) and hasattr(value, "__len__") and not isinstance(value, str):
+                continue
             whole = isinstance(value, Integral) and 0 <= int(value) <= (COUNT if name == "verbose" else 1)
             if not whole and not isinstance(value, np.bool_):
-                raise type_or_value(value)(f"{where(owner)}: {name} = {value!r} must be True or False.")
+                raise type_or_value(value)(f"{where(owner)}: {name} = {value!r:.80} must be True or False.")
 
 
 def is_one_of(value: Any, choices: tuple[Any, ...]) -> bool:

@@ -135,5 +135,7 @@ def test_refusals(name, value):
 def test_degrees_that_floating_point_does_not_know():
     assert Polynomial(degree=2**53)([[0.0]], [[1.0]]) == 1.0
     for degree in (2**53 + 2, 2**63, 10**400):
-        with pytest.raises(ValueError, match=r"Polynomial: degree = .* must be > 0 and <= 9\.0072e\+15"):
+        with pytest.raises(
+            ValueError, match=r"Polynomial: degree = .* must be (a finite number )?> 0 and <= 9\.0072e\+15"
+        ):
             Polynomial(degree=degree)([[0.0]], [[1.0]])

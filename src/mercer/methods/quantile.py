@@ -23,6 +23,7 @@ class LevelMethod(RegressorMixin, KernelMachine):
     penalty = "squared"
     class_weight = None
     non_crossing: Any
+    or_points = ("non_crossing",)
     level_name: str
 
     def _at(self, level: float) -> Loss:

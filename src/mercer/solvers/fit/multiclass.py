@@ -264,7 +264,7 @@ class _Run:
     def solve(self) -> MulticlassSolution:
         working, born = np.empty(0, dtype=np.int64), np.zeros(self.n, dtype=np.int64)
         corrections, message, started = 0, "", time.perf_counter()
-        least, stalled = np.inf, 0
+        least, narrowest, stalled = np.inf, np.inf, 0
         while True:
             violation = self.violation()
             gap, objective = float(violation.max(initial=0.0)), self.objective()
@@ -279,10 +279,9 @@ class _Run:
             )
             if not np.isfinite(gap + objective):
                 raise OverflowError(OVERFLOW)
-            if objective < least - ROUNDING * abs(objective):
-                least, stalled = objective, 0
-            else:
-                stalled += 1
+            lower = objective < least - ROUNDING * abs(objective)
+            stalled = 0 if lower or gap < narrowest else stalled + 1
+            least, narrowest = objective if lower else least, min(gap, narrowest)
             if gap <= self.tol:
                 drift = self.drift(violation)
                 if drift <= 0.05 * self.tol and gap + 2.0 * drift <= self.tol:

@@ -31,7 +31,7 @@ FRESH = 0.25  # of the working set are new variables each round, at most
 SMALL = 768  # up to so many variables, a problem is its own working set
 LARGEST = 2048  # beyond it the block leaves the last-level cache
 INNER = 0.1  # of the gap: how far the inner problem is solved
-PATIENCE = 30  # corrections in double precision, or rounds without a lower objective, before giving up
+PATIENCE = 30  # corrections in double precision, or rounds without a lower objective or gap, before giving up
 ROUNDING = 2e-15  # of the objective: a smaller decrease is none
 IDLE = 3  # rounds without a step, before giving up
 WRONG = (
@@ -247,7 +247,7 @@ class _Run:
         working = np.empty(0, dtype=np.int64)
         born = np.zeros(self.n, dtype=np.int64)
         corrections, message, started = 0, "", time.perf_counter()
-        least, stalled = np.inf, 0
+        least, narrowest, stalled = np.inf, np.inf, 0
         while True:
             state = self.extremes()
             gap, objective = self.gap(*state), self.objective()
@@ -262,10 +262,9 @@ class _Run:
             )
             if not np.isfinite(gap + objective):
                 raise OverflowError(OVERFLOW)
-            if objective < least - ROUNDING * abs(objective):
-                least, stalled = objective, 0
-            else:
-                stalled += 1
+            lower = objective < least - ROUNDING * abs(objective)
+            stalled = 0 if lower or gap < narrowest else stalled + 1
+            least, narrowest = objective if lower else least, min(gap, narrowest)
             if gap <= self.tol:
                 if self.drift(*state[:2]) <= (1.0 if self.double else 0.05) * self.tol:
                     break
