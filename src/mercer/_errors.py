@@ -270,7 +270,9 @@ def check_weight(owner: object, sample_weight: Any, n: int) -> np.ndarray:
     try:
         weight = host(sample_weight)
     except ValueError:
-        weight = np.empty(0, dtype=object)  # of unequal length
+        weight = np.full(1, None)  # of unequal length
+    if weight.dtype.kind == "O" and all(isinstance(value, Real) for value in weight.ravel()):
+        weight = weight.astype(np.float64)  # numbers, from a frame of mixed columns
     if weight.dtype.kind not in "fiub":
         raise KindError(f"{where(owner)}: sample_weight holds {weight.dtype} values; give {n} numbers >= 0.")
     weight = np.full(n, weight) if weight.ndim == 0 else weight

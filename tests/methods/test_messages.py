@@ -103,6 +103,12 @@ def test_weights(estimator, weight, words):
     assert refusal(estimator, *data(estimator), sample_weight=weight).startswith(words)
 
 
+def test_weights_of_a_frame_of_mixed_columns_are_numbers():
+    weight = np.linspace(0.5, 2.0, 20)
+    given, plain = (SVC().fit(X, LABELS, sample_weight=w) for w in (weight.astype(object), weight))
+    np.testing.assert_array_equal(given.dual_coef_, plain.dual_coef_)
+
+
 def switches(estimator):
     parameters = inspect.signature(type(estimator)).parameters.values()
     return [p.name for p in parameters if isinstance(p.default, bool)]

@@ -432,3 +432,19 @@ def test_trace_of_samples_far_from_the_origin():
 def test_products_of_samples_without_variance():
     model = KernelPCA(2, kernel="gaussian", gram="lazy", eigen_solver="krylov", random_state=0)
     np.testing.assert_allclose(model.fit_transform(np.zeros((30, 2))), 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("features", "words"),
+    [
+        (np.ones((3, 1)), "X has 1 features, but 2 components were found"),
+        (np.full((3, 2), np.nan), "X contains NaN at row 0, column 0"),
+        (np.ones(2), r"X has shape \(2,\), expected"),
+        ("data.csv", "X = 'data.csv', expected numbers"),
+    ],
+    ids=str,
+)
+def test_features_that_have_no_inverse(features, words):
+    model = KernelPCA(2, kernel="rbf", fit_inverse_transform=True).fit(np.random.default_rng(0).normal(size=(9, 3)))
+    with pytest.raises(ValueError, match=f"^KernelPCA: {words}"):
+        model.inverse_transform(features)

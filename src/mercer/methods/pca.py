@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import asymmetry, host, is_array, is_sparse, like, namespace
 from .._errors import REMEDIES, check_choice, check_number, where
 from .._random import generator
-from ..domains import Rows
+from ..domains import Rows, Vectors
 from ..gram import Gram, IncompleteCholesky, Nystrom, as_representation
 from ..gram.centered import CenteredGram
 from ..gram.packed import Packed, suits
@@ -380,7 +380,10 @@ class KernelPCA(KernelTransformer):
                 f"{where(self)}: inverse_transform was not learned; set fit_inverse_transform=True and fit, or use "
                 "denoise, which needs no such map."
             )
-        return Function(self.kernel_, self.X_transformed_fit_, self.dual_coef_)(like(X, self.X_transformed_fit_))
+        Z, known = Vectors().check(X, self), self.X_transformed_fit_
+        if Z.shape[1] != known.shape[1]:
+            raise ValueError(f"{where(self)}: X has {Z.shape[1]} features, but {known.shape[1]} components were found.")
+        return Function(self.kernel_, known, self.dual_coef_)(like(Z, known))
 
     def project(self, X: Any) -> Function:
         r"""The projections :math:`\mu + \sum_j \langle f_j, \varphi(x) - \mu \rangle f_j`, one per column."""
