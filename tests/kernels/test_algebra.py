@@ -525,6 +525,8 @@ def test_tensor_resolves_each_part():
 def test_kernels_on_different_domains():
     with pytest.raises(TypeError, match=r"different domains, .*; use @ for pairs"):
         (Gaussian() + registry["delta"]())(X)
+    with pytest.raises(TypeError, match=r"different domains, (?P<one>.*) and (?!(?P=one);).*; use @ for pairs"):
+        (Gaussian() + registry["delta"]() + Gaussian(2.0))(X)
 
 
 def test_domains_meet():

@@ -86,9 +86,10 @@ def join_domains(domains: Sequence[Domain], owner: object) -> Domain:
             all(d.sparse for d in vectors),
             columns.pop() if columns else None,
         )
-    if any(d != real[0] for d in real):
+    other = next((d for d in real if d != real[0]), None)
+    if other is not None:
         raise TypeError(
-            f"{where(owner)}: its kernels live on different domains, {real[0]!r} and {real[-1]!r}; use @ for pairs."
+            f"{where(owner)}: its kernels live on different domains, {real[0]!r} and {other!r}; use @ for pairs."
         )
     return real[0]
 

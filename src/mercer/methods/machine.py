@@ -60,7 +60,8 @@ class KernelMachine(LossEstimator):
     solver : str
         See the table.
     tol : float > 0
-        "newton": its decrement, and "interior_point", "admm": the duality gap, each relative to the objective;
+        "newton": its decrement, and "interior_point", "admm": the duality gap, each relative to the objective (that of
+        "interior_point", where f nearly interpolates, to tol times the weights times the range of y);
         "newton_cg", "lbfgs": the gradient, relative to that of f = 0; "working_set": the criterion of the support
         vector machines, in units of f (for regression of the interquartile range of y), and at least 1e-3 for data in
         single precision.
