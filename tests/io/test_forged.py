@@ -470,6 +470,17 @@ def test_members_are_not_multiplied(path):
             load(forged(path, structure))
 
 
+def test_arrays_are_copied_once(path):
+    """However many encoders share one: else a file of a few megabytes would take hundreds of gigabytes."""
+    values = {"shared": 980, "array": 0}
+    first = like(OneHotEncoder().fit(NUMBERS), categories_=[values])
+    second = like(OneHotEncoder().fit(NUMBERS), categories_=[{"same": 980}])
+    array, one, other = load(forged(path, [values, first | {"state": second["state"]}, second], NUMBERS[:3, 0]))
+    assert one.categories_[0] is other.categories_[0] and one.categories_[0] is not array
+    with pytest.raises(ModelError, match="it holds a range in the place of an array"):
+        load(forged(path, like(OneHotEncoder().fit(NUMBERS), categories_=[{"range": [1, 4, 1]}])))
+
+
 def test_refusals_are_short(path):
     deep = []
     for _ in range(200):

@@ -193,7 +193,21 @@ def _hides(cls: type, name: str) -> bool:
     return name not in names
 
 
-def _check_made(made: Any) -> None:
+class _Copies:
+    """Arrays that only checked parts hold, so that no other part of the model can change them; one of each."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[Any, np.ndarray]] = {}  # the originals too: an identity is theirs while they live
+
+    def __call__(self, values: Any) -> np.ndarray:
+        if type(values) not in (list, np.ndarray):
+            raise ModelError(f"it holds a {type(values).__name__} in the place of an array.")
+        if id(values) not in self._made:
+            self._made[id(values)] = values, np.array(values)
+        return self._made[id(values)][1]
+
+
+def _check_made(made: Any, own: _Copies) -> None:
     """Raise for parts that compiled code would trust, and kernels with parameters out of range.
 
     What is checked is the object's own: arrays that another part of the model could change are copied.
@@ -206,9 +220,9 @@ def _check_made(made: Any) -> None:
         if made.kernel.domain.size(checked) != len(made):
             raise ModelError("a function has another number of points than of coefficients.")
     elif type(made).__name__ == "OneHotEncoder" and hasattr(made, "categories_"):
-        _check_one_hot(made)
+        _check_one_hot(made, own)
     elif isinstance(made, EmpiricalCovariance):
-        _check_covariance(made)
+        _check_covariance(made, own)
     elif _counts_rows(type(made), getattr(made, "__dict__", None)):
         raise ModelError(f"a {type(made).__name__} of other than several classes trusts what its parts predict.")
     elif hasattr(made, "vocabulary_"):
@@ -217,11 +231,11 @@ def _check_made(made: Any) -> None:
             raise ModelError(f"the words of a {type(made).__name__} are not numbered from 0 on.")
 
 
-def _check_covariance(made: Any) -> None:
+def _check_covariance(made: Any, own: _Copies) -> None:
     """Compiled code reads as many numbers of a matrix as the centre has coordinates, squared."""
     held = {"location_", "covariance_", "precision_"} & {k for k, v in vars(made).items() if v is not None}
     for name in held:
-        setattr(made, name, np.array(getattr(made, name), dtype=np.float64))
+        setattr(made, name, own(getattr(made, name)))
     for name in held - {"location_"}:
         if getattr(made, name).shape != made.location_.shape * 2:
             raise ModelError(f"the {name} of a {type(made).__name__} is no square matrix of the size of its centre.")
@@ -238,16 +252,16 @@ def _counts_rows(cls: type, state: Any) -> bool:
     return vars(state["label_binarizer_"]).get("y_type_") != "multiclass"
 
 
-def _check_one_hot(made: Any) -> None:
+def _check_one_hot(made: Any, own: _Copies) -> None:
     """Its columns must be those of its categories: the indices of a sparse matrix follow from them unchecked."""
-    made.categories_ = [np.array(values) for values in made.categories_]
+    made.categories_ = [own(values) for values in made.categories_]
     sizes = [len(values) for values in made.categories_]
     # numbers are looked up in order, and text by name
     sane = all(c.dtype.kind in "OUS" or np.all(np.searchsorted(c, c) < len(c)) for c in made.categories_)
     made._infrequent_enabled = bool(made._infrequent_enabled)
     if made._infrequent_enabled:
         rare, places = made._infrequent_indices, made._default_to_infrequent_mappings
-        made._default_to_infrequent_mappings = [None if p is None else np.array(p, dtype=np.int64) for p in places]
+        made._default_to_infrequent_mappings = [None if p is None else own(p) for p in places]
         for i, (indices, place) in enumerate(zip(rare, made._default_to_infrequent_mappings, strict=True)):
             if place is not None:
                 sane &= len(place) == sizes[i] and np.array_equal(np.unique(place), np.arange(place.max() + 1))
@@ -429,9 +443,9 @@ class Decoder:
 
     def model(self, structure: Any) -> Any:
         """The object of a whole file, of which the parts that compiled code would trust are checked."""
-        made = self.decode(structure)
+        made, own = self.decode(structure), _Copies()
         for part in self._made:
-            _check_made(part)
+            _check_made(part, own)
         return made
 
     def decode(self, x: Any) -> Any:
