@@ -13,50 +13,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import sklearn
 from matplotlib.figure import Figure
 from scipy.sparse import coo_array, csc_matrix, csr_array, csr_matrix
 from scipy.special import expit
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
-from sklearn.covariance import EllipticEnvelope
-from sklearn.decomposition import FactorAnalysis, FastICA
 from sklearn.ensemble import (
-    AdaBoostClassifier,
-    AdaBoostRegressor,
     RandomForestClassifier,
-    StackingClassifier,
     VotingClassifier,
 )
-from sklearn.feature_selection import SelectFdr, SequentialFeatureSelector
-from sklearn.gaussian_process import GaussianProcessClassifier
-from sklearn.impute import KNNImputer
-from sklearn.kernel_approximation import PolynomialCountSketch
-from sklearn.linear_model import (
-    ARDRegression,
-    BayesianRidge,
-    ElasticNet,
-    ElasticNetCV,
-    HuberRegressor,
-    Lars,
-    Lasso,
-    LassoCV,
-    LassoLars,
-    LogisticRegression,
-    OrthogonalMatchingPursuit,
-    QuantileRegressor,
-    Ridge,
-)
 from sklearn.metrics import accuracy_score, make_scorer
-from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import GridSearchCV
-from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
-from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 from tests.methods.test_sklearn import ESTIMATORS
 
 import mercer
@@ -203,8 +174,6 @@ def test_pipelines_of_scikit_learn(path):
         KernelSearchCV(mercer.SVC(), {"C": [1, 2], "kernel": ["gaussian", "linear"]}, cv=2),
         CalibratedClassifierCV(mercer.SVC(), cv=2),
         VotingClassifier([("svc", mercer.SVC())]),
-        StackingClassifier([("svc", mercer.SVC())], cv=2),
-        GaussianProcessClassifier(),
         RandomForestClassifier(2, random_state=0),
         KNeighborsClassifier(),
         mercer.MultipleKernel(mercer.SVC(), kernels=["gaussian", "linear"]),
@@ -219,42 +188,6 @@ def test_searches_and_other_wrappers(model, path):
     for name, values in getattr(model, "cv_results_", {}).items():
         np.testing.assert_array_equal(copy.cv_results_[name], values)
         assert type(copy.cv_results_[name]) is type(values)
-
-
-COUNTS = np.abs(np.round(3 * X))
-WITH_GAPS = np.where(np.arange(X.size).reshape(X.shape) % 7 == 0, np.nan, X)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(
-    ("model", "sample"),
-    [
-        (AdaBoostClassifier(LogisticRegression(), n_estimators=3), X),
-        (AdaBoostRegressor(Ridge(), n_estimators=3, random_state=0), X),
-        *((linear(), X) for linear in (Lasso, ElasticNet, LassoCV, ElasticNetCV, Lars, LassoLars, BayesianRidge)),
-        *((linear(), X) for linear in (ARDRegression, HuberRegressor, QuantileRegressor, OrthogonalMatchingPursuit)),
-        *((bayes(), COUNTS) for bayes in (BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB)),
-        *((mlp(hidden_layer_sizes=(4,), max_iter=3, random_state=0), X) for mlp in (MLPClassifier, MLPRegressor)),
-        (FastICA(2, random_state=0), X),
-        (FactorAnalysis(1), X),
-        (sklearn.decomposition.KernelPCA(2, kernel="rbf"), X),
-        (KNNImputer(), WITH_GAPS),
-        (GaussianMixture(2, random_state=0), X),
-        (EllipticEnvelope(random_state=0), X),
-        (PolynomialCountSketch(random_state=0), X),
-        (GaussianRandomProjection(1, random_state=0), X),
-        (SparseRandomProjection(1, random_state=0), X),
-        (SelectFdr(), X),
-        (SequentialFeatureSelector(Ridge(), n_features_to_select=1), X),
-    ],
-    ids=lambda thing: type(thing).__name__ if hasattr(thing, "fit") else "",
-)
-def test_what_computes_with_numpy_alone_needs_no_help(model, sample, path):
-    labels = is_classifier(model) or isinstance(model, SelectFdr)
-    save(model.fit(sample, LABELS if labels else TARGETS), path)
-    assert describe(path)["needs"] == []
-    answer = "predict" if hasattr(model, "predict") else "transform"
-    np.testing.assert_array_equal(getattr(load(path), answer)(sample), getattr(model, answer)(sample))
 
 
 def test_data_frames(path):

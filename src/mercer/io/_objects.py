@@ -21,7 +21,6 @@ import numpy as np
 from scipy import sparse
 from scipy.interpolate import PPoly
 from sklearn.base import BaseEstimator
-from sklearn.covariance import EmpiricalCovariance
 
 from .._array import host, is_array, is_sparse
 from .._errors import UnresolvedError
@@ -34,7 +33,6 @@ from ._allowed import (
     METHODS,
     PACKAGES,
     RESPONSES,
-    WARM,
     address,
     find,
     is_class,
@@ -162,11 +160,6 @@ def _check_state(cls: type, state: Any) -> None:
                 raise ModelError(
                     f"a {cls.__name__} with {name} = {value!r:.80} would call that method; of what predicts, name one."
                 )
-            if name == "warm_start" and cls.__name__ in WARM and value is not False:
-                raise ModelError(
-                    f"a {cls.__name__} with warm_start = {value!r:.80} starts a fit from numbers of the file, which "
-                    "compiled code would trust; set warm_start=False before it is saved."
-                )
 
 
 def _is_response(value: Any) -> bool:
@@ -221,24 +214,12 @@ def _check_made(made: Any, own: _Copies) -> None:
             raise ModelError("a function has another number of points than of coefficients.")
     elif type(made).__name__ == "OneHotEncoder" and hasattr(made, "categories_"):
         _check_one_hot(made, own)
-    elif isinstance(made, EmpiricalCovariance):
-        _check_covariance(made, own)
     elif _counts_rows(type(made), getattr(made, "__dict__", None)):
         raise ModelError(f"a {type(made).__name__} of other than several classes trusts what its parts predict.")
     elif hasattr(made, "vocabulary_"):
         words = made.vocabulary_
         if type(words) is not dict or sorted(words.values()) != list(range(len(words))):
             raise ModelError(f"the words of a {type(made).__name__} are not numbered from 0 on.")
-
-
-def _check_covariance(made: Any, own: _Copies) -> None:
-    """Compiled code reads as many numbers of a matrix as the centre has coordinates, squared."""
-    held = {"location_", "covariance_", "precision_"} & {k for k, v in vars(made).items() if v is not None}
-    for name in held:
-        setattr(made, name, own(getattr(made, name)))
-    for name in held - {"location_"}:
-        if getattr(made, name).shape != made.location_.shape * 2:
-            raise ModelError(f"the {name} of a {type(made).__name__} is no square matrix of the size of its centre.")
 
 
 def _counts_rows(cls: type, state: Any) -> bool:
