@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from ..._array import host, is_numpy, namespace, set_diagonal, solve_triangular
-from ..._errors import IndefiniteError, JitterWarning, warn
+from ..._array import eps, host, is_numpy, namespace, set_diagonal, solve_triangular
+from ..._errors import IndefiniteError, JitterWarning, RoundingWarning, warn
 from ...gram import Gram
 from ._base import LinearSolution, LinearSolver, relative_residual
 
@@ -93,10 +93,17 @@ class Symmetric(LinearSolver):
         xp = namespace(K)
         A = set_diagonal(xp.asarray(K, copy=True), xp.linalg.diagonal(K) + shift)
         try:
-            if is_numpy(xp):  # without SciPy's warning of small pivots, which the residual judges
-                (solve,) = linalg.get_lapack_funcs(("sysv",), (A, b))
-                *_, a, zero = solve(A, b)
+            if is_numpy(xp):
+                solve, condition = linalg.get_lapack_funcs(("sysv", "sycon"), (A, b))
+                factor, pivots, a, zero = solve(A, b)
                 a, singular = a.reshape(b.shape), zero > 0
+                reciprocal = condition(factor, pivots, np.linalg.norm(A, 1))[0]
+                if not singular and reciprocal < eps(A):
+                    warn(
+                        f"The matrix K + shift is singular but for rounding (the reciprocal of its condition number is "
+                        f"{reciprocal:.1g}), and the coefficients may be far off; try a larger alpha.",
+                        RoundingWarning,
+                    )
             else:
                 a, singular = xp.linalg.solve(A, b), False
             singular = singular or not bool(np.all(np.isfinite(host(a))))
