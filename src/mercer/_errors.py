@@ -227,7 +227,7 @@ def check_switches(owner: Any) -> None:
     for name, parameter in signature(ours).parameters.items():
         if isinstance(parameter.default, bool) or name == "verbose":
             value = getattr(owner, name, parameter.default)
-            if name in getattr(owner, "or_points", ()) and hasattr(value, "__len__") and not isinstance(value, str):
+            if name in owner.or_points and hasattr(value, "__len__") and not isinstance(value, str):
                 continue
             whole = isinstance(value, Integral) and 0 <= int(value) <= (COUNT if name == "verbose" else 1)
             if not whole and not isinstance(value, np.bool_):

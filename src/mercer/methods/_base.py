@@ -83,9 +83,7 @@ class Estimator(BaseEstimator):
     A method that overrides one of ours outside of this library is left as it is.
     """
 
-    no_switches: ClassVar[frozenset[str]] = (
-        frozenset()
-    )  # parameters that are False by default, and may be more than True
+    or_points: ClassVar[tuple[str, ...]] = ()  # switches that may be a collection as well
 
     def __init_subclass__(cls, **options: Any):
         super().__init_subclass__(**options)
