@@ -135,8 +135,8 @@ class RidgeMethod(KernelEstimator):
         self._resolvents: dict[float, Resolvent] = {}
 
     def _warn_of_rounding(self, gram: Gram, alpha: np.ndarray, constants: bool) -> None:
-        """Warn of strengths that the rounding of the matrix, of the size ε tr K, outweighs; 0 is a limit of its own."""
-        rounding = eps(gram.like) * float(np.abs(host(gram.diagonal())).sum(dtype=np.float64))
+        """Warn of strengths that the rounding of the largest value of k outweighs; 0 is a limit of its own."""
+        rounding = eps(gram.like) * float(np.abs(host(gram.diagonal())).max())
         lost = alpha[(alpha > 0) & (alpha < rounding)]
         if len(lost):
             remedy = "" if constants else "fit_intercept=True, "
