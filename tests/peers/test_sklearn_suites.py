@@ -123,7 +123,7 @@ def test_guide_prints_the_table():
 def test_table():
     """Every entry has a kind, a reason of one sentence and tests of files that are run."""
     for entry in TABLE:
-        assert set(entry) == {"kind", "reason", "tests"} and entry["kind"] in KINDS
+        assert set(entry) - {"may_pass"} == {"kind", "reason", "tests"} and entry["kind"] in KINDS
         assert entry["reason"].endswith(".") and "\n" not in entry["reason"]
         assert all(test.partition("::")[0] in OWN | users() for test in entry["tests"])
 
