@@ -204,13 +204,11 @@ def check_number(
     beyond = isinstance(value, Integral) and int(value) > COUNT
     plain = value.item() if isinstance(value, np.generic) else value  # the largest number is none of single precision
     word, end = ("an integer", " below 2**63" * beyond) if integer else ("a finite number", "")
+    bounds = f" {' and '.join(rule for rule, _ in rules)}" * bool(rules)
     if not isinstance(value, kind) or isinstance(value, (bool, np.bool_)) or not abs(plain) <= most:
-        raise type_or_value(value)(
-            f"{where(owner)}: {name} = {value!r:.80} must be {word} {' and '.join(r for r, _ in rules)}".rstrip()
-            + f"{end}{instead}."
-        )
+        raise type_or_value(value)(f"{where(owner)}: {name} = {value!r:.80} must be {word}{bounds}{end}{instead}.")
     if not all(rule(value) for _, rule in rules):
-        raise ValueError(f"{where(owner)}: {name} = {value!r} must be {' and '.join(r for r, _ in rules)}{instead}.")
+        raise ValueError(f"{where(owner)}: {name} = {value!r} must be{bounds}{instead}.")
 
 
 def type_or_value(value: Any) -> type[Exception]:
