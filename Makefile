@@ -55,7 +55,7 @@ $(LOWEST)/.installed: pyproject.toml
 test-lowest: $(LOWEST)/.installed
 	NUMBA_CACHE_DIR=$(LOWEST)/compiled OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 	  $(LOWEST)/bin/python -m pytest -n 2 -m "not long" -W ignore::DeprecationWarning \
-	  tests/test_import.py tests/test_tiles.py tests/methods/test_compiled.py tests/gram/test_base.py \
+	  tests/test_import.py tests/test_threads.py tests/evaluation/test_evaluator.py tests/methods/test_compiled.py tests/gram/test_base.py \
 	  tests/kernels/test_base.py tests/cli/test_data.py tests/io/test_onnx.py
 
 test-all: env docs

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, LeaveOneOut
 from sklearn.neighbors import KernelDensity as Peer
 from threadpoolctl import threadpool_limits
 
-from mercer import _tiles
+from mercer import _threads
 from mercer.methods.density import KernelDensity
 
 
@@ -34,7 +34,7 @@ def main():
     parser.add_argument("--m", type=int, default=2_000)
     options = parser.parse_args()
     rng = np.random.default_rng(0)
-    _tiles.n_threads = lambda n_jobs=None: 1
+    _threads.n_threads = lambda n_jobs=None: 1
     with threadpool_limits(1):
         KernelDensity().fit(rng.normal(size=(9, 2))).score_samples(rng.normal(size=(9, 2)))
         for d, kernel, h in ((2, "gaussian", 0.2), (10, "gaussian", 0.8), (2, "epanechnikov", 0.4)):

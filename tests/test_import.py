@@ -42,3 +42,15 @@ sys.meta_path.insert(0, Hide())
     held = loaded(hide + "import mercer")
     assert "mercer" in held
     assert not held & OPTIONAL
+
+
+def test_packages_are_loaded_when_they_are_asked_for():
+    names = ["datasets", "inference", "plot", "selection", "testing"]
+    code = f"""
+import sys
+import mercer
+assert not [name for name in {names!r} if f"mercer.{{name}}" in sys.modules]
+assert all(getattr(mercer, name).__name__ == f"mercer.{{name}}" for name in {names!r})
+assert set({names!r}) <= set(dir(mercer))
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,6 +11,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "mercer"
 LAYERS = [
     ["_*"],
     ["domains", "basis", "measures"],
+    ["evaluation"],
     ["kernels"],
     ["gram"],
     ["solvers"],

@@ -8,6 +8,7 @@
 <Function in the space of gaussian(lengthscale=0.2): 20 points>
 """
 
+from importlib import import_module
 from typing import Any
 
 from . import closed_forms, gram, kernels, losses, preimage
@@ -135,9 +136,16 @@ __all__ = [
 __version__ = "0.1.0.dev0"
 
 
-def __getattr__(name: str) -> Any:
-    if name == "report":  # on demand, since it is rarely wanted
-        from .reports import report
+_ON_DEMAND = {"datasets", "inference", "plot", "reports", "selection", "testing"}  # rarely all wanted, and slow to load
 
-        return report
+
+def __getattr__(name: str) -> Any:
+    if name == "report":
+        return import_module("mercer.reports").report
+    if name in _ON_DEMAND:
+        return import_module(f"mercer.{name}")
     raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ON_DEMAND, "report"})

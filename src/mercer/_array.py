@@ -27,6 +27,7 @@ __all__ = [
     "is_torch",
     "like",
     "namespace",
+    "on_host",
     "product_transposed",
     "row_products",
     "set_diagonal",
@@ -61,6 +62,13 @@ def is_numpy(xp: Any) -> bool:
 def is_torch(xp: Any) -> bool:
     """Whether `xp` is torch's namespace."""
     return bool(is_torch_namespace(xp))
+
+
+def on_host(X: Any) -> bool:
+    """Whether a collection lies in NumPy arrays, CSR matrices or Python sequences."""
+    if isinstance(X, tuple):
+        return all(on_host(x) for x in X)
+    return not is_array(X) or is_numpy(namespace(X))
 
 
 def host(X: Any) -> np.ndarray:

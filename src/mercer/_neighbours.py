@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from . import _tiles
-from ._array import asymmetry, host, is_sparse
+from . import _threads
+from ._array import asymmetry, host, is_sparse, on_host
 from ._errors import check_number, where
 
 BLOCK = 1 << 22  # kernel values of one block
@@ -135,12 +135,12 @@ def within(kernel: Any, X: Any, length: float, new: Any = None) -> tuple[np.ndar
 def _values(kernel: Any, X: Any, new: Any = None) -> Callable[[slice], np.ndarray]:
     """A function from a slice to those rows of the matrix of X, or of `new` against X."""
     centres, A = kernel.domain.centres(X), X if new is None else new
-    if not _tiles.on_host(X):
+    if not on_host(X):
         return lambda rows: host(kernel.evaluate(kernel.domain.take(A, rows), centres))
-    right = kernel.prepare(centres)
-    left = right if A is centres else kernel.prepare(A, right)
+    right = kernel.points(centres)
+    left = right if A is centres else kernel.points(A, right)
     return lambda rows: left.take(np.arange(rows.start, rows.stop)).matrix(right)
 
 
 def _in_blocks(n: int, m: int, work: Callable[[slice], None]) -> None:
-    _tiles.run(_tiles.slices(n, max(1, BLOCK // m)), work)
+    _threads.run(_threads.slices(n, max(1, BLOCK // m)), work)

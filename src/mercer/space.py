@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from . import _tiles
+from . import _threads
 from ._array import eps, host, is_array, is_numpy, is_sparse, like, namespace, solve_triangular
 from ._errors import check_number, remedies
 from .basis import Functions, Polynomials
 from .domains import Rows, take
+from .evaluation import bind
 from .kernels import Kernel
 from .kernels.expression import as_kernel
 
@@ -86,7 +87,7 @@ class Function:
 
     def _kernel_part(self, X: Any) -> Any:
         if is_sparse(X) or self._short() is False:
-            return _tiles.product(self.kernel, X, self.points, self.coefficients)
+            return bind(self.kernel, X, self.points).product(self.coefficients)
         return self.kernel.feature_map(X) @ self._short()
 
     def _short(self) -> Any:
@@ -108,7 +109,7 @@ class Function:
         self.kernel.require("gradient_x")
         X, _ = self.kernel.check_arguments(X)
         xp = namespace(X)
-        rows = _tiles.slices(X.shape[0], max(1, (1 << 22) // max(1, len(self) * X.shape[1])))
+        rows = _threads.slices(X.shape[0], max(1, (1 << 22) // max(1, len(self) * X.shape[1])))
         gradients = (xp.permute_dims(self.kernel.gradient_x(X[r, :], self.points), (0, 2, 1)) for r in rows)
         G = xp.concat([xp.matmul(g, self.coefficients) for g in gradients], axis=0)
         if self.basis is None:
@@ -189,7 +190,7 @@ class Function:
             total = namespace(self._short()).sum(self._short() * other._short(), axis=0)
         else:
             points = None if other.points is self.points else other.points
-            values = _tiles.product(self.kernel, self.points, points, other.coefficients)
+            values = bind(self.kernel, self.points, points).product(other.coefficients)
             total = namespace(values).sum(self.coefficients * values, axis=0)
         return float(total) if total.ndim == 0 else total
 
@@ -233,7 +234,7 @@ class Function:
         self._require_values_between_points("compress")
         xp, domain = namespace(self.coefficients), self.kernel.domain
         A = self.coefficients if self.coefficients.ndim == 2 else self.coefficients[:, None]
-        rest = _tiles.product(self.kernel, self.points, None, A)
+        rest = bind(self.kernel, self.points).product(A)
         power = self.kernel.evaluate_diag(self.points)
         floor = float(xp.max(power)) * 1e2 * eps(power)
         basis = A[:, :0]  # the Newton basis at the points, one column a step
@@ -372,7 +373,7 @@ class RKHS:
         self._require(f, "project")
         points, _ = self.kernel.check_arguments(points)
         self.kernel._check_together(points, f.points)
-        K = _tiles.matrix(self.kernel, points)
+        K = bind(self.kernel, points).dense()
         values = f._kernel_part(points)
         eigenvalues, vectors = np.linalg.eigh(host(K).astype(np.float64))
         keep = eigenvalues > len(vectors) * eps(K) * eigenvalues[-1]

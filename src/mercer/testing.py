@@ -77,10 +77,10 @@ def check_kernel(kernel: Kernel, X: Any = None, *, namespaces: Any = (), seed: i
         _close(kernel(domain.take(X, rows), Y), host(K)[rows, n // 2 :], 1e-9, "k(X, Y)", kernel)
         one, two = domain.take(X, slice(0, 1)), domain.take(X, slice(2, 3))
         _close(kernel(one, two), host(K)[:1, 2:3], 1e-9, "a single value", kernel)
-        held = kernel.prepare(X)
+        held = kernel.points(X)
         first, last = held.take(np.arange(n // 2)), held.take(np.arange(n // 2, n))
-        _close(first.matrix(last), host(K)[: n // 2, n // 2 :], 1e-9, "prepare", kernel)
-        _close(kernel.prepare(Y, held).matrix(first), host(K)[n // 2 :, : n // 2], 1e-9, "prepare beside", kernel)
+        _close(first.matrix(last), host(K)[: n // 2, n // 2 :], 1e-9, "points", kernel)
+        _close(kernel.points(Y, held).matrix(first), host(K)[n // 2 :, : n // 2], 1e-9, "points beside", kernel)
         order = rng.permutation(n)
         _close(kernel(domain.take(X, order)), host(K)[np.ix_(order, order)], 1e-9, "permutation of the sample", kernel)
 
@@ -106,7 +106,7 @@ def _check_types(kernel: Kernel, X: Any, Y: Any, K: Any, namespaces: Any) -> Non
         single = kernel(host(X).astype("float32"))
         assert single.dtype == np.float32, f"{kernel!r}: float32 input gave {single.dtype}"
         _close(single, K, 2e-4, "float32", kernel)
-        held = kernel.prepare(host(X).astype("float32"))
+        held = kernel.points(host(X).astype("float32"))
         filled, places = np.full((2, len(held)), np.nan, dtype="float32"), np.array([1, 0])
         held.take(places).fill(filled, places, held, 0, len(held))
         _close(filled[:, 2:], host(K)[:2, 2:], 2e-4, "rows filled in float32", kernel)

@@ -42,10 +42,8 @@ def test_operations_are_those_of_the_sum(kernels, representation) -> None:
     assert np.allclose(f(NEW), kernel(NEW, X) @ a, atol=1e-6)
     assert np.allclose(pickle.loads(pickle.dumps(f))(NEW), f(NEW))
     assert np.array_equal(recipe.expanded_, a)
-    rows, columns = gram.points()
-    assert np.allclose(
-        rows.take(np.array([3, 1])).matrix(columns.take(np.array([0, 2]))), K[[3, 1]][:, [0, 2]], atol=1e-6
-    )
+    rows, columns = np.array([3, 1]), np.array([0, 2])
+    assert np.allclose(gram.evaluator.take(rows, columns).quick(), K[np.ix_(rows, columns)], atol=1e-6)
 
 
 def test_factors_stay_factors_and_matrices_keep_the_points_in_use() -> None:

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.model_selection import GridSearchCV
 
-from mercer import _tiles
+from mercer.evaluation import Evaluator
 from mercer.kernels import (
     CPD,
     INDEFINITE,
@@ -575,8 +575,8 @@ def test_centred_norm_is_computed_once_and_follows_the_parameters(monkeypatch):
     k = Gaussian().centered(X)
     k(X[:3])
     calls = []
-    product = _tiles.product
-    monkeypatch.setattr(_tiles, "product", lambda *a, **b: calls.append(1) or product(*a, **b))
+    product = Evaluator.product
+    monkeypatch.setattr(Evaluator, "product", lambda *a, **b: calls.append(1) or product(*a, **b))
     k(X[:3], X[2:6])
     assert not calls
     k.kernel.lengthscale = 3.0

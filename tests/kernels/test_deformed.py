@@ -10,7 +10,8 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.neighbors import kneighbors_graph
 
-from mercer import RKHS, SVC, Function, KernelLogisticRegression, KernelPCA, KernelRidge, _tiles, load, save
+from mercer import RKHS, SVC, Function, KernelLogisticRegression, KernelPCA, KernelRidge, load, save
+from mercer.evaluation import _base, bind
 from mercer.kernels import (
     PD,
     Affine,
@@ -227,14 +228,14 @@ def test_points_and_lengths_come_from_the_data():
 
 def test_the_factor_is_found_once(monkeypatch):
     P, X = cloud(30), cloud(80, 1)
-    monkeypatch.setattr(_tiles, "SMALL", 100)
-    monkeypatch.setattr(_tiles, "TILE", 16)
+    monkeypatch.setattr(_base, "SMALL", 100)
+    monkeypatch.setattr(_base, "TILE", 16)
     calls = []
     factor = Deformed._factor
     monkeypatch.setattr(Deformed, "_factor", lambda self, points: calls.append(1) or factor(self, points))
     kernel = Deformed(Gaussian(0.8), P, 4)
     K = kernel(X)
-    np.testing.assert_allclose(_tiles.product(clone(kernel), X, P, np.eye(30)), kernel(X, P), atol=1e-12)
+    np.testing.assert_allclose(bind(clone(kernel), X, P).product(np.eye(30)), kernel(X, P), atol=1e-12)
     assert len(calls) == 2  # once for the kernel, once for its clone
     for C in (1.0, 10.0):
         model = SVC(kernel=kernel, C=C).fit(X, X[:, 0] > 0)

@@ -97,16 +97,16 @@ def test_precomputed_takes_columns(xp):
 
 
 def test_precomputed_large(monkeypatch):
-    from mercer import _tiles
+    from mercer.evaluation import _base, bind
 
-    monkeypatch.setattr(_tiles, "SMALL", 10)
-    monkeypatch.setattr(_tiles, "TILE", 4)
+    monkeypatch.setattr(_base, "SMALL", 10)
+    monkeypatch.setattr(_base, "TILE", 4)
     K = X @ X.T
     rows = rng.normal(size=(9, 6))
-    np.testing.assert_array_equal(_tiles.matrix(Precomputed(), rows, np.arange(6)), rows)
+    np.testing.assert_array_equal(bind(Precomputed(), rows, np.arange(6)).dense(), rows)
     V = rng.normal(size=(6, 2))
-    np.testing.assert_allclose(_tiles.product(Precomputed(), K, None, V), K @ V, rtol=1e-12)
-    np.testing.assert_allclose(_tiles.product(Precomputed(), rows, np.arange(6), V), rows @ V, rtol=1e-12)
+    np.testing.assert_allclose(bind(Precomputed(), K).product(V), K @ V, rtol=1e-12)
+    np.testing.assert_allclose(bind(Precomputed(), rows, np.arange(6)).product(V), rows @ V, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def test_compiled_gaussian_rows_equal_the_definition(m, d) -> None:
     rng = np.random.default_rng(m + d)
     X = rng.normal(size=(201, d)).astype(np.float32)
     kernel = Gaussian(np.sqrt(d))
-    points, places = kernel.prepare(X), rng.permutation(m)
+    points, places = kernel.points(X), rng.permutation(m)
     out = np.full((m, 201), np.nan, dtype=np.float32)
     points.take(places).fill(out, places, points, 0, 64)
     assert np.isnan(out[:, 64:]).all()
@@ -226,21 +226,21 @@ def test_compiled_gaussian_rows_equal_the_definition(m, d) -> None:
 def test_a_gaussian_far_away_is_zero() -> None:
     # compiled exponentials stop at the least normal number, and must not stay there
     X = np.random.default_rng(0).normal(size=(200, 5))
-    points = Gaussian(1e-3).prepare(X)
+    points = Gaussian(1e-3).points(X)
     K = points.matrix(points)
     assert (K[~np.eye(200, dtype=bool)] == 0).all() and (np.diagonal(K) > 0).all()
 
 
 @pytest.mark.parametrize("text", ["gaussian", "laplace", "matern(nu=1.5)", "rational_quadratic", "cauchy"])
 @pytest.mark.parametrize(("dtype", "spread"), [(np.float32, 2e3), (np.float64, 1e6), (np.float64, 1e100)])
-def test_prepared_points_many_lengthscales_apart(text, dtype, spread):
+def test_points_many_lengthscales_apart(text, dtype, spread):
     """A point is at distance 0 from itself, and 1 from its neighbour, however far away the others are."""
     kernel, rng = parse(text), np.random.default_rng(0)
     X = np.round(rng.normal(size=(20, 6)) * spread).astype(dtype)
     X[1::2] = X[::2]
     X[1::2, 0] += dtype(1)
-    points = kernel.prepare(X)
-    K = kernel.prepare(X, points).matrix(points)
+    points = kernel.points(X)
+    K = kernel.points(X, points).matrix(points)
     apart = (np.abs(np.subtract.outer(X[:, 0], X[:, 0])) > 0).astype(float)
     pairs = np.kron(np.eye(10), np.ones((2, 2))) > 0
     at = np.array([kernel([[0.0]], [[d]])[0, 0] for d in (0.0, 1.0)])

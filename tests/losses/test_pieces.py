@@ -51,8 +51,7 @@ def solve(loss, bound, offset):
     """β and the offset, by the working-set solver on the boxes one after the other."""
     boxes = loss.box(targets(loss), bound)
     points = np.tile(X, (len(boxes), 1))
-    held = KERNEL.prepare(points)
-    segment = Segment(held, held, np.ones(len(points)), lambda rows, columns: KERNEL(points[rows], points[columns]))
+    segment = Segment(KERNEL.bind(points))
     linear, lower, upper = (np.concatenate([box[k] for box in boxes]) for k in range(3))
     ridge = None if boxes[0].ridge is None else np.concatenate([box.ridge for box in boxes])
     group = np.zeros(len(points), dtype=np.int64) if offset else None

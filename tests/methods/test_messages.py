@@ -17,8 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.methods.test_sklearn import ESTIMATORS
 
-from mercer import SVC, KernelDensity, LinearSVC, LinearSVR, SmoothingSpline, SpectralClustering, _tiles, methods
+from mercer import SVC, KernelDensity, LinearSVC, LinearSVR, SmoothingSpline, SpectralClustering, methods
 from mercer._progress import ASKED, INTERRUPTED, SPENT, Deadline
+from mercer.evaluation import Evaluator
 from mercer.gram import IncompleteCholesky, Nystrom
 from mercer.kernels import Gaussian
 from mercer.selection import KernelSearchCV, svm_path
@@ -458,7 +459,7 @@ def too_large(size):
 
 @pytest.mark.parametrize(("dtype", "size"), [("float64", "3.2e-06"), ("float32", "1.6e-06")])
 def test_matrices_that_memory_does_not_hold(monkeypatch, dtype, size):
-    monkeypatch.setattr(_tiles, "_matrix", exhausted)
+    monkeypatch.setattr(Evaluator, "_dense", exhausted)
     with pytest.raises(MemoryError, match=f"^KernelRidge, Gaussian: {too_large(size)}$"):
         methods.KernelRidge(kernel="gaussian").fit(X.astype(dtype), TARGETS)
     with pytest.raises(MemoryError, match=f"^Gaussian: {too_large(size)}$"):

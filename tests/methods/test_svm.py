@@ -14,9 +14,10 @@ from sklearn.datasets import load_iris, make_classification, make_regression
 from threadpoolctl import threadpool_limits
 
 from mercer import SVC, SVR, KreinSVC, NuSVC, NuSVR, OneClassSVM
+from mercer._threads import Workers
 from mercer.kernels import Gaussian, Laplace, Polynomial
 from mercer.selection import svm_path
-from mercer.solvers.fit._rows import Block, Segment, Workers
+from mercer.solvers.fit._rows import Block, Segment
 
 X, y = load_iris(return_X_y=True)
 rng = np.random.default_rng(0)
@@ -72,8 +73,7 @@ def test_decompositions_give_the_same_machine_whatever_the_threads_of_blas(model
 @pytest.mark.parametrize("kernel", [Gaussian(3.0), Polynomial(3), Laplace(2.0), Polynomial(2).normalized()], ids=str)
 def test_rows_that_are_shared_do_not_depend_on_the_order_of_requests(kernel: Any, dtype: Any) -> None:
     A = rng.normal(size=(300, 37)).astype(dtype)
-    points = kernel.prepare(A)
-    segment = Segment(points, points, np.ones(300), kernel)
+    segment = Segment(kernel.bind(A), dtype)
 
     def rows(parts: list[np.ndarray]) -> np.ndarray:
         block = Block(segment, segment, 300, dtype, shared=True)

@@ -1,6 +1,6 @@
 """How the Gram matrix is held: whole, recomputed in tiles, or as a thin factor; and how it is approximated."""
 
-from ._base import Gram, Representation
+from ._base import Gram, Operator, Representation
 from .auto import Auto, as_representation
 from .centered import Centered
 from .dense import Dense
@@ -20,6 +20,7 @@ __all__ = [
     "Lazy",
     "LowRank",
     "Nystrom",
+    "Operator",
     "Packed",
     "RandomFeatures",
     "Representation",

@@ -8,43 +8,42 @@ in `provides`: "dense" (the matrix itself is held) and "factor" (a thin Z with K
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .. import _tiles
-from .._array import namespace
-from .._errors import fitting_memory, where
+from .._array import eye, namespace
+from .._errors import where
 from .._random import generator
+from ..domains import take
+from ..evaluation import Evaluator, bind
 from ..kernels import Kernel
-from ..kernels._base import Prepared
 from ..kernels.expression import as_kernel
 
 
-class Gram:
-    """K = (k(xᵢ, xⱼ)) for a sample x₁, …, x_n, as a symmetric operator. Fitted data, picklable.
+class Operator:
+    """A symmetric n × n matrix that is known by its products, its diagonal and its blocks. Solvers see nothing else.
 
     Attributes
     ----------
-    kernel, X : the kernel and the sample that it was built from
-    centres : what a function Σ aᵢ k(·, xᵢ) must keep of the sample
-    trace_error : tr(K − K̂), 0 for exact representations
-    choice : what "auto" chose and why (None otherwise)
+    provides : frozenset of str
+        What else it has: "dense" (the matrix is held), "factor" (a thin Z with K̂ = ZZᵀ is held).
+    trace_error : float
+        tr(K − K̂), 0 for exact representations.
+    choice : str or None
+        What "auto" chose and why.
     """
 
-    provides: ClassVar[frozenset[str]] = frozenset()
+    provides: frozenset[str] = frozenset()
     trace_error: float = 0.0
     choice: str | None = None
 
-    def __init__(self, kernel: Kernel, X: Any):
-        self.kernel, self.X = kernel, X
-        self.centres = kernel.domain.centres(X)
-
     @property
     def n(self) -> int:
-        """The number of samples."""
-        return self.kernel.domain.size(self.X)
+        """The number of rows."""
+        raise NotImplementedError
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -70,35 +69,80 @@ class Gram:
         raise NotImplementedError
 
     def diagonal(self) -> Any:
-        """The vector K̂ᵢᵢ."""
-        return self.kernel.evaluate_diag(self.X)
+        """The vector of the entries (i, i)."""
+        return self.xp.linalg.diagonal(self.dense())
 
     def block(self, rows: Any, columns: Any) -> Any:
         """The submatrix of the given rows and columns (slices or integer arrays)."""
-        take = self.kernel.domain.take
-        return self.kernel.evaluate(take(self.X, rows), take(self.centres, columns))
-
-    def cross(self, X_new: Any) -> Cross:
-        """The operator k̂(x, xⱼ) from coefficients on the sample to values at new points."""
-        return Cross(self.kernel, X_new, self.centres)
+        unit = take(eye(self.n, self.like), columns)  # of a symmetric matrix, rows are columns
+        return take(self @ self.xp.matrix_transpose(unit), rows)
 
     def dense(self) -> Any:
         """The matrix itself, computed where it is not held."""
-        with fitting_memory(self.kernel, self.n, self.n, getattr(self.X, "dtype", None)):
-            return self.block(slice(None), slice(None))
+        return self.block(slice(None), slice(None))
 
     def factor(self) -> Any:
         """Z with K̂ = ZZᵀ, where `provides` has "factor"."""
         raise TypeError(f"{where(self)} holds no factor; use IncompleteCholesky, Nystrom or RandomFeatures.")
 
-    def points(self) -> tuple[Prepared, Prepared]:
-        """The sample as rows and as columns, prepared for blocks of this matrix."""
-        return self.kernel.prepare(self.X), self.kernel.prepare(self.centres)
+    def sketch(self, rank: int) -> Any:
+        """A factor Z with ZZᵀ ≈ K̂ of the given rank, for preconditioning; None where there is none."""
+        return None
+
+    def __repr__(self) -> str:
+        return f"<{where(self)} {self.n} × {self.n}>"
+
+
+class Gram(Operator):
+    """K = (k(xᵢ, xⱼ)) for a sample x₁, …, x_n, as a symmetric operator. Fitted data, picklable.
+
+    Attributes
+    ----------
+    kernel, X : the kernel and the sample that it was built from
+    centres : what a function Σ aᵢ k(·, xᵢ) must keep of the sample
+    evaluator : the entries of K̂, computed when they are asked for
+    """
+
+    def __init__(self, kernel: Kernel, X: Any):
+        self.kernel, self.X, self.centres = kernel, X, kernel.domain.centres(X)
+
+    @cached_property
+    def evaluator(self) -> Evaluator:
+        return bind(self.kernel, self.X)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "evaluator"}
+
+    @property
+    def n(self) -> int:
+        return self.kernel.domain.size(self.X)
+
+    @property
+    def like(self) -> Any:
+        return self.evaluator.like
+
+    def __matmul__(self, V: Any) -> Any:
+        return self.evaluator.product(V)
+
+    def diagonal(self) -> Any:
+        return self.evaluator.diagonal()
+
+    def block(self, rows: Any, columns: Any) -> Any:
+        return self.evaluator.block(rows, columns)
+
+    def dense(self) -> Any:
+        return self.evaluator.dense()
+
+    def cross(self, X_new: Any) -> Cross:
+        """The operator k̂(x, xⱼ) from coefficients on the sample to values at new points."""
+        return Cross(self.kernel, X_new, self.centres)
 
     def sketch(self, rank: int) -> Any:
-        """A factor Z with ZZᵀ ≈ K̂ of the given rank, for preconditioning."""
         from .incomplete_cholesky import IncompleteCholesky
 
+        claim = self.kernel.definiteness_in(self.kernel.domain.dimension(self.X))
+        if not claim.is_pd and claim.kind != "UNKNOWN":
+            return None
         return IncompleteCholesky(rank=rank).build(self.kernel, self.X, np.random.default_rng(0)).factor()
 
     def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
@@ -116,11 +160,11 @@ class Cross:
         self.kernel, self.X_new, self.centres = kernel, X_new, centres
 
     def __matmul__(self, V: Any) -> Any:
-        return _tiles.product(self.kernel, self.X_new, self.centres, V)
+        return bind(self.kernel, self.X_new, self.centres).product(V)
 
     def dense(self) -> Any:
         """The matrix k(X_new, X)."""
-        return _tiles.matrix(self.kernel, self.X_new, self.centres)
+        return bind(self.kernel, self.X_new, self.centres).dense()
 
 
 class Representation(BaseEstimator):

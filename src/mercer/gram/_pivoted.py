@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from .. import _tiles
 from .._array import eps, host, like, namespace
 from .._errors import where
 from ..domains import take
+from ..evaluation import bind
 from ..kernels import Kernel
 from ._base import Representation
 from .low_rank import LandmarkFeatures, LandmarkGram
@@ -54,7 +54,7 @@ def noise(diagonal: Any) -> float:
 
 def columns(kernel: Kernel, X: Any, centres: Any, index: Any) -> Any:
     """The columns k(X, xᵢ) of the given samples; `centres` are the domain's of X."""
-    return _tiles.matrix(kernel, X, kernel.domain.take(centres, np.atleast_1d(index)))
+    return bind(kernel, X, kernel.domain.take(centres, np.atleast_1d(index))).dense()
 
 
 def require_pd(representation: Representation, kernel: Kernel, X: Any) -> None:

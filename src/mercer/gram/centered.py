@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .._array import host, like, namespace
 from ..domains import take
+from ..evaluation import Evaluator, HeldEvaluator
 from ..kernels import Kernel
 from ._base import Cross, Gram, Representation
 
@@ -24,8 +26,8 @@ class CenteredGram(Gram):
 
     def __init__(self, base: Gram, weights: Any = None):
         self.base = base
-        super().__init__(base.kernel, base.X)
-        self.provides = base.provides  # type: ignore[misc]
+        self.kernel, self.X, self.centres = base.kernel, base.X, base.centres
+        self.provides = base.provides
         self.trace_error, self.choice = base.trace_error, base.choice
         w = np.full(base.n, 1.0 / base.n) if weights is None else host(weights) / host(weights).sum()
         self.weights = like(w, base.like)
@@ -45,6 +47,14 @@ class CenteredGram(Gram):
         """H F: subtract the weighted mean of each column."""
         mean = namespace(F).matrix_transpose(F) @ self.weights if F.ndim == 2 else namespace(F).sum(F * self.weights)
         return F - mean
+
+    @cached_property
+    def evaluator(self) -> Evaluator:
+        return HeldEvaluator(self.dense())
+
+    @property
+    def like(self) -> Any:
+        return self.base.like
 
     def diagonal(self) -> Any:
         return self.base.diagonal() - 2 * self.means + self.total
@@ -67,7 +77,8 @@ class CenteredGram(Gram):
         return self._centre_rows(self.base.factor())
 
     def sketch(self, rank: int) -> Any:
-        return self._centre_rows(self.base.sketch(rank))
+        Z = self.base.sketch(rank)
+        return None if Z is None else self._centre_rows(Z)
 
     def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
         """Σ aᵢ (k̂(·, xᵢ) − μ) in the uncentred space; `cross` gives its values less their mean on the sample."""

@@ -103,8 +103,8 @@ class _Matrix(DenseGram):
     """The combined matrix; its functions keep the points that they use."""
 
     def __init__(self, owner: Combined, kernel: Kernel, X: Any, K: Any):
-        Gram.__init__(self, kernel, X)
-        self.owner, self.K = owner, K
+        super().__init__(kernel, X, K)
+        self.owner = owner
 
     def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
         self.owner.expanded_ = coefficients

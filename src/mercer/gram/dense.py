@@ -2,61 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from .. import _tiles
-from .._array import namespace
-from ..domains import take
+from ..evaluation import Evaluator, HeldEvaluator, bind
 from ..kernels import Kernel
-from ..kernels._base import Prepared
 from ._base import Gram, Representation
-
-
-class Held(Prepared):
-    """Some rows, or columns, of a matrix that is held."""
-
-    separate = True
-
-    def __init__(self, K: Any, index: np.ndarray):
-        self.K, self.index = K, index
-
-    def __len__(self) -> int:
-        return len(self.index)
-
-    def take(self, index: Any) -> Held:
-        return Held(self.K, self.index[index])
-
-    def matrix(self, other: Held) -> Any:  # type: ignore[override]
-        return self.K[np.ix_(self.index, other.index)]
 
 
 class DenseGram(Gram):
     """K in memory: 8n² bytes in float64."""
 
-    provides: ClassVar[frozenset[str]] = frozenset({"dense"})
+    provides = frozenset({"dense"})
 
-    def __init__(self, kernel: Kernel, X: Any):
+    def __init__(self, kernel: Kernel, X: Any, K: Any = None):
         super().__init__(kernel, X)
-        self.K = _tiles.matrix(kernel, X)
+        self.K = bind(kernel, X).dense() if K is None else K
 
-    def __matmul__(self, V: Any) -> Any:
-        return self.K @ V
-
-    def diagonal(self) -> Any:
-        return namespace(self.K).linalg.diagonal(self.K)
-
-    def block(self, rows: Any, columns: Any) -> Any:
-        xp = namespace(self.K)
-        return xp.matrix_transpose(take(xp.matrix_transpose(take(self.K, rows)), columns))
-
-    def dense(self) -> Any:
-        return self.K
-
-    def points(self) -> tuple[Prepared, Prepared]:
-        sample = Held(self.K, np.arange(self.n))
-        return sample, sample
+    @cached_property
+    def evaluator(self) -> Evaluator:
+        return HeldEvaluator(self.K)
 
 
 class Dense(Representation):

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import _tiles
+from .. import _threads
+from .._array import on_host
 from .._errors import check_number
 from ..kernels import Kernel
 from ._base import Gram, Representation
@@ -21,10 +22,10 @@ class LazyGram(Gram):
 
     def __matmul__(self, V: Any) -> Any:
         # about six arrays of the size of a tile live at once: in each thread of the host, or on the device
-        host = _tiles.on_host(self.X)
+        host = on_host(self.X)
         memory = self.memory or (128 * 2**20 if host else 2 * 2**30)
-        entries = memory // (6 * 8 * (_tiles.n_threads(self.n_jobs) if host else 1))
-        return _tiles.product(self.kernel, self.X, None, V, self.n_jobs, entries)
+        entries = memory // (6 * 8 * (_threads.n_threads(self.n_jobs) if host else 1))
+        return self.evaluator.product(V, self.n_jobs, entries)
 
 
 class Lazy(Representation):
@@ -52,5 +53,5 @@ class Lazy(Representation):
     def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> LazyGram:
         if self.memory is not None:
             check_number(self, "memory", self.memory, at_least=2**16)
-        _tiles.check_jobs(self, self.n_jobs)
+        _threads.check_jobs(self, self.n_jobs)
         return LazyGram(kernel, X, self.memory, self.n_jobs)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from .. import _tiles
 from .._array import host, like, namespace
 from .._errors import where
-from ..domains import take
+from ..evaluation import Evaluator, bind
 from ..kernels import Kernel, Linear
-from ..kernels._base import Prepared
 from ..kernels.features import Features
 from ._base import Cross, Gram, Representation
 
@@ -27,12 +26,16 @@ class LowRankGram(Gram):
         tr(K − K̂).
     """
 
-    provides: ClassVar[frozenset[str]] = frozenset({"factor"})
+    provides = frozenset({"factor"})
 
     def __init__(self, kernel: Kernel, X: Any, features: Any, trace_error: float, Z: Any = None):
         super().__init__(kernel, X)
         self.features, self.trace_error = features, trace_error
         self.Z = features(X) if Z is None else Z
+
+    @cached_property
+    def evaluator(self) -> Evaluator:
+        return bind(Linear(), self.Z)
 
     @property
     def rank(self) -> int:
@@ -42,21 +45,11 @@ class LowRankGram(Gram):
     def __matmul__(self, V: Any) -> Any:
         return self.Z @ (namespace(self.Z).matrix_transpose(self.Z) @ V)
 
-    def diagonal(self) -> Any:
-        return namespace(self.Z).sum(self.Z * self.Z, axis=1)
-
-    def block(self, rows: Any, columns: Any) -> Any:
-        return take(self.Z, rows) @ namespace(self.Z).matrix_transpose(take(self.Z, columns))
-
     def cross(self, X_new: Any) -> LowRankCross:
         return LowRankCross(self.features(X_new), self.Z)
 
     def factor(self) -> Any:
         return self.Z
-
-    def points(self) -> tuple[Prepared, Prepared]:
-        rows = Linear().prepare(self.Z)
-        return rows, rows
 
     def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
         return Features(self.features), self.centres, coefficients
@@ -86,7 +79,7 @@ class LandmarkFeatures:
         self.kernel, self.centres, self.T = kernel, centres, T
 
     def __call__(self, X: Any) -> Any:
-        return _tiles.matrix(self.kernel, X, self.centres) @ self.T
+        return bind(self.kernel, X, self.centres).dense() @ self.T
 
 
 class LandmarkGram(LowRankGram):

@@ -10,10 +10,10 @@ from scipy.sparse import csr_array
 from .._array import eps, host, like, namespace, set_diagonal
 from .._errors import where
 from ..domains import take
-from ._base import Gram
+from ._base import Operator
 
 
-class GraphGram(Gram):
+class GraphGram(Operator):
     """A sparse symmetric affinity matrix as an operator."""
 
     def __init__(self, matrix: csr_array):
@@ -39,18 +39,15 @@ class GraphGram(Gram):
     def dense(self) -> Any:
         return self.matrix.toarray()
 
-    def __repr__(self) -> str:
-        return f"<{where(self)} {self.n} × {self.n}>"
 
-
-class NormalizedGram(Gram):
+class NormalizedGram(Operator):
     r"""D^{-1/2} (K − diag K) D^{-1/2}, D the row sums of K − diag K: dense, factored, sparse or matrix-free as K is.
 
     Affinities of a point to itself do not count: they change no cut. Rows of points without affinity to any other,
     `isolated`, are 0.
     """
 
-    def __init__(self, base: Gram, owner: object = "NormalizedGram"):
+    def __init__(self, base: Operator, owner: object = "NormalizedGram"):
         self.base, self.trace_error, self.choice = base, base.trace_error, base.choice
         self.self_affinity = base.diagonal()
         xp = namespace(self.self_affinity)

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import _tiles
 from .._array import eps, host, is_array, is_sparse, like, namespace
 from .._errors import check_choice, check_number, where
 from ..domains import Vectors, take
+from ..evaluation import bind
 from ..kernels import Kernel
 from ._base import Representation
 from ._pivoted import PivotedGram, columns, noise, require_pd, trace_left
@@ -236,7 +236,7 @@ def leverage_scores(kernel: Kernel, X: Any, rank: int, rng: np.random.Generator)
         level = order[: sizes.pop()]
         K = _block(kernel, X, centres, sample)
         ridge = _tail(K * np.sqrt(np.outer(weights, weights)), dimension)
-        block = _tiles.matrix(kernel, kernel.domain.take(X, level), kernel.domain.take(centres, sample))
+        block = bind(kernel, kernel.domain.take(X, level), kernel.domain.take(centres, sample)).dense()
         scores = ridge_leverage(block, diagonal[level], K, weights, ridge)
         if not sizes:
             result = np.empty(n)

@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import _tiles
+from .. import _threads
+from .._array import on_host
 from .._errors import check_number, where
+from ..evaluation import Points, bind
 from ..kernels import Kernel
-from ..kernels._base import Prepared
 from ._base import Gram, Representation
+
+TILE = 1024  # rows and columns of a part that is held
 
 
 class PackedGram(Gram):
@@ -27,14 +30,13 @@ class PackedGram(Gram):
     def __init__(self, kernel: Kernel, X: Any, memory: int, n_jobs: int | None):
         super().__init__(kernel, X)
         self.memory, self.n_jobs, self.held = memory, n_jobs, 0
-        self._slices = _tiles.slices(self.n, _tiles.TILE)
-        whole = kernel.prepare(X)
-        self._parts = [whole.take(s) for s in self._slices]
+        self._slices = _threads.slices(self.n, TILE)
+        self._parts = [self.evaluator.right.take(s) for s in self._slices]
         self._kept: dict[tuple[int, int], np.ndarray] = {}
         self._lock = Lock()
 
     def __matmul__(self, V: Any) -> Any:
-        threads = min(_tiles.n_threads(self.n_jobs), len(self._slices))
+        threads = min(_threads.n_threads(self.n_jobs), len(self._slices))
         partial = [np.zeros_like(V) for _ in range(threads)]
         pairs = [(i, j) for j in range(len(self._slices)) for i in range(j + 1)]
 
@@ -47,16 +49,16 @@ class PackedGram(Gram):
                 if i != j:
                     out[c] += tile.T @ V[r]
 
-        _tiles.run(range(threads), work, self.n_jobs)
+        _threads.run(range(threads), work, self.n_jobs)
         if len(self._kept) == len(pairs):
             self._parts = []  # all tiles are held, and the prepared samples not needed any more
         return sum(partial[1:], start=partial[0])
 
     def block(self, rows: Any, columns: Any) -> Any:
         take = self.kernel.domain.take
-        return _tiles.matrix(self.kernel, take(self.X, rows), take(self.X, columns), self.n_jobs)  # bounded temporaries
+        return bind(self.kernel, take(self.X, rows), take(self.X, columns)).dense(self.n_jobs)  # bounded temporaries
 
-    def _tile(self, i: int, j: int, column: Callable[[int], Prepared]) -> np.ndarray:
+    def _tile(self, i: int, j: int, column: Callable[[int], Points]) -> np.ndarray:
         tile = self._kept.get((i, j))
         if tile is None:
             # equal points lie on the diagonal, where products of prepared points keep fewer digits
@@ -69,7 +71,7 @@ class PackedGram(Gram):
         return tile
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in vars(self).items() if key != "_lock"}
+        return {key: value for key, value in vars(self).items() if key not in ("_lock", "evaluator")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -102,7 +104,7 @@ class Packed(Representation):
 
     def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> PackedGram:
         check_number(self, "memory", self.memory, at_least=0)
-        _tiles.check_jobs(self, self.n_jobs)
+        _threads.check_jobs(self, self.n_jobs)
         if not suits(kernel, X):
             raise TypeError(
                 f"{where(self)} computes tiles on the host from the samples themselves; use Dense or Lazy for other "
@@ -113,4 +115,4 @@ class Packed(Representation):
 
 def suits(kernel: Kernel, X: Any) -> bool:
     """Whether the samples lie on the host, and are what the kernel compares."""
-    return _tiles.on_host(X) and kernel.domain.centres(X) is X
+    return on_host(X) and kernel.domain.centres(X) is X

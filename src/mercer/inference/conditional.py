@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import _tiles
+from .._array import on_host
 from .._errors import check_choice, check_number, speaking
 from .._random import generator
+from ..evaluation import bind
 from ..kernels import Gaussian, Kernel
 from ..kernels.bandwidth import median
 from ._kernels import check_draws, collection, is_collection
@@ -144,9 +145,9 @@ def _matrix(kernel: Any, A: Any, name: str) -> tuple[Kernel, np.ndarray]:
     if is_collection(kernel):
         raise ValueError(f"{NAME}: the kernel for {name} is {kernel!r}; give a single one.")
     k, members = collection(NAME, kernel, lambda k: k.domain.check(A, NAME, name), (), 0)[0]
-    if not _tiles.on_host(members):
+    if not on_host(members):
         raise TypeError(f"{NAME}: {name} is no NumPy collection; convert it with .cpu().numpy().")
-    M = np.asarray(_tiles.matrix(k, members), dtype=np.float64)
+    M = np.asarray(bind(k, members).dense(), dtype=np.float64)
     centred = _centre(M)
     if name != "Z" and np.trace(centred) <= 1e-12 * np.abs(M).max() * len(M):
         raise ValueError(f"{NAME}: {name} is constant to {k}; what is constant depends on nothing.")

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.fft import irfft, rfft
 
-from .. import _tiles
-from .._array import host, like
+from .. import _threads
+from .._array import host, like, on_host
 from .._errors import check_choice, speaking
 from .._random import generator
 from ..gram.centered import CenteredGram
@@ -137,7 +137,7 @@ class Side:
     """The centred matrix of one collection, as a thin factor or dense, and its diagonal; in double precision."""
 
     def __init__(self, matrix: CenteredGram, name: str):
-        if not _tiles.on_host(matrix.X):
+        if not on_host(matrix.X):
             raise TypeError(f"{NAME}: {name} is no NumPy collection; convert it with .cpu().numpy().")
         if not matrix.provides & {"factor", "dense"}:
             raise TypeError(f"{NAME}: permutations need the matrix or a factor; use gram='dense' or 'nystrom'.")
@@ -183,13 +183,13 @@ class Shuffles:
         if out.size * A.size < 1 << 22:  # threads would cost more than they save
             paired(A, B, self.rows, out)
             return out
-        parts = _tiles.slices(len(out), max(1, len(out) // (4 * _tiles.n_threads())))
-        _tiles.run(parts, lambda part: paired(A, B, self.rows[part], out[part]))
+        parts = _threads.slices(len(out), max(1, len(out) // (4 * _threads.n_threads())))
+        _threads.run(parts, lambda part: paired(A, B, self.rows[part], out[part]))
         return out
 
     def along(self, u: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Σᵢ uᵢ v_π(i) for every π."""
-        return np.concatenate([v[self.rows[r]] @ u for r in _tiles.slices(len(self.rows), max(1, CELLS // len(u)))])
+        return np.concatenate([v[self.rows[r]] @ u for r in _threads.slices(len(self.rows), max(1, CELLS // len(u)))])
 
 
 class Cycle:

@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .. import _tiles
+from .. import _threads
 from .._array import eye, host, like
 from .._errors import check_number, where
 from .._folds import folds
@@ -163,7 +163,7 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         low, high = floor(alpha * (n + 1) + 1e-9), ceil((1 - alpha) * (n + 1) - 1e-9)
         m = X.shape[0] if hasattr(X, "shape") else len(X)
         lower, upper = np.full(m, -np.inf), np.full(m, np.inf)
-        for rows in _tiles.slices(m, max(1, CELLS // n)):
+        for rows in _threads.slices(m, max(1, CELLS // n)):
             values = self._left_out(_safe_indexing(X, np.arange(m)[rows]))
             if low >= 1:
                 lower[rows] = np.partition(values - size, low - 1, axis=1)[:, low - 1]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _tiles
+from .. import _threads
 from .._array import host, like, namespace
 from .._errors import check_number, remedies, speaking, where
 from .._random import generator
@@ -85,7 +85,7 @@ class SteinKernel(Kernel):
     def evaluate(self, X: Any, Y: Any = None) -> Any:
         Y = X if Y is None else Y
         n, m, d = X.shape[0], Y.shape[0], X.shape[1]
-        rows = _tiles.slices(n, max(1, CELLS // (m * d * d)))
+        rows = _threads.slices(n, max(1, CELLS // (m * d * d)))
         s, t = self._score(X), self._score(Y)
         return namespace(X).concat([self._rows(X[r, :], Y, s[r, :], t) for r in rows], axis=0)
 
@@ -98,7 +98,7 @@ class SteinKernel(Kernel):
 
     def evaluate_diag(self, X: Any) -> Any:
         s, xp = self._score(X), namespace(X)
-        parts = ((X[r, :], s[r, :]) for r in _tiles.slices(X.shape[0], 16))  # of so many squared the diagonal is used
+        parts = ((X[r, :], s[r, :]) for r in _threads.slices(X.shape[0], 16))  # of so many squared the diagonal is used
         return xp.concat([xp.linalg.diagonal(self._rows(A, A, t, t)) for A, t in parts])
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels._base import Prepared
+from ..evaluation import Points
 
 PACKAGES = ("mercer", "sklearn")  # whose parts a file names by their full address
 # modules of Mercer whose classes are models, or parts of them
@@ -128,7 +128,7 @@ def is_compiled(cls: type) -> bool:
 
 def is_safe_class(cls: Any) -> bool:
     """Whether a class of these lists is one that every reader finds, and not compiled."""
-    return is_class(cls) and not is_compiled(cls) and not issubclass(cls, Prepared)
+    return is_class(cls) and not is_compiled(cls) and not issubclass(cls, Points)
 
 
 def is_plain_function(function: Any) -> bool:

@@ -21,8 +21,9 @@ from .._errors import optional, where
 from .._files import replacing
 from .._steps import chain
 from ..domains import Vectors, take
+from ..evaluation import RadialPoints
 from ..kernels import Linear
-from ..kernels._radial import PreparedRadial, Radial
+from ..kernels._radial import Radial
 from ..losses import Logistic
 from ..methods import KernelFisher, KernelMeanClassifier, LinearSVC, MultipleKernel
 from ..methods._base import KernelEstimator
@@ -177,10 +178,10 @@ def _matrix(kernel: Any, z: Any, points: np.ndarray, constant: Any) -> Any:
     It errs by some 4ε of the largest ‖y‖² at most where x is near y, and so does k where its slope is finite.
     """
     if type(kernel).evaluate is Radial.evaluate and "gradient_x" in kernel.provides:
-        held: Any = Radial.prepare(kernel, points)
+        held: Any = Radial.points(kernel, points)
         if held.lengths.max() <= NEAR:
-            right = PreparedRadial(kernel, *map(constant, (held.A, held.lengths, held.centre)))
-            return Radial.prepare(kernel, z, right).matrix(right)
+            right = RadialPoints(kernel, *map(constant, (held.A, held.lengths, held.centre)))
+            return Radial.points(kernel, z, right).matrix(right)
     return kernel.evaluate(z, constant(points))
 
 

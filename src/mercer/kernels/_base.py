@@ -14,13 +14,12 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from .. import _tiles
 from .._array import decided, device_of, eps, host, is_array, is_sparse, namespace
 from .._errors import where
 from ..domains import Domain, Vectors
+from ..evaluation import Evaluator, Points, bind
 from ._definiteness import UNKNOWN, Definiteness
 
-TILE = 512  # columns of one block: with a few hundred rows it stays in the cache
 FAR = 256.0  # how much smaller values must be about the mean to be computed there: eight binary digits
 ABILITIES = (
     "gradient_x",
@@ -57,7 +56,7 @@ class Kernel(BaseEstimator):
     domain: Domain = Vectors()
     tile: int = 1024  # rows and columns of a block of values that is worth a thread
     whole: bool = False  # whether it must see whole collections, not blocks of them
-    prepares: bool = False  # whether the blocks of a matrix should come from one prepared collection
+    prepares: bool = False  # whether the blocks of a matrix should come from `points`, made once
 
     # ---- what a kernel writes
 
@@ -95,12 +94,12 @@ class Kernel(BaseEstimator):
         """v with k(x, y) = k(x − o, y − o) + vᵀx + vᵀy + constant for all x and y; None where there is no such v."""
         return None
 
-    def prepare(self, X: Any, beside: Any = None) -> Prepared:
-        """A checked collection in the form from which rows of the matrix are computed fastest, again and again.
+    def points(self, X: Any, beside: Any = None) -> Points:
+        """A checked collection in the form from which rows of the matrix follow fastest, again and again.
 
-        Collections that are to be compared are prepared one `beside` the other.
+        Collections that are to be compared are made one `beside` the other.
         """
-        return Prepared(self, X)
+        return Points(self, X)
 
     @classmethod
     def examples(cls) -> list[Kernel]:
@@ -120,8 +119,19 @@ class Kernel(BaseEstimator):
         return frozenset(self.abilities)
 
     def __call__(self, X: Any, Y: Any = None) -> Any:
-        X, Y = self.check_arguments(X, Y)
-        return self._finite(lambda: _tiles.matrix(self, X, Y))
+        values = self.bind(X, Y)
+        return self._finite(values.dense)
+
+    def bind(self, X: Any, Y: Any = None) -> Evaluator:
+        """The values between the members of two collections, computed when they are asked for; Y = None means Y = X.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Linear
+        >>> Linear().bind([[1.0], [2.0]], [[3.0]]).product(np.ones(1))
+        array([3., 6.])
+        """
+        return bind(self, *self.check_arguments(X, Y))
 
     def diag(self, X: Any) -> Any:
         """The vector of k(xᵢ, xᵢ)."""
@@ -334,37 +344,6 @@ class Kernel(BaseEstimator):
         from .expression import to_text
 
         return to_text(self)
-
-
-class Prepared:
-    """A collection held for many evaluations of one kernel; parts of it are taken, and compared with other parts.
-
-    `batch` is the number of rows from which on computing them at once makes them no cheaper. `separate` says whether
-    the digits of a row are the same whichever others are computed with it; those of a product by BLAS are not.
-    """
-
-    batch: int = 512
-    separate: bool = False
-
-    def __init__(self, kernel: Kernel, X: Any):
-        self.kernel, self.X, self.separate = kernel, X, not is_array(X)
-
-    def __len__(self) -> int:
-        return self.kernel.domain.size(self.X)
-
-    def take(self, index: Any) -> Prepared:
-        """The members at `index`."""
-        return Prepared(self.kernel, self.kernel.domain.take(self.X, index))
-
-    def matrix(self, other: Prepared) -> Any:
-        """k(xᵢ, yⱼ) for the members of both."""
-        return self.kernel.evaluate(self.X, other.X)
-
-    def fill(self, out: np.ndarray, places: np.ndarray, other: Prepared, start: int, stop: int) -> None:
-        """out[places[i], j] = k(xᵢ, yⱼ) for the members j from `start` (a multiple of TILE) to `stop`, in tiles."""
-        for left in range(start, stop, TILE):
-            columns = slice(left, min(stop, left + TILE))
-            out[places, columns] = self.matrix(other.take(columns))
 
 
 class Report:

@@ -15,8 +15,8 @@ from functools import reduce
 from operator import iadd, imul
 from typing import Any, ClassVar
 
-from .._array import namespace
-from .._tiles import on_host, slices
+from .._array import namespace, on_host
+from .._threads import slices
 from ._base import Kernel
 
 BLOCK = 1 << 15  # entries of a temporary on the host, so that the many passes over a block stay in cache

@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._array import (
-    decided,
     device_of,
     eps,
     host,
@@ -31,9 +30,10 @@ from .._array import (
 )
 from .._errors import UnresolvedError, check_number, where
 from .._units import out_of_squares, power_of_two
-from ..domains import Vectors, take
+from ..domains import Vectors
+from ..evaluation import Points, radial_points
 from . import bandwidth
-from ._base import Kernel, Prepared
+from ._base import Kernel
 
 TINY = 2.0**-125  # a lengthscale between this and its reciprocal has a reciprocal of full precision
 FEW = 4  # up to so many columns, coordinate differences are as fast as a matrix product, and exact
@@ -91,31 +91,12 @@ def _unit(X: Any) -> float:
     return power_of_two(X.data if is_sparse(X) else X)
 
 
-class PreparedRadial(Prepared):
-    """Centred, scaled points A and their squared lengths: a block costs one matrix product and one pass over it.
-
-    Distances of close pairs keep fewer digits than those of `squared_distances`; points so many lengthscales apart that
-    k would be wrong are left to these.
-    """
-
-    def __init__(self, kernel: Radial, A: Any, lengths: Any, centre: Any):
-        self.kernel, self.A, self.lengths, self.centre = kernel, A, lengths, centre
-
-    def __len__(self) -> int:
-        return int(self.A.shape[0])
-
-    def take(self, index: Any) -> PreparedRadial:
-        return PreparedRadial(self.kernel, take(self.A, index), take(self.lengths, index), self.centre)
-
-    def matrix(self, other: PreparedRadial) -> Any:  # type: ignore[override]
-        return self.kernel.from_products(product_transposed(self.A, other.A), self.lengths, other.lengths)
-
-
 class Radial(Kernel):
     """Base of the kernels of scaled Euclidean distance; see the module for what a subclass writes."""
 
     domain = Vectors(sparse=True)
     abilities: ClassVar[tuple[str, ...]] = ("gradient_theta",)
+    gaussian: ClassVar[bool] = False  # whether φ(s) = exp(−s/2), which compiled rows know
     vanishes: ClassVar[bool] = False  # whether φ is 0, to the last digit, wherever s is beyond the largest float
     from_zero: ClassVar[bool] = False  # whether φ(0) = 0, so that k has the digits of s, however small that is
 
@@ -197,11 +178,11 @@ class Radial(Kernel):
                 centre = namespace(A).mean(A if B is None else B, axis=0)
                 A, B = A - centre, None if B is None else B - centre
             A, B = self.scaled(A), None if B is None else self.scaled(B)
-        if self._have_squares(*([A] if B is None else [A, B])):
+        if self.have_squares(*([A] if B is None else [A, B])):
             return squared_distances(A, B), False
         return self._vast_distances(X, Y), True
 
-    def _have_squares(self, *scaled: Any) -> bool:
+    def have_squares(self, *scaled: Any) -> bool:
         """Whether the squared distances between scaled points do not overflow; refused where they vanish, and k too."""
         out = out_of_squares(*scaled)
         if out < 0 and self.from_zero:
@@ -270,30 +251,8 @@ class Radial(Kernel):
                 "scale the data."
             )
 
-    def prepare(self, X: Any, beside: Any = None) -> Prepared:
-        if type(beside) is Prepared:
-            return Prepared(self, X)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            centre = 0.0 if is_sparse(X) else namespace(X).mean(X, axis=0) if beside is None else beside.centre
-            A = self.scaled(X if is_sparse(X) else X - centre)
-        if not self._have_squares(A):
-            if beside is None:
-                return Prepared(self, X)
-            raise ValueError(
-                f"{where(self)}: X holds points so far from the others that the square of their distance is no "
-                f"{A.dtype} number; scale the data, or raise the lengthscale."
-            )
-        lengths = row_products(A, A)
-        if beside is None and not decided(eps(A) ** 0.5 * namespace(lengths).max(lengths) <= 1.0):
-            return Prepared(self, X)
-        return PreparedRadial(self, A, lengths, centre)
-
-    def from_products(self, P: Any, a: Any, b: Any) -> Any:
-        """φ(aᵢ + bⱼ − 2Pᵢⱼ), overwriting P."""
-        xp = namespace(P)
-        P *= -2
-        P += a[:, None] + b[None, :]
-        return self.profile(xp.clip(P, min=0.0), xp)
+    def points(self, X: Any, beside: Any = None) -> Points:
+        return radial_points(self, X, beside)
 
     def evaluate_diag(self, X: Any) -> Any:
         xp = namespace(X)

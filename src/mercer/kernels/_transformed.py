@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from .. import _tiles
 from .._array import host, is_sparse, like, namespace
 from ..domains import Anything, Categories, Domain, Vectors, take
-from ._base import Kernel, Prepared
+from ..evaluation import Points, bind
+from ._base import Kernel
 from ._definiteness import PD, UNKNOWN, Definiteness
 from ._parts import STATIONARY, Unary, in_type_of, inner_examples
 
@@ -53,27 +53,27 @@ class Normalized(Unary):
     def prepares(self) -> bool:  # type: ignore[override]
         return self.kernel.prepares
 
-    def prepare(self, X: Any, beside: Any = None) -> Prepared:
-        inner = self.kernel.prepare(X, None if beside is None else beside.inner)
-        return PreparedNormalized(self, X, inner, self._inverse_root(X))
+    def points(self, X: Any, beside: Any = None) -> Points:
+        inner = self.kernel.points(X, None if beside is None else beside.inner)
+        return NormalizedPoints(self, X, inner, self._inverse_root(X))
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         inner = self.kernel.definiteness_in(dimension)
         return inner if inner.is_pd else UNKNOWN
 
 
-class PreparedNormalized(Prepared):
+class NormalizedPoints(Points):
     """A collection beside the inverse lengths of its feature vectors."""
 
-    def __init__(self, kernel: Kernel, X: Any, inner: Prepared, inverse_root: Any):
+    def __init__(self, kernel: Kernel, X: Any, inner: Points, inverse_root: Any):
         super().__init__(kernel, X)
         self.inner, self.inverse_root, self.batch, self.separate = inner, inverse_root, inner.batch, inner.separate
 
-    def take(self, index: Any) -> PreparedNormalized:
+    def take(self, index: Any) -> NormalizedPoints:
         X, root = self.kernel.domain.take(self.X, index), take(self.inverse_root, index)
-        return PreparedNormalized(self.kernel, X, self.inner.take(index), root)
+        return NormalizedPoints(self.kernel, X, self.inner.take(index), root)
 
-    def matrix(self, other: Prepared) -> Any:
+    def matrix(self, other: Points) -> Any:
         a, b = self.inverse_root, other.inverse_root  # type: ignore[attr-defined]
         return self.inner.matrix(other.inner) * (a[:, None] * b[None, :])  # type: ignore[attr-defined]
 
@@ -358,7 +358,7 @@ class CenteredAt(Unary):
         known: Any = getattr(self, "_known", (None,) * 5)
         X, weights, kernel, dtype, total = known
         if X is not self.X or weights is not self.weights or kernel != self.kernel or dtype != str(w.dtype):
-            total = float(namespace(w).sum(w * _tiles.product(self.kernel, sample, None, w)))
+            total = float(namespace(w).sum(w * bind(self.kernel, sample).product(w)))
             self._known = self.X, self.weights, clone(self.kernel), str(w.dtype), total
         return total
 

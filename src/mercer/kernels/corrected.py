@@ -10,11 +10,11 @@ import joblib
 import numpy as np
 from sklearn.base import clone
 
-from .. import _tiles
 from .._array import eps, host, is_array, is_sparse, like, namespace
 from .._errors import check_number, where
 from ..domains import Domain, Product, Rows
-from ._base import Kernel, Prepared, _same, register
+from ..evaluation import Points, bind
+from ._base import Kernel, _same, register
 from ._definiteness import PD, UNKNOWN, Definiteness
 from ._parts import Unary, in_type_of, inner_examples
 from .power import Power
@@ -98,7 +98,7 @@ class Projected(Corrected):
         else:
             centres = in_type_of(A, centres)
             self.kernel._check_together(A, centres)
-        K = _tiles.matrix(self.kernel, A, centres)
+        K = bind(self.kernel, A, centres).dense()
         W = self._weights(eps(K))
         return K if W is None else K @ like(W, K)
 
@@ -121,8 +121,8 @@ class Projected(Corrected):
         X, _ = self.check_arguments(X)
         return self._features(X)
 
-    def prepare(self, X: Any, beside: Any = None) -> Prepared:
-        return _PreparedFeatures(self, self._features(X))
+    def points(self, X: Any, beside: Any = None) -> Points:
+        return _FeaturePoints(self, self._features(X))
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return PD
@@ -141,7 +141,7 @@ class Decomposed(Projected):
             check_number(self, "rank", self.rank, at_least=1, integer=True)
 
     def _derive(self, sample: Any) -> tuple[np.ndarray, np.ndarray, float]:
-        K = _tiles.matrix(self.kernel, sample)
+        K = bind(self.kernel, sample).dense()
         values, vectors = np.linalg.eigh(_symmetric(K))
         return values, vectors, eps(K)
 
@@ -176,16 +176,16 @@ class Decomposed(Projected):
         return like(vectors * (np.sign(values) * np.sqrt(np.abs(values))), one)
 
 
-class _PreparedFeatures(Prepared):
+class _FeaturePoints(Points):
     """Members held as their features."""
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
-    def take(self, index: Any) -> Prepared:
-        return _PreparedFeatures(self.kernel, self.X[index])
+    def take(self, index: Any) -> Points:
+        return _FeaturePoints(self.kernel, self.X[index])
 
-    def matrix(self, other: Prepared) -> Any:
+    def matrix(self, other: Points) -> Any:
         return self.X @ namespace(self.X).matrix_transpose(other.X)
 
 
@@ -367,7 +367,7 @@ class Shifted(Corrected):
             first.setdefault(key, i)
         index = np.array(list(first.values()))
         centres = self.domain.take(self.domain.centres(sample), index)
-        K = _tiles.matrix(self.kernel, self.domain.take(sample, index), centres)
+        K = bind(self.kernel, self.domain.take(sample, index), centres).dense()
         return max(0.0, -float(np.linalg.eigvalsh(_symmetric(K))[0]))
 
     def evaluate(self, X: Any, Y: Any = None) -> Any:

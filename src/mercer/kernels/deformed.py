@@ -11,12 +11,12 @@ from scipy.linalg.lapack import dpstrf
 from scipy.sparse import csgraph, csr_array
 from sklearn.base import clone
 
-from .. import _tiles
 from .._array import host, is_array, is_numpy, is_sparse, like, namespace
 from .._errors import REMEDIES, IndefiniteError, check_choice, check_number, remedies, where
 from .._neighbours import check_rule, check_weights, links
 from ..domains import Rows, take
-from ._base import Kernel, Prepared, _same, register
+from ..evaluation import Points, bind
+from ._base import Kernel, _same, register
 from ._definiteness import UNKNOWN, Definiteness
 from ._parts import Unary, in_type_of, inner_examples
 from .expression import as_kernel
@@ -160,7 +160,7 @@ class Deformed(Unary):
         for _ in range(self.power // 2):
             B = L if B is None else L @ B
         B = np.sqrt(float(self.weight)) * (B.toarray() if is_sparse(B) else B)
-        K = host(_tiles.matrix(self.kernel, points))
+        K = host(bind(self.kernel, points).dense())
         largest, precision = float(np.abs(K).max()), np.finfo(K.dtype).eps
         # k̃(x, x) may be as small as 1 / Mₓₓ, and is a difference of values of the size of k(x, x)
         if largest * np.sum(B * B, axis=1).max() * precision > 0.01:
@@ -211,8 +211,8 @@ class Deformed(Unary):
         F = self._image(X)
         return self.kernel.evaluate_diag(X) - namespace(F).sum(F * F, axis=1)
 
-    def prepare(self, X: Any, beside: Any = None) -> Prepared:
-        inner = self.kernel.prepare(X, None if beside is None else beside.inner)
+    def points(self, X: Any, beside: Any = None) -> Points:
+        inner = self.kernel.points(X, None if beside is None else beside.inner)
         return _Held(self, inner, self._image(X))
 
     @classmethod
@@ -228,10 +228,10 @@ class Deformed(Unary):
         ]
 
 
-class _Held(Prepared):
+class _Held(Points):
     """A collection with its images, so that a value costs one inner product more than that of k."""
 
-    def __init__(self, kernel: Deformed, inner: Prepared, image: Any):
+    def __init__(self, kernel: Deformed, inner: Points, image: Any):
         self.kernel, self.inner, self.image, self.batch = kernel, inner, image, inner.batch
 
     def __len__(self) -> int:

@@ -7,12 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._array import dense_enough, is_sparse
 from .._errors import check_number
 from ._base import register
 from ._definiteness import STRICTLY_PD, Definiteness
 from ._integrable import Integrable
-from ._radial import PreparedRadial
 
 
 @register
@@ -47,6 +45,7 @@ class Gaussian(Integrable):
     True
     """
 
+    gaussian = True
     vanishes = True
     abilities = ("gradient_x", "mixed_xy", "gradient_theta", "spectral_sample", "log_normalizer", "self_convolution")
 
@@ -70,23 +69,6 @@ class Gaussian(Integrable):
 
     def profile(self, s: Any, xp: Any) -> Any:
         return xp.exp(-0.5 * s)
-
-    def prepare(self, X: Any, beside: Any = None) -> Any:
-        if is_sparse(X) and X.dtype == np.float32 and dense_enough(X):
-            X = X.toarray()
-        points = super().prepare(X, beside)
-        if not (isinstance(X, np.ndarray) and X.dtype == np.float32) or not isinstance(points, PreparedRadial):
-            return points
-        from ._compiled import PreparedGaussian
-
-        return PreparedGaussian.of(points)
-
-    def from_products(self, P: Any, a: Any, b: Any) -> Any:
-        if not isinstance(P, np.ndarray):
-            return super().from_products(P, a, b)
-        from ._compiled import gaussian_from_products
-
-        return gaussian_from_products(P, a, b)
 
     def slope(self, s: Any, xp: Any) -> Any:
         return -0.5 * xp.exp(-0.5 * s)

@@ -12,7 +12,8 @@ from sklearn.metrics.pairwise import manhattan_distances
 from .._array import decided, host, is_numpy, is_sparse, is_torch, like, namespace
 from .._errors import check_choice, check_number, where
 from .._units import power_of_two
-from ._base import Prepared, register
+from ..evaluation import Points
+from ._base import register
 from ._definiteness import STRICTLY_PD, Definiteness
 from ._integrable import Integrable, at_radii, log_sphere
 from ._limits import power, root
@@ -114,8 +115,8 @@ class Laplace(Integrable):
         with np.errstate(over="ignore", invalid="ignore"):
             return xp.where(near > 0, near * (unit / least), 0.0)
 
-    def prepare(self, X: Any, beside: Any = None) -> Prepared:
-        return super().prepare(X, beside) if self.norm == 2 else Prepared(self, X)
+    def points(self, X: Any, beside: Any = None) -> Points:
+        return super().points(X, beside) if self.norm == 2 else Points(self, X)
 
     def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
         """∂k/∂lengthscale: (n, m) for one, (n, m, d) for one per feature, (n, m, d, d) for a matrix."""

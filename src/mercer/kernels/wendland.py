@@ -11,7 +11,8 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from .._errors import check_choice
-from ._base import Prepared, register
+from ..evaluation import Points
+from ._base import register
 from ._definiteness import STRICTLY_PD, Definiteness
 from ._integrable import Integrable, at_radii, log_beta, log_sphere
 from ._limits import power, root
@@ -141,8 +142,8 @@ class Wendland(Integrable):
     def evaluate(self, X: Any, Y: Any = None) -> Any:
         return super(Wendland, self.in_dimension_of(X)).evaluate(X, Y)
 
-    def prepare(self, X: Any, beside: Any = None) -> Prepared:
-        return super(Wendland, self.in_dimension_of(X)).prepare(X, beside)
+    def points(self, X: Any, beside: Any = None) -> Points:
+        return super(Wendland, self.in_dimension_of(X)).points(X, beside)
 
     def evaluate_diag(self, X: Any) -> Any:
         return super(Wendland, self.in_dimension_of(X)).evaluate_diag(X)

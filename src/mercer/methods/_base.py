@@ -26,10 +26,10 @@ from .._errors import (
     where,
 )
 from .._random import check_random, generator_of
-from .._tiles import check_jobs
+from .._threads import check_jobs
 from ..basis import Functions, Polynomials, as_basis
 from ..domains import Rows, Vectors, plain, refuse_masked
-from ..gram import Gram, as_representation
+from ..gram import Gram, Representation, as_representation
 from ..kernels import Kernel
 from ..kernels._transformed import Translated
 from ..kernels.expression import as_kernel
@@ -242,10 +242,14 @@ class KernelEstimator(Estimator):
         for name in names:
             self.__dict__.pop(name, None)
 
+    def _representation(self) -> Representation:
+        """How the matrix is held."""
+        return as_representation(self.gram, factor=self._prefers_factor)
+
     def _build(self, X: Any, constants: bool = False) -> Gram:
         """The Gram operator of X; where the model has a free constant, of the kernel `about` X."""
         rng = generator_of(self)
-        representation = as_representation(self.gram, factor=self._prefers_factor)
+        representation = self._representation()
         gram = representation.build(self.kernel_.about(X) if constants else self.kernel_, X, rng)
         self.gram_choice_ = gram.choice or f"{type(representation).__name__} as given"
         return gram

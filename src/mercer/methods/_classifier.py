@@ -21,7 +21,8 @@ from .._array import host, is_sparse
 from .._errors import check_choice, check_class_weight, where
 from .._progress import Watch, run, with_callbacks
 from .._random import generator
-from ..solvers.fit._rows import Arena, Block, Segment, Workers
+from .._threads import Workers
+from ..solvers.fit._rows import Arena, Block, Segment
 from ..solvers.fit.many import vote
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ._calibration import CLIP, FOLDS, Calibration, couple, folds, probability, quality, slopes

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _tiles
-from .._array import host, is_sparse, like, namespace
+from .. import _threads
+from .._array import host, is_sparse, like, namespace, on_host
 from .._errors import check_choice, check_number, warn, where
 from .._random import generator
 from .._units import power_of_two
@@ -199,7 +199,7 @@ class DensityEstimator(KernelEstimator):
             return _log_sums(L, xp) - self.log_normalizer_
 
         n, m = X.shape[0], points.shape[0]
-        return xp.concat(list(_strips(work, n, m) if _tiles.on_host(X) else map(work, _rows(n, m))))
+        return xp.concat(list(_strips(work, n, m) if on_host(X) else map(work, _rows(n, m))))
 
     def score(self, X: Any, y: Any = None) -> float:
         """The sum of the logarithms of the density at the samples."""
@@ -242,7 +242,7 @@ def _log_sums(L: Any, xp: Any) -> Any:
 
 
 def _rows(n: int, m: int) -> list[slice]:
-    return _tiles.slices(n, max(1, BLOCK // m))
+    return _threads.slices(n, max(1, BLOCK // m))
 
 
 def _strips(work: Callable[[slice], Any], n: int, m: int) -> Iterator[Any]:
@@ -255,5 +255,5 @@ def _strips(work: Callable[[slice], Any], n: int, m: int) -> Iterator[Any]:
     def job(i: int) -> None:
         found[i] = work(rows[i])
 
-    _tiles.run(range(len(rows)), job)
+    _threads.run(range(len(rows)), job)
     return (found[i] for i in range(len(rows)))

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _tiles
+from .. import _threads
 from .._array import eps, host, is_numpy, like, namespace
 from .._errors import IndefiniteError, RoundingWarning, warn, where
 from .._random import generator_of
@@ -193,7 +193,7 @@ class RidgeMethod(KernelEstimator):
         design = self._resolvents[float(alphas[0])].design
         domain = self.kernel_.domain
         blocks = []
-        for rows in _tiles.slices(domain.size(X), max(1, (1 << 23) // design.n)):
+        for rows in _threads.slices(domain.size(X), max(1, (1 << 23) // design.n)):
             some = domain.take(X, rows)
             cross, diagonal = design.gram.cross(some).dense(), self._prior_variance(design.gram.kernel, some)
             h = None if self._basis is None else like(self._basis(some), cross)

@@ -13,20 +13,21 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _tiles
-from .._array import dense_enough, host, is_array, is_sparse
+from .. import _threads
+from .._array import dense_enough, is_array, is_sparse
 from .._checkpoint import Checkpoint
 from .._errors import REMEDIES, check_number, warn, where
 from .._progress import CallbackSupportMixin, Watch, called_off, remedy
+from .._threads import Workers
 from ..basis import Polynomials
 from ..domains import Rows
-from ..gram import Centered, Dense, Gram
+from ..gram import Centered, Dense, Gram, Lazy, Representation
 from ..kernels import Callable as CallableKernel
 from ..kernels import Gaussian, Kernel, bandwidth
 from ..kernels._base import _same
 from ..kernels._transformed import Translated
 from ..kernels.sklearn_names import from_sklearn, refuse_mixtures
-from ..solvers.fit._rows import Block, Segment, Workers
+from ..solvers.fit._rows import Block, Segment
 from ..solvers.fit.multiclass import minimise_multiclass
 from ..solvers.fit.working_set import AFFORDABLE, COARSE, SINGLE, SMALL, BoxProblem, BoxSolution, exact_values, minimise
 from ..space import Function
@@ -128,48 +129,38 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
                 f"{where(self)}: gram = {self.gram!r} is not for these machines, of which a centred kernel changes "
                 "nothing but the offset; give the representation that it wraps."
             )
-        if not (isinstance(self.gram, str) and self.gram == "auto"):
-            return Sample(X, self._build(X, constants=self._balanced))
-        return Sample(X, Dense().build(self.kernel_, X) if self.kernel_.whole else None)  # which is called once
+        return Sample(X, self._build(X, constants=self._balanced))
 
     def _build(self, X: Any, constants: bool = False) -> Gram:
-        with _tiles.one_blas_thread:  # the steps of the solver, and so its end within tol, depend on the last digits
-            return super()._build(X, constants)
+        with _threads.one_blas_thread:  # the steps of the solver, and so its end within tol, depend on the last digits
+            return super()._build(_compact(X) if self._by_rows else X, constants)
+
+    def _representation(self) -> Representation:
+        """Of "auto", rows of the exact matrix, some of which the solver keeps; `whole` kernels are called once."""
+        if not self._by_rows:
+            return super()._representation()
+        return Dense() if self.kernel_.whole else Lazy(n_jobs=self.n_jobs)
+
+    @property
+    def _by_rows(self) -> bool:
+        return isinstance(self.gram, str) and self.gram == "auto"
 
     @property
     def _balanced(self) -> bool:
         """Whether the coefficients sum to zero, so that functions of x alone may be added to the kernel."""
         return self.fit_intercept
 
-    def _near(self, X: Any) -> Kernel:
-        """The kernel to compute with: it may differ from `kernel_` by what the offset takes up."""
-        return self.kernel_.about(_compact(X)) if self._balanced else self.kernel_
-
     # ---- from data to rows
 
     def _segment(self, sample: Sample, dtype: Any) -> Segment:
         """All samples, ready to give rows in the given precision, and exact values in double."""
-        gram = sample.gram
-        if gram is not None:
-            return Segment(*gram.points(), host(gram.diagonal()).astype(np.float64), gram.block)
-        X = _compact(sample.X)
-        kernel, domain = self._near(X), self.kernel_.domain
-        centres = domain.centres(X)
-        with np.errstate(over="ignore", invalid="ignore"):  # the solver refuses what is not finite
-            diagonal = host(kernel.evaluate_diag(X)).astype(np.float64)
-        if 0 < (largest := float(np.abs(diagonal).max())) < LEAST:
+        segment = Segment(sample.gram.evaluator, dtype)
+        if 0 < (largest := float(np.abs(segment.diagonal).max())) < LEAST:
             raise ValueError(
-                f"{where(self)}: the kernel {kernel} has values up to {largest:.1g}, which lose digits; scale the data "
-                "or the kernel."
+                f"{where(self)}: the kernel {sample.gram.kernel} has values up to {largest:.1g}, which lose digits; "
+                "scale the data or the kernel."
             )
-
-        def exact(rows: np.ndarray, columns: np.ndarray) -> Any:
-            right = kernel.prepare(_cast(domain.take(centres, columns), np.float64))
-            return kernel.prepare(_cast(domain.take(X, rows), np.float64), right).matrix(right)
-
-        left = kernel.prepare(_cast(X, dtype))
-        right = left if centres is X else kernel.prepare(_cast(centres, dtype))
-        return Segment(left, right, diagonal, exact)
+        return segment
 
     def _precision(self, variables: int) -> Any:
         """Of kernel rows: double for small tolerances, and for problems so small that it saves the check of single."""
@@ -182,12 +173,12 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
     @contextmanager
     def _threads(self) -> Any:
         """A pool with one BLAS thread in each of its threads."""
-        from ..kernels import _compiled  # noqa: F401  (numba is imported here, before threads could do so at once)
+        from ..evaluation import _panels  # noqa: F401  (numba is imported here, before threads could do so at once)
         from ..solvers.fit import _smo  # noqa: F401
 
-        count = _tiles.n_threads(self.n_jobs)
+        count = _threads.n_threads(self.n_jobs)
         # one thread more than works at a time: it waits while those that it gave work to compute
-        with _tiles.one_blas_thread, ThreadPoolExecutor(count + 1) as pool:
+        with _threads.one_blas_thread, ThreadPoolExecutor(count + 1) as pool:
             yield Workers(pool, count)
 
     def _watch(self, tasks: int | None, X: Any, y: Any, weight: Any) -> Watch:
@@ -254,15 +245,15 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         arrays = isinstance(X, np.ndarray) and isinstance(f.points, np.ndarray)
         if not (dense or arrays) or f.kernel is not self.kernel_ or isinstance(f.kernel.domain, Rows):
             return f(X)
-        right = f.kernel.prepare(f.points.toarray() if dense else f.points)
-        V = np.ascontiguousarray(f.coefficients.reshape(len(right), -1))
+        V = np.ascontiguousarray(f.coefficients.reshape(len(f), -1))
         out = np.empty((n, V.shape[1]), V.dtype)
+        right = f.kernel.points(f.points.toarray() if dense else f.points)
 
         def work(rows: slice) -> None:
-            left = f.kernel.prepare(X[rows].toarray() if dense else X[rows], right)
+            left = f.kernel.points(X[rows].toarray() if dense else X[rows], right)
             out[rows] = left.matrix(right) @ V
 
-        _tiles.run(_tiles.slices(n, 192), work, self.n_jobs)
+        _threads.run(_threads.slices(n, 192), work, self.n_jobs)
         values = out.reshape(n, *f.coefficients.shape[1:])
         return values if f.basis is None else values + f.basis(X) @ f.free
 
@@ -272,15 +263,14 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         if not len(index):  # the function 0 is one of the space as well, and is written with a point
             index, coefficients = np.zeros(1, dtype=np.int64), np.zeros((1, *coefficients.shape[1:]))
         a = coefficients.astype(np.float32 if self.dtype_ == np.float32 else np.float64)
-        if sample.gram is None:
-            centres = domain.centres(X)
+        everywhere = np.zeros((sample.gram.n, *a.shape[1:]), dtype=a.dtype)
+        everywhere[index] = a
+        kernel, points, expanded = sample.gram.expansion(everywhere)
+        if expanded is everywhere and not kernel.whole:  # on the samples themselves: the support suffices
             held = self.__dict__.get("support_vectors_") if index is self.__dict__.get("support_") else None
-            points = held if centres is X and isinstance(held, np.ndarray) else domain.take(centres, index)
-            parts = self._near(X), points, a
-        else:  # under an approximation the machine lies in the space of the approximate kernel
-            everywhere = np.zeros((domain.size(X), *a.shape[1:]), dtype=a.dtype)
-            everywhere[index] = a
-            parts = sample.gram.expansion(everywhere)
+            points = held if points is X and isinstance(held, np.ndarray) else domain.take(domain.centres(X), index)
+            expanded = a
+        parts = kernel, points, expanded
         if not self.fit_intercept and not np.any(intercept):
             return Function(*parts)
         free = np.asarray(intercept, dtype=a.dtype)
@@ -294,10 +284,10 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
 
 @dataclass(frozen=True)
 class Sample:
-    """What a fit works on: the checked samples, the representation of their matrix if one is asked for, and folds."""
+    """What a fit works on: the checked samples, their Gram operator, and folds."""
 
     X: Any
-    gram: Gram | None
+    gram: Gram
     fold: np.ndarray | None = None
 
 
@@ -454,10 +444,3 @@ def rescaled(last: BoxSolution, problem: BoxProblem, ratio: float) -> np.ndarray
     ends = np.where(last.beta > 0, problem.upper, problem.lower)
     # multiplied, bounds may miss the new ones by a rounding, and would count as free
     return np.where(np.isclose(start, ends, rtol=1e-14, atol=0), ends, start)
-
-
-def _cast(X: Any, dtype: Any) -> Any:
-    """Arrays in another precision; other collections as they are."""
-    if isinstance(X, np.ndarray) and X.dtype.kind == "f":
-        return X.astype(dtype, copy=False)
-    return X.astype(dtype) if is_sparse(X) else X

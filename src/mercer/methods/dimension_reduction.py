@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.multiclass import type_of_target
 
-from .. import _tiles
+from .. import _threads
 from .._array import is_array, is_sparse
 from .._errors import check_choice, check_number, warn, where
 from .._progress import Deadline, remedy
@@ -261,7 +261,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         f = Function(*gram.expansion(a))
         M = np.zeros((X.shape[1], X.shape[1]))
         with np.errstate(all="ignore"):
-            for rows in _tiles.slices(len(X), max(1, SLAB // (X.shape[1] * targets.shape[1]))):
+            for rows in _threads.slices(len(X), max(1, SLAB // (X.shape[1] * targets.shape[1]))):
                 D = f.derivative(X[rows])
                 M += np.tensordot(D, D, axes=([0, 2], [0, 2])) / len(X)
         if not np.isfinite(M).all() or not M.any():

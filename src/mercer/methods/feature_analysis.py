@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import linalg
 
-from .. import _tiles
+from .. import _threads
 from .._array import eps, host, like
 from .._errors import check_choice, check_number, where
 from .._random import generator
@@ -172,7 +172,7 @@ class _Search:
         if self.rows is not None:
             yield self.rows
             return
-        for part in _tiles.slices(self.gram.n, max(1, SLAB // self.gram.n)):
+        for part in _threads.slices(self.gram.n, max(1, SLAB // self.gram.n)):
             yield self._host(self.gram.block(part, slice(None)))
 
     def _times(self, v: np.ndarray) -> np.ndarray:

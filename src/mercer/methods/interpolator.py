@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _tiles
 from .._array import host, like, namespace
 from .._errors import REMEDIES, check_number, where
 from ..basis import Polynomials, as_basis
+from ..evaluation import bind
 from ..gram import Dense
 from ..solvers.linear import Inverse
 from ..solvers.linear._base import Conditioned, free_factor, typical, units
@@ -150,7 +150,7 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         """The power function P(x): the largest |f(x)| over f in the space with ‖f‖ ≤ 1 that vanish on the samples."""
         X = self._check_new(X)
         kernel, centres = self.function_.kernel, self.function_.points
-        B = namespace(self.dual_coef_).matrix_transpose(_tiles.matrix(kernel, X, centres))  # k(X_fit, x)
+        B = namespace(self.dual_coef_).matrix_transpose(bind(kernel, X, centres).dense())  # k(X_fit, x)
         xp = namespace(B)
         d = kernel.evaluate_diag(X)
         if self._basis is None:
@@ -158,12 +158,12 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         # the cardinal functions u(x) solve Ku + Hv = k(X, x), Hᵀu = h(x); P² = k(x, x) − 2uᵀk(X, x) + uᵀKu
         h = xp.matrix_transpose(like(self._basis(X), B))
         u0 = self._Q @ like(np.linalg.solve(host(self._R).T, host(h)), B)
-        K_u0 = _tiles.product(kernel, self.X_fit_, None, u0)
+        K_u0 = bind(kernel, self.X_fit_).product(u0)
         rhs = B - K_u0
         rhs = rhs - self._Q @ (xp.matrix_transpose(self._Q) @ rhs)
         w = self._inverse(rhs)
         u = u0 + w - self._Q @ (xp.matrix_transpose(self._Q) @ w)
-        K_u = _tiles.product(kernel, self.X_fit_, None, u)
+        K_u = bind(kernel, self.X_fit_).product(u)
         return xp.sqrt(xp.clip(d - 2 * xp.sum(u * B, axis=0) + xp.sum(u * K_u, axis=0), min=0.0))
 
     def error_bound(self, X: Any, norm_bound: float) -> Any:

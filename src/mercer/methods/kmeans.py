@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _tiles
 from .._array import host, is_numpy, is_sparse, like, namespace
 from .._errors import IndefiniteKernelWarning, check_choice, check_number, warn, where
 from .._progress import Deadline, remedy
 from .._random import generator
 from ..domains import Rows, Vectors
+from ..evaluation import bind
 from ..gram import Gram
 from ..solvers.clustering import Clusters, Partition, clusters_of, partitions, random_seeds, spread_seeds
 from ..space import Function
@@ -200,7 +200,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 f"or {n} integer labels."
             )
         kernel = self.kernel_.about(X)
-        K = host(_tiles.matrix(kernel, X, centres))
+        K = host(bind(kernel, X, centres).dense())
         return (host(kernel.evaluate_diag(centres)) - 2 * K).argmin(axis=1)
 
     def _given_points(self, X: Any) -> Any:

@@ -8,13 +8,14 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _tiles
+from .. import _threads
 from .._array import host, is_array, like
 from .._errors import IndefiniteKernelWarning, check_choice, check_number, warn, where
 from ..basis import Polynomials
-from ..gram import Dense, Gram
-from ..kernels import FiniteDomain, Kernel
-from ..kernels._base import Prepared
+from ..evaluation import bind
+from ..gram import Dense
+from ..gram.dense import DenseGram
+from ..kernels import Kernel
 from ..solvers.design import Design
 from ..solvers.linear import Symmetric, solve
 from ._base import KernelEstimator
@@ -195,29 +196,17 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         return tags
 
 
-class FlippedGram(Gram):
+class FlippedGram(DenseGram):
     """U|Λ|Uᵀ of a kernel matrix UΛUᵀ, whose functions are written in the space of the kernel itself."""
 
     def __init__(self, kernel: Kernel, X: Any):
-        super().__init__(kernel, X)
-        K = np.asarray(_tiles.matrix(kernel, X))
-        with _tiles.one_blas_thread:  # the steps of the solver, and so its end within tol, depend on the last digits
+        K = np.asarray(bind(kernel, X).dense())
+        with _threads.one_blas_thread:  # the steps of the solver, and so its end within tol, depend on the last digits
             values, self.vectors = np.linalg.eigh((K + K.T).astype(np.float64) / 2)
             flipped = (self.vectors * np.abs(values)) @ self.vectors.T
         self.values, self.precision = values, float(np.finfo(K.dtype).eps)
         self.signs = np.sign(values) * (np.abs(values) > len(K) * self.precision * np.abs(values).max())
-        self.flipped = FiniteDomain(flipped)
-
-    def diagonal(self) -> Any:
-        return self.flipped.evaluate_diag(np.arange(self.n))
-
-    def block(self, rows: Any, columns: Any) -> Any:
-        everything = np.arange(self.n)
-        return self.flipped.evaluate(everything[rows], everything[columns])
-
-    def points(self) -> tuple[Prepared, Prepared]:
-        members = self.flipped.prepare(np.arange(self.n))
-        return members, members
+        super().__init__(kernel, X, flipped)
 
     def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
         A = coefficients.reshape(self.n, -1)

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 
-from .. import _tiles
 from .._array import host, is_array
 from .._errors import check_number, remedies, where
 from ..basis import Polynomials
 from ..domains import Rows
+from ..evaluation import bind
 from ..space import Function
 from ._loss import LossEstimator
 
@@ -234,7 +234,7 @@ class OnlineKernelMachine(LossEstimator):
         """The steps of one block, from one matrix of kernel values between it and all terms."""
         old, size = len(self.dual_coef_), len(y)
         points = self.kernel_.domain.join([self.points_, centres]) if old else centres
-        K = np.asarray(_tiles.matrix(self.kernel_, X, points), dtype=np.float64)
+        K = np.asarray(bind(self.kernel_, X, points).dense(), dtype=np.float64)
         lengths = np.sqrt(np.maximum(np.diagonal(K, old), 0.0))
         lengths = np.concatenate([self._lengths, lengths])
         a = np.concatenate([self.dual_coef_, np.zeros((size, *self.dual_coef_.shape[1:]))])

@@ -8,12 +8,11 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _tiles
-from .._array import eps, host, is_sparse, like, namespace
+from .._array import eps, host, is_sparse, like, namespace, on_host
 from .._errors import check_number, where
 from .._neighbours import check_rule, check_weights, connecting_length, links, nearest, within
 from ..domains import Rows
-from ..gram import Gram
+from ..gram import Operator
 from ..gram.normalized import GraphGram, NormalizedGram
 from ..solvers.laplacian import spread
 from ._base import KernelEstimator, validated
@@ -139,7 +138,7 @@ class ManifoldRanking(KernelEstimator):
             check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
         check_number(self, "tol", self.tol, above=0)
 
-    def _given_graph(self, X: Any) -> Gram:
+    def _given_graph(self, X: Any) -> Operator:
         X = validated(self, X, accept_sparse="csr", dtype=np.float64)
         if self.graph is not None:
             raise ValueError(
@@ -156,7 +155,7 @@ class ManifoldRanking(KernelEstimator):
                 f"{where(self)}: Negative values in data: X holds {least:g}, but affinities must be >= 0; clip them."
             )
 
-    def _affinities(self, X: Any) -> Gram:
+    def _affinities(self, X: Any) -> Operator:
         if self.graph is None:
             return self._build(X)
         self._sample = X
@@ -211,12 +210,12 @@ class ManifoldRanking(KernelEstimator):
     def _at_home(self, F: Any) -> Any:
         """F in the array library of the samples; a sparse graph is held on the host."""
         X = getattr(self, "_sample", None)
-        return F if _tiles.on_host(X) else like(F, X)
+        return F if on_host(X) else like(F, X)
 
     def _links_to(self, X: Any) -> tuple[Any, Any]:
         """1/√d(x) of new points, and their affinities to the samples as an operator."""
         check_is_fitted(self)
-        base = self._operator.base
+        base: Any = self._operator.base
         cross: Any = GraphGram(self._new_links(X)) if isinstance(base, GraphGram) else base.cross(self._check_new(X))
         degree = cross @ (0 * self._operator.degrees + 1)
         xp = namespace(degree)

@@ -16,7 +16,7 @@ from .._array import asymmetry, eps, host, is_sparse, like, namespace
 from .._errors import check_choice, check_number, warn, where
 from .._random import generator
 from .._units import lengths, power_of_two
-from ..gram import Gram
+from ..gram import Operator
 from ..gram.normalized import GraphGram, NormalizedGram
 from ..kernels import Kernel
 from ..kernels.sklearn_names import SKLEARN, from_sklearn
@@ -234,7 +234,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
             check_choice(self, "eigen_solver", self.eigen_solver, SOLVERS)
         check_number(self, "eigen_tol", self.eigen_tol, at_least=0, besides=("auto",))
 
-    def _affinities(self, X: Any) -> Gram:
+    def _affinities(self, X: Any) -> Operator:
         """The affinities of the sample as an operator."""
         graph = isinstance(self.affinity, str) and self.affinity in GRAPHS
         precomputed = isinstance(self.affinity, str) and self.affinity == "precomputed"
@@ -271,7 +271,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         )
         return (A + A.T) / 2
 
-    def _warn_of_parts(self, base: Gram, connected: np.ndarray) -> None:
+    def _warn_of_parts(self, base: Operator, connected: np.ndarray) -> None:
         """Say so where the affinities, as far as they are held, fall into parts without links."""
         if len(self.eigenvalues_) > 1 and float(self.eigenvalues_[1]) < 1 - 1e-5:
             return  # of several parts each has an eigenvalue of 1
@@ -354,7 +354,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
             return largest(2 * E @ M.T - np.sum(M * M, axis=1))
         return largest(E @ M if kind == "largest" else np.abs(E @ M))
 
-    def _keep(self, base: Gram, operator: NormalizedGram, walk: Any) -> None:
+    def _keep(self, base: Operator, operator: NormalizedGram, walk: Any) -> None:
         xp = namespace(walk)
         values = self.eigenvalues_
         usable = values > 1e-8  # other directions have no extension
@@ -367,7 +367,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
             return
         if "dense" in base.provides:
             self.affinity_matrix_ = base.dense()
-        self.function_: Function = self._function(base, self._sums)
+        self.function_: Function = self._function(base, self._sums)  # type: ignore[arg-type]
 
     # ---- new points
 

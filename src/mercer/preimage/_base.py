@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .. import _tiles
+from .. import _threads
 from .._array import row_products
 from .._errors import remedies, where
 from ..domains import Rows
@@ -167,7 +167,7 @@ class Targets:
         if self.form == "product":
             return self.kernel.slope(row_products(Y, Y), np)[:, None] * Y
         out = np.empty_like(Y)
-        for rows in _tiles.slices(len(Y), 16):  # of so many squared only the diagonal is used
+        for rows in _threads.slices(len(Y), 16):  # of so many squared only the diagonal is used
             out[rows] = np.einsum("jjd->jd", self.kernel.gradient_x(Y[rows], Y[rows]))
         return out
 
@@ -179,7 +179,7 @@ class Targets:
 
     def blocks(self, rows: int, width: int = 1) -> list[slice]:
         """So many rows in slices whose arrays of shape (rows, n, width) stay small."""
-        return _tiles.slices(rows, max(1, BLOCK // (self.X.shape[0] * width))) if rows else []
+        return _threads.slices(rows, max(1, BLOCK // (self.X.shape[0] * width))) if rows else []
 
     def nearest(self, rows: Any, count: int) -> np.ndarray:
         """For each of these targets the `count` points nearest to it in the space, nearest first: (rows, count)."""

@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import _safe_split
 
-from .. import _tiles
-from .._array import host, namespace
+from .._array import host, namespace, on_host
 from .._errors import where
 from ..domains import Rows
 from ..kernels import Definiteness, Kernel, Precomputed
@@ -110,7 +109,7 @@ class Sample:
             return "gram is neither 'auto' nor 'dense'"
         if getattr(estimator, "free", None) not in (None, 0):
             return "the free part is a function of the samples"
-        if not _tiles.on_host(self.X):
+        if not on_host(self.X):
             return "the samples are not on the host"
         if self._capacity() < 1:
             return f"matrices of {len(self.everything)} × {len(self.everything)} do not fit into memory = {self.memory}"

@@ -14,8 +14,8 @@ from sklearn.utils import get_tags
 from .._array import host
 from .._errors import check_choice, check_number, speaking
 from .._random import generator
-from .._tiles import slices
-from ..gram import Gram, Representation, as_representation
+from .._threads import slices
+from ..gram import Gram, Operator, Representation, as_representation
 from ..gram.normalized import GraphGram, NormalizedGram
 from ..kernels import Kernel
 from ..kernels.expression import as_kernel
@@ -178,7 +178,7 @@ def _candidates(n_clusters: Any, least: int) -> np.ndarray:
     return np.array(values)
 
 
-def _operator(estimator: KernelKMeans | SpectralClustering, X: Any) -> Gram:
+def _operator(estimator: KernelKMeans | SpectralClustering, X: Any) -> Operator:
     """The affinities that the estimator would use."""
     if isinstance(estimator, SpectralClustering):
         return estimator._affinities(X)
@@ -200,7 +200,7 @@ class _Built(Representation):
 
 
 def _clustered(
-    estimator: Any, operator: Gram, X: Any, candidates: np.ndarray, rng: np.random.Generator
+    estimator: Any, operator: Any, X: Any, candidates: np.ndarray, rng: np.random.Generator
 ) -> list[np.ndarray]:
     """The clusters of X, whose affinities are `operator`, for each candidate."""
     shared = {} if isinstance(operator, GraphGram) else {"gram": _Built(operator)}
@@ -234,7 +234,7 @@ def _by_silhouette(estimator: Any, X: Any, candidates: np.ndarray, rng: np.rando
     return ClusterChoice(best, "silhouette", candidates, scores, partitions=partitions)
 
 
-def _silhouettes(gram: Gram, partitions: np.ndarray) -> np.ndarray:
+def _silhouettes(gram: Operator, partitions: np.ndarray) -> np.ndarray:
     """Silhouettes for several partitions, in one pass over the distances."""
     n, counts = gram.n, partitions.max(axis=1) + 1
     member = np.concatenate([np.eye(k + 1)[p][:, :k] for p, k in zip(partitions, counts, strict=True)], axis=1)
@@ -291,7 +291,7 @@ def _by_stability(
 
 def _settle(estimator: Any, X: Any) -> tuple[Any, int]:
     """Fix data-driven values of the kernel by the whole sample; its domain, and the size of the sample."""
-    operator = _operator(clone(estimator), X)
+    operator: Any = _operator(clone(estimator), X)
     name = "kernel" if isinstance(estimator, KernelKMeans) else "affinity"
     value = getattr(estimator, name)
     if not (isinstance(value, str) and (value in GRAPHS or value in SKLEARN)) and not isinstance(operator, GraphGram):

@@ -20,9 +20,9 @@ from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dpstrf
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _tiles
 from .._array import host, is_array
 from .._errors import check_number, remedies, speaking
+from ..evaluation import bind
 from ..gram import Dense
 from ..kernels import Kernel, Precomputed
 from ..methods import OneClassSVM
@@ -198,7 +198,7 @@ def one_class_path(
             f"one_class_path: the kernel {resolved} is {claim}, and without an offset it must be positive definite; "
             f"use OneClassSVM.{remedies(claim)}"
         )
-    K = np.asarray(host(_tiles.matrix(resolved, X)), dtype=np.float64)
+    K = np.asarray(host(bind(resolved, X).dense()), dtype=np.float64)
     n = len(K)
     walk = _Walk(K + RIDGE * K.diagonal().max() * np.eye(n), 2 * n * lambda_min)
     alpha, levels = np.array(walk.alphas), np.array(walk.levels)
@@ -357,7 +357,7 @@ class _Walk:
         n = len(self.g)
         self.spent += n
         gram = Dense().build(Precomputed(), self.K, np.random.default_rng(0))
-        segment = Segment(*gram.points(), self.K.diagonal(), gram.block)
+        segment = Segment(gram.evaluator)
         problem = BoxProblem(np.full(n, self.level), np.zeros(n), np.ones(n), None, self.alpha)
         blocks = [[Block(segment, segment, n, np.float64)]]
         self.alpha = self.alphas[-1] = minimise([segment], blocks, problem, tol, max_iter=SOLVER_STEPS).beta

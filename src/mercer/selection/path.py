@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from .. import _tiles
+from .. import _threads
 from .._errors import check_class_weight, check_number, speaking
 from .._progress import run
 from ..methods import SVC
@@ -198,7 +198,7 @@ def _solve(
 def _spread(segment: Segment) -> float:
     every = np.arange(segment.n)
     low, high = np.inf, -np.inf
-    for rows in _tiles.slices(segment.n, 256):
+    for rows in _threads.slices(segment.n, 256):
         K = np.asarray(segment.exact(every[rows], segment.index))
         low, high = min(low, float(K.min())), max(high, float(K.max()))
     return high - low

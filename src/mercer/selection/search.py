@@ -34,7 +34,7 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_method_params
 
-from .. import _tiles
+from .. import _threads
 from .._checkpoint import Checkpoint
 from .._errors import check_number, where
 from .._progress import INTERRUPTED, Deadline
@@ -281,7 +281,7 @@ class _Work:
         self.stop = np.zeros(1)
         several = getattr(scorers, "_scorers", None)  # by name, where they come in one object
         made = [hasattr(scorer, "_score_func") for scorer in (several or {"score": scorers}).values()]
-        _tiles.check_jobs(search, search.n_jobs)
+        _threads.check_jobs(search, search.n_jobs)
         workers = effective_n_jobs(search.n_jobs)
         self.sample = Sample(X, search.memory, workers, search.scoring is None or all(made))
         self.scorer: Any = _Scorer(scorers)
@@ -328,7 +328,7 @@ class _Work:
         with ExitStack() as stack:
             if self.sample.workers > 1 or isinstance(search.estimator, SVC):
                 # workers share the cores, and blocks of SVC are small
-                stack.enter_context(_tiles.one_blas_thread)
+                stack.enter_context(_threads.one_blas_thread)
             try:
                 run(tasks, self._evaluate, receive, self.sample.workers, Deadline(search.time_budget), self.stop)
             finally:

@@ -18,11 +18,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import host
+from .._array import host, on_host
 from .._errors import check_choice, check_number, where
 from .._progress import Deadline, remedy, run
 from .._random import generator
-from .._tiles import on_host
 from ..basis import Polynomials
 from ..gram import Dense
 from ..kernels import Kernel

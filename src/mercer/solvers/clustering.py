@@ -22,7 +22,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from .._array import eps, host, like
-from .._tiles import slices
+from .._threads import slices
 from ..gram import Gram
 
 __all__ = [

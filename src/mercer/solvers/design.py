@@ -13,15 +13,17 @@ Wahba, *Spline Models for Observational Data* (1990); Wackernagel, *Multivariate
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from .._array import eye, host, like, namespace
-from ..gram import Gram
+from ..gram import Operator
 from .linear import Inverse
 from .linear._base import free_factor
 from .linear.woodbury import LowRankInverse
+
+M = TypeVar("M", bound=Operator)
 
 __all__ = ["Complement", "Design", "Resolvent", "posterior_variance"]
 
@@ -64,12 +66,12 @@ class Complement:
         return M[p:, p:] - S - xp.matrix_transpose(S)
 
 
-class Design:
+class Design(Generic[M]):
     """A Gram operator with weights W = D² and free functions H, taken to the coordinates that the penalty sees.
 
     Parameters
     ----------
-    gram : Gram
+    gram : Operator
     H : array of shape (n, p), optional
         Values of the free functions.
     weight : array of shape (n,), >= 0, optional
@@ -83,7 +85,7 @@ class Design:
     scale, Q, R : D, and DH = QR.
     """
 
-    def __init__(self, gram: Gram, H: Any = None, weight: Any = None):
+    def __init__(self, gram: M, H: Any = None, weight: Any = None):
         self.gram, self.H, self.weight = gram, H, weight
         self.n, self.p = gram.n, 0 if H is None else int(H.shape[1])
         xp = gram.xp

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gram import Gram
+from ..gram import Operator
 from ..gram.normalized import NormalizedGram
 from .linear import ConjugateGradient, LinearSolution
 
 
-class _Spread(Gram):
+class _Spread(Operator):
     """−αS, of which the linear primitive solves (−αS + I) f = y."""
 
     def __init__(self, operator: NormalizedGram, alpha: float):

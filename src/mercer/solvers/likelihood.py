@@ -12,7 +12,7 @@ import numpy as np
 from scipy import optimize
 from sklearn.base import clone
 
-from .. import _tiles
+from .. import _threads
 from .._array import eye, host, namespace, solve_triangular
 from .._errors import IndefiniteError
 from ..gram import Dense
@@ -73,7 +73,7 @@ def log_marginal_likelihood(
     a = design.scaled(design.embed(x))
     trace = float(xp.sum(root * root)) - idle / alpha
     gradient: dict[str, Any] = {"alpha": (float(xp.sum(x * x)) - t * trace) / 2}
-    for rows in _tiles.slices(design.n, max(1, (1 << 22) // design.n)):
+    for rows in _threads.slices(design.n, max(1, (1 << 22) // design.n)):
         E = (a[rows, :] @ xp.matrix_transpose(a) - t * (spread[rows, :] @ xp.matrix_transpose(spread))) / 2
         for name, D in kernel.gradient_theta(kernel.domain.take(design.gram.X, rows), design.gram.X).items():
             flat = xp.reshape(D, (int(E.shape[0]) * design.n, -1))

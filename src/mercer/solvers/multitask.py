@@ -21,7 +21,7 @@ from scipy.linalg import cho_solve
 from scipy.optimize import OptimizeResult, minimize
 
 from .._array import host
-from ..gram import Gram
+from ..gram import Gram, Operator
 from .linear.cholesky import factorize
 from .spectral import Spectral
 
@@ -36,7 +36,7 @@ Stop = Callable[[], str | None]
 STARTS = ((0.7, 0.5), (0.1, 1.0))  # loading and own part: half shared, nearly separate
 
 
-class TaskGram(Gram):
+class TaskGram(Operator):
     """The matrix k(xᵢ, xⱼ) B_st of entries (i, s) and (j, t), on the Gram operator of the samples.
 
     Parameters
@@ -51,11 +51,10 @@ class TaskGram(Gram):
 
     def __init__(self, base: Gram, rows: np.ndarray, tasks: np.ndarray, matrix: np.ndarray):
         self.base, self.rows, self.tasks, self.matrix = base, rows, tasks, matrix
-        self.kernel, self.X, self.centres = base.kernel, base.X, base.centres
         self.trace_error = base.trace_error
-        self.provides = base.provides  # type: ignore[misc]
+        self.provides = base.provides
         if "factor" in base.provides and len(matrix) * base.factor().shape[1] >= len(rows):
-            self.provides = frozenset({"dense"})  # type: ignore[misc]
+            self.provides = frozenset({"dense"})
 
     @property
     def n(self) -> int:
@@ -100,7 +99,8 @@ class TaskGram(Gram):
         return self._products(host(self.base.factor()))
 
     def sketch(self, rank: int) -> Any:
-        return self._products(host(self.base.sketch(max(1, rank // len(self.matrix)))))
+        Z = self.base.sketch(max(1, rank // len(self.matrix)))
+        return None if Z is None else self._products(host(Z))
 
 
 class Evidence(Protocol):

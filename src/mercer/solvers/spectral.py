@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 
@@ -22,9 +22,9 @@ from .._array import device_of, eps, eye, host, like, namespace
 from .._errors import IndefiniteError
 from .._units import lengths
 from ..domains import take
-from ..gram import Gram
+from ..gram import Operator
 from .decomposition import Diagonal, Tridiagonal, of_factor, of_matrix
-from .design import Design, posterior_variance
+from .design import Design, M, posterior_variance
 from .linear import LinearSolution
 
 __all__ = ["Part", "Spectral"]
@@ -33,14 +33,11 @@ ROUNDING = 8  # units of round-off, of a sum of squares that is at most 1 and of
 DETERMINED = 1e3  # units of round-off of 1 − hᵢᵢ, below which a sample counts as fitted by the free part alone
 
 
-class Part(Gram):
+class Part(Operator):
     """The Gram operator of some of the samples, on what its base holds."""
 
-    def __init__(self, base: Gram, index: np.ndarray):
-        domain = base.kernel.domain
-        self.base, self.index, self.kernel = base, index, base.kernel
-        self.X, self.centres = domain.take(base.X, index), domain.take(base.centres, index)
-        self.provides = base.provides  # type: ignore[misc]
+    def __init__(self, base: Operator, index: np.ndarray):
+        self.base, self.index, self.provides = base, index, base.provides
 
     @property
     def n(self) -> int:
@@ -66,7 +63,7 @@ class Part(Gram):
         return take(self.base.factor(), self.index)
 
 
-class Spectral:
+class Spectral(Generic[M]):
     """Kernel ridge regression for every strength of the penalty.
 
     Parameters
@@ -99,7 +96,7 @@ class Spectral:
     array([3., 1.])
     """
 
-    def __init__(self, gram: Gram, H: Any = None, weight: Any = None):
+    def __init__(self, gram: M, H: Any = None, weight: Any = None):
         self.design = design = Design(gram, H, weight)
         if design.effective <= design.p:
             raise ValueError(

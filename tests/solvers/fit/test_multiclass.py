@@ -10,10 +10,11 @@ from scipy.optimize import brentq, minimize
 from sklearn.datasets import load_digits
 from sklearn.svm import LinearSVC
 
+from mercer._threads import Workers
 from mercer.kernels import Gaussian, Linear
 from mercer.solvers.fit import multiclass
 from mercer.solvers.fit._multiclass import nearest
-from mercer.solvers.fit._rows import Block, Segment, Workers
+from mercer.solvers.fit._rows import Block, Segment
 from mercer.solvers.fit.multiclass import MulticlassProblem, minimise_multiclass
 from mercer.solvers.fit.working_set import COARSE
 
@@ -26,8 +27,7 @@ BOUND = rng.uniform(0.3, 3.0, 300)
 
 def solve(X, problem, kernel=None, dtype=np.float64, tol=1e-9, capacity=None, **options):
     kernel = kernel or Gaussian(1.5)
-    points = kernel.prepare(X.astype(dtype))
-    S = Segment(points, points, kernel.diag(X), lambda rows, columns: kernel(X[rows], X[columns]))
+    S = Segment(kernel.bind(X), dtype)
     block = Block(S, S, len(X) if capacity is None else capacity, dtype)
     return minimise_multiclass(S, block, problem, tol, **options)
 
@@ -142,8 +142,8 @@ def test_single_precision_rows_reach_the_true_gap(form, tol) -> None:
 def test_errors_of_the_rows_are_corrected(form) -> None:
     problem = MulticlassProblem(LABELS, BOUND, 4, form)
     kernel = Gaussian(1.5)
-    points = kernel.prepare(X.astype(np.float16).astype(np.float64))
-    S = Segment(points, points, kernel.diag(X), lambda rows, columns: kernel(X[rows], X[columns]))
+    S = Segment(kernel.bind(X.astype(np.float16).astype(np.float64)))
+    S.exact = kernel.bind(X).exact
     ours = minimise_multiclass(S, Block(S, S, 300, np.float64), problem, 1e-4)
     assert ours.converged and violation(matrix(X, problem), problem, ours.beta) <= 1e-4
 
@@ -154,8 +154,7 @@ def test_a_cache_of_few_rows_has_the_same_optimum(form, size, capacity, monkeypa
     monkeypatch.setattr(multiclass, "SIZE", size)
     problem = MulticlassProblem(LABELS, BOUND, 4, form, True)
     kernel = Gaussian(1.5)
-    points = kernel.prepare(X)
-    S = Segment(points, points, kernel.diag(X), lambda rows, columns: kernel(X[rows], X[columns]))
+    S = Segment(kernel.bind(X))
     block = Block(S, S, capacity, np.float64)
     whole = solve(X, problem)
     for _ in range(2):  # the second run begins with the rows that the first one left

@@ -18,8 +18,7 @@ K = KERNEL(X)
 
 
 def segment(dtype):
-    points = KERNEL.prepare(X.astype(dtype))
-    return Segment(points, points, np.ones(len(X)), lambda rows, columns: KERNEL(X[rows], X[columns]))
+    return Segment(KERNEL.bind(X), dtype)
 
 
 def solve(problem, dtype=np.float64, capacity=40, tol=1e-9):
@@ -49,8 +48,7 @@ def reference(problem):
 
 
 def one_block(A, dtype):
-    points = KERNEL.prepare(A.astype(dtype))
-    S = Segment(points, points, np.ones(len(A)), lambda rows, columns: KERNEL(A[rows], A[columns]))
+    S = Segment(KERNEL.bind(A), dtype)
     return [S], [[Block(S, S, len(A), dtype)]]
 
 
@@ -207,8 +205,8 @@ def test_ridge_and_near_with_a_cache_of_one_percent() -> None:
     """Ten rows of a thousand, in single precision: eviction in the middle of the first Kβ."""
     A = np.random.default_rng(1).normal(size=(1000, 4))
     y = np.where(np.sin(2 * A[:, 0]) + 0.5 * A[:, 1] > 0, 1.0, -1.0)
-    points, G = KERNEL.prepare(A.astype(np.float32)), KERNEL(A)
-    S = Segment(points, points, np.ones(1000), lambda rows, columns: KERNEL(A[rows], A[columns]))
+    G = KERNEL(A)
+    S = Segment(KERNEL.bind(A), np.float32)
     far = np.where(y > 0, 0.0, -1e300), np.where(y > 0, 1e300, 0.0)
     problem = BoxProblem(y, *far, np.zeros(1000, dtype=int), ridge=np.full(1000, 0.5))
     whole = minimise([S], [[Block(S, S, 1000, np.float32)]], problem)

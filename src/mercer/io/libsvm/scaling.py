@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, vstack
 
 from mercer.domains import Vectors
 
-from ... import _tiles
+from ... import _threads
 from ..._array import host, is_sparse, like, namespace
 from ..._errors import check_number
 from .._text import Lines, number, reading, writing
@@ -98,7 +98,7 @@ class Range:
             low, high = low.astype(X.dtype), high.astype(X.dtype)
             values = self._map(X.data, low[X.indices], high[X.indices])
             return csr_array((values, X.indices.copy(), X.indptr.copy()), shape=X.shape)
-        rows = _tiles.slices(X.shape[0], max(1, (1 << 22) // width))
+        rows = _threads.slices(X.shape[0], max(1, (1 << 22) // width))
         filled = vstack([csr_array(self._map(X[r].toarray(), like(low, X), like(high, X))) for r in rows], format="csr")
         if filled.nnz > X.nnz:
             warnings.warn(

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ... import _tiles
-from ..._array import host
+from ..._array import host, on_host
 from ..._errors import UnresolvedError, check_choice, check_number, where
 from ...domains import Domain, Sequences
 from .._structured import Structured
@@ -51,7 +50,7 @@ class OnSeries(Structured):
 
     def arrays(self, members: list[Any]) -> list[np.ndarray]:
         """The series in double precision."""
-        if not all(_tiles.on_host(x) for x in members):
+        if not all(on_host(x) for x in members):
             raise TypeError(f"{where(self)}: series are compared on the host; give them as NumPy arrays.")
         return [np.ascontiguousarray(host(x), dtype=np.float64) for x in members]
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ... import _tiles
-from ..._array import is_array, is_sparse
+from ... import _threads
+from ..._array import is_array, is_sparse, on_host
 from ..._errors import check_number, where
 from ...domains import Bags, Domain
 from .._base import Kernel
@@ -33,7 +33,7 @@ def _spread(n: int, work: Callable[[int], Any]) -> list[Any]:
     if n == 1:
         return [work(0)]
     out: list[Any] = [None] * n
-    _tiles.run(range(n), lambda i: out.__setitem__(i, work(i)))
+    _threads.run(range(n), lambda i: out.__setitem__(i, work(i)))
     return out
 
 
@@ -79,7 +79,7 @@ class OnSets(Unary, Structured):
 
     def _join(self, X: Sequence[Any]) -> tuple[Any, np.ndarray, np.ndarray]:
         """All members in one collection, where each set starts in it, and the sizes of the sets."""
-        if not all(_tiles.on_host(x) for x in X):
+        if not all(on_host(x) for x in X):
             raise TypeError(f"{where(self)}: sets are compared on the host; give their members as NumPy arrays.")
         if len({str(x.dtype) for x in X if is_array(x) or is_sparse(x)}) > 1:
             raise TypeError(f"{where(self)}: the sets have members of different types; convert them to one.")
@@ -98,8 +98,8 @@ class OnSets(Unary, Structured):
         B, b, columns = (A, a, rows) if Y is None else self._join(Y)
         inner = self.kernel.domain
         size = min(ROWS, self.kernel.tile)
-        strips = _tiles.slices(inner.size(A), size)
-        across = strips if Y is None else _tiles.slices(inner.size(B), size)
+        strips = _threads.slices(inner.size(A), size)
+        across = strips if Y is None else _threads.slices(inner.size(B), size)
 
         def strip(i: int) -> tuple[slice, np.ndarray, np.ndarray]:
             """Sums of the members of a strip with all others (of a symmetric matrix: all later ones), and its own."""
@@ -142,7 +142,7 @@ class OnSets(Unary, Structured):
         inner = self.kernel.domain
         rng = np.random.default_rng(self.random_state)
         W = self.kernel.spectral_sample(self.n_features // 2, A.shape[1], rng).T
-        strips = _tiles.slices(inner.size(A), ROWS)
+        strips = _threads.slices(inner.size(A), ROWS)
 
         def strip(i: int) -> np.ndarray:
             angles = np.asarray(inner.take(A, strips[i]) @ W, dtype=np.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...gram import Gram
+from ...gram import Operator
 from ._base import EigenSolver, Spectrum
 from .direct import DenseEigen, FactorEigen
 from .krylov import BlockKrylov
@@ -14,7 +14,7 @@ __all__ = ["BlockKrylov", "DenseEigen", "EigenSolver", "FactorEigen", "Spectrum"
 NAMES: dict[str, type[EigenSolver]] = {"dense": DenseEigen, "factor": FactorEigen, "krylov": BlockKrylov}
 
 
-def eigen_solver(solver: Any, gram: Gram, n_components: int) -> EigenSolver:
+def eigen_solver(solver: Any, gram: Operator, n_components: int) -> EigenSolver:
     """A solver object, its name, or "auto" → the solver.
 
     ====================================================  =============

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from ..._array import host, like, namespace
 from ..._errors import check_number, fitting_memory
 from ..._units import lengths
-from ...gram import Gram
+from ...gram import Operator
 
 EQUAL = 1e3  # units of rounding, within which eigenvalues are equal
 
@@ -32,13 +32,13 @@ class Spectrum:
 class EigenSolver(BaseEstimator):
     """Finds the `n_components` largest eigenvalues of a Gram operator."""
 
-    def solve(self, gram: Gram, n_components: int, rng: np.random.Generator | None = None) -> Spectrum:
+    def solve(self, gram: Operator, n_components: int, rng: np.random.Generator | None = None) -> Spectrum:
         """The leading part of the spectrum."""
         check_number(self, "n_components", n_components, at_least=1, at_most=gram.n, integer=True)
         with fitting_memory(self, gram.n, gram.n, gram.dtype):
             return self._solve(gram, n_components, np.random.default_rng(0) if rng is None else rng)
 
-    def _solve(self, gram: Gram, n_components: int, rng: np.random.Generator) -> Spectrum:
+    def _solve(self, gram: Operator, n_components: int, rng: np.random.Generator) -> Spectrum:
         raise NotImplementedError
 
 
@@ -72,7 +72,7 @@ def _rounding(values: np.ndarray) -> float:
     return EQUAL * float(np.finfo(values.dtype).eps) * float(np.abs(values).max())
 
 
-def residual(gram: Gram, values: Any, vectors: Any) -> float:
+def residual(gram: Operator, values: Any, vectors: Any) -> float:
     """max_j ‖K v_j − λ_j v_j‖ / λ₁."""
     xp = namespace(vectors)
     R = gram @ vectors - vectors * values[None, :]

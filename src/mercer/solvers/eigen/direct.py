@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._array import eigh_part, is_numpy, namespace
-from ...gram import Gram
+from ...gram import Operator
 from ._base import EigenSolver, Spectrum, residual
 
 
@@ -21,7 +21,7 @@ class DenseEigen(EigenSolver):
     array([25.])
     """
 
-    def _solve(self, gram: Gram, n_components: int, rng: np.random.Generator) -> Spectrum:
+    def _solve(self, gram: Operator, n_components: int, rng: np.random.Generator) -> Spectrum:
         K = gram.dense()
         n, xp = gram.n, namespace(K)
         if is_numpy(xp):
@@ -45,7 +45,7 @@ class FactorEigen(EigenSolver):
     array([25.])
     """
 
-    def _solve(self, gram: Gram, n_components: int, rng: np.random.Generator) -> Spectrum:
+    def _solve(self, gram: Operator, n_components: int, rng: np.random.Generator) -> Spectrum:
         Z = gram.factor()
         xp = namespace(Z)
         if n_components > Z.shape[1]:

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ... import _tiles
+from ... import _threads
 from ..._array import eye, like, namespace
 from ..._errors import check_number, warn
 from ..._units import lengths
 from ...domains import take
-from ...gram import Gram
+from ...gram import Operator
 from ._base import EigenSolver, Spectrum
 
 SUBSET = 300  # samples whose eigenvectors start the iteration
@@ -50,16 +50,16 @@ class BlockKrylov(EigenSolver):
     def __init__(self, tol: float = 1e-8, oversample: int = 16, max_iter: int = 100, width: int = 8):
         self.tol, self.oversample, self.max_iter, self.width = tol, oversample, max_iter, width
 
-    def _solve(self, gram: Gram, n_components: int, rng: np.random.Generator) -> Spectrum:
+    def _solve(self, gram: Operator, n_components: int, rng: np.random.Generator) -> Spectrum:
         check_number(self, "tol", self.tol, above=0)
         check_number(self, "oversample", self.oversample, at_least=0, integer=True)
         check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
         check_number(self, "width", self.width, at_least=2, integer=True)
         # operators that are not held have threads of their own, beside which those of BLAS only wait
-        with nullcontext() if "dense" in gram.provides else _tiles.one_blas_thread:
+        with nullcontext() if "dense" in gram.provides else _threads.one_blas_thread:
             return self._iterate(gram, n_components, rng)
 
-    def _iterate(self, gram: Gram, n_components: int, rng: np.random.Generator) -> Spectrum:
+    def _iterate(self, gram: Operator, n_components: int, rng: np.random.Generator) -> Spectrum:
         n, k = gram.n, n_components
         block = min(n, k + self.oversample)
         sample = gram.like
@@ -104,7 +104,7 @@ class BlockKrylov(EigenSolver):
         return Spectrum(values[:k], basis @ Y[:, :k], error, iteration, converged, "krylov")
 
 
-def _start(gram: Gram, block: int, free: int, rng: np.random.Generator) -> Any:
+def _start(gram: Operator, block: int, free: int, rng: np.random.Generator) -> Any:
     """A block to start with: eigenvectors of a subset of the samples, extended to all, and random vectors.
 
     The subset saves products; `free` random vectors find what it knows nothing of, such as samples far from all of it.

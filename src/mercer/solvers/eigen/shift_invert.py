@@ -8,13 +8,13 @@ import numpy as np
 from scipy.sparse import csr_array, dia_array, eye_array
 from scipy.sparse.linalg import splu
 
-from ...gram import Gram
+from ...gram import Operator
 from ...gram.normalized import NormalizedGram
 from ._base import Spectrum, residual
 from .krylov import BlockKrylov
 
 
-class ResolventGram(Gram):
+class ResolventGram(Operator):
     """((1 + δ)I − N)⁻¹ of the normalised matrix N of a sparse graph, by its LU decomposition.
 
     The same eigenvectors, those near λ = 1 far apart: eigenvalues 1/(1 + δ − λ). Graphs of neighbours have so many λ

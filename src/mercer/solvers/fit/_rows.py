@@ -1,62 +1,52 @@
-"""Kernel rows on demand: segments of prepared points, and blocks of rows in bounded memory."""
+"""Kernel rows on demand: segments of samples, and blocks of rows in bounded memory."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from copy import copy
 from typing import Any
 
 import numpy as np
 
-from ...kernels._base import TILE
+from ..._array import host
+from ..._threads import Workers
+from ...evaluation import Evaluator
 
 GROUP = 64  # rows that are computed together in shared blocks
-ALIGN = 64  # parts of work begin at multiples of this: whole cache lines, and whole panels of packed columns
-
-
-class Workers:
-    """Runs ``work(start, stop)`` over 0 … n on threads, or inline without a pool."""
-
-    def __init__(self, pool: ThreadPoolExecutor | None = None, parts: int = 1):
-        self.pool, self.parts = pool, parts
-
-    def __call__(self, work: Callable[[int, int], None], n: int, grain: int = 1, align: int = ALIGN) -> None:
-        if self.pool is None or n < 2 * grain:
-            work(0, n)
-            return
-        edges = np.minimum(np.linspace(0, -(-n // align), self.parts + 1).astype(int) * align, n).tolist()
-        futures = [self.pool.submit(work, a, b) for a, b in pairwise(edges[1:])]
-        work(*edges[:2])
-        for future in futures:
-            future.result()
 
 
 class Segment:
-    """Some samples of a problem, ready to give rows: `left` as rows and `right` as columns of the matrix.
+    """Some samples of a problem, ready to give rows.
 
-    Both have ``take``, ``matrix`` and ``len`` (`mercer.kernels.Prepared`). ``exact(rows, columns)`` is the matrix
-    between samples in double precision; `index` says which samples these are.
+    Parameters
+    ----------
+    evaluator : Evaluator
+        The entries between these samples.
+    dtype : of the rows; ``exact(rows, columns)``, between any of all samples, is double.
+
+    Attributes
+    ----------
+    index : array of int
+        Which of all samples these are.
     """
 
-    def __init__(
-        self,
-        left: Any,
-        right: Any,
-        diagonal: np.ndarray,
-        exact: Callable[[Any, Any], Any],
-        index: np.ndarray | None = None,
-    ):
-        self.left, self.right, self.diagonal, self.exact = left, right, diagonal, exact
-        self.n = len(right)
-        self.index = np.arange(self.n) if index is None else index
+    def __init__(self, evaluator: Evaluator, dtype: Any = np.float64):
+        self.evaluator, self.exact = evaluator.cast(dtype), evaluator.exact
+        with np.errstate(over="ignore", invalid="ignore"):  # the solver refuses what is not finite
+            self.diagonal = host(evaluator.diagonal()).astype(np.float64)
+        self.index = np.arange(len(self.diagonal))
+
+    @property
+    def n(self) -> int:
+        """How many samples there are."""
+        return len(self.index)
 
     def take(self, index: np.ndarray) -> Segment:
         """The segment of the samples at `index`."""
-        left = self.left.take(index)
-        right = left if self.right is self.left else self.right.take(index)
-        return Segment(left, right, self.diagonal[index], self.exact, self.index[index])
+        part = copy(self)
+        part.evaluator, part.diagonal = self.evaluator.take(index, index), self.diagonal[index]
+        part.index = self.index[index]
+        return part
 
 
 class Arena:
@@ -85,7 +75,7 @@ class Block:
     def __init__(
         self, S: Segment, T: Segment, capacity: int, dtype: Any, arena: Arena | None = None, shared: bool = False
     ):
-        self.S, self.T, self.grouped = S, T, shared and not S.left.separate
+        self.S, self.T, self.grouped = S, T, shared and not S.evaluator.left.separate
         self.capacity = min(max(capacity, 4), S.n)
         self.K = np.empty((self.capacity, T.n), dtype) if arena is None else arena.take(self.capacity, T.n, dtype)
         self.slot = np.full(S.n, -1)
@@ -143,12 +133,6 @@ class Block:
         return places
 
     def _compute(self, rows: np.ndarray, places: np.ndarray, workers: Workers) -> None:
-        left = self.S.left.take(rows)
-
-        def work(start: int, stop: int) -> None:
-            with np.errstate(over="ignore", invalid="ignore"):  # the solver looks at what it takes of the rows
-                left.fill(self.K, places, self.T.right, start, stop)
-
-        workers(work, self.T.n, 512, align=ALIGN if left.separate else TILE)
+        self.S.evaluator.rows(rows, self.K, places, workers, self.T.evaluator)
         with self.lock:
             self.computed += len(rows)

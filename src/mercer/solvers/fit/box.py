@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import _tiles
+from ... import _threads
+from ..._threads import Workers
 from ._base import FitProblem, FitSolution, finish
-from ._rows import Block, Segment, Workers
+from ._rows import Block, Segment
 from .working_set import COARSE, SINGLE, BoxProblem, BoxSolution, minimise
 
 
@@ -26,13 +27,12 @@ def box(problem: FitProblem, tol: float = 1e-6, max_iter: int = -1, monitor: Any
     ridge = None if ridges[0] is None else np.concatenate(ridges)
     group = np.zeros(len(linear), dtype=np.int64) if constant else None
     dual = BoxProblem(linear, lower, upper, group, ridge=ridge)
-    count = _tiles.n_threads()
-    diagonal = np.asarray(gram.diagonal(), dtype=np.float64)
+    count = _threads.n_threads()
     solution: BoxSolution
-    with _tiles.one_blas_thread, ThreadPoolExecutor(count) as pool:
+    with _threads.one_blas_thread, ThreadPoolExecutor(count) as pool:
         workers = Workers(pool, count)
         for dtype in (np.float32, np.float64) if tol >= SINGLE else (np.float64,):
-            segment = Segment(*gram.points(), diagonal, gram.block)
+            segment = Segment(gram.evaluator, dtype)
             block = Block(segment, segment, segment.n, dtype)
             grid = [[block] * len(parts) for _ in parts]
             solution = minimise([segment] * len(parts), grid, dual, tol, workers, max_iter, monitor)

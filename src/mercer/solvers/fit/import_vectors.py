@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import null_space, orth, solve_triangular
 
-from ... import _tiles
+from ... import _threads
 from ._base import FitProblem, FitSolution, finish
 
 SPANNED = 1e-10  # of the largest diagonal entry: what is left of a point that the others span
@@ -154,7 +154,7 @@ class _Reduced:
         room = max(1, ROOM // int(np.prod(self.problem.shape)))
         parts = [
             self._trial(E[:, some] / np.sqrt(np.diagonal(E)[some]), s, W, inverse)
-            for some in (candidates[rows] for rows in _tiles.slices(len(candidates), room))
+            for some in (candidates[rows] for rows in _threads.slices(len(candidates), room))
         ]
         return np.concatenate(parts)
 

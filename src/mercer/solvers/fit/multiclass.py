@@ -27,9 +27,10 @@ from typing import Any
 import numpy as np
 
 from ..._errors import check_choice, check_number
+from ..._threads import Workers
 from ..._units import exponent
 from ...losses._base import FAR
-from ._rows import Block, Segment, Workers
+from ._rows import Block, Segment
 from .working_set import COARSE, FRESH, IDLE, INNER, OVERFLOW, PATIENCE, ROUNDING, STEPS
 
 SIZE = 512  # samples of a working set: with more, the search for the worst one costs more than rounds that it saves
@@ -168,8 +169,7 @@ def minimise_multiclass(
     >>> from mercer.solvers.fit._rows import Block, Segment
     >>> from mercer.solvers.fit.multiclass import MulticlassProblem, minimise_multiclass
     >>> X, kernel = np.array([[0.0], [100.0], [200.0]]), Gaussian()
-    >>> points = kernel.prepare(X)
-    >>> S = Segment(points, points, np.ones(3), lambda rows, columns: kernel(X[rows], X[columns]))
+    >>> S = Segment(kernel.bind(X))
     >>> problem = MulticlassProblem(np.arange(3), np.full(3, 10.0), 3)
     >>> minimise_multiclass(S, Block(S, S, 3, np.float64), problem, tol=1e-9).beta.round(3)
     array([[ 0.667, -0.333, -0.333],

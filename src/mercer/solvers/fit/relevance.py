@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ... import _tiles
+from ... import _threads
 from ...gram import Gram
 from ...losses import Logistic
 
@@ -46,7 +46,7 @@ class Design:
     def squares(self, weight: np.ndarray) -> np.ndarray:
         """Σᵢ bᵢ φⱼ(xᵢ)² for all columns."""
         total = np.zeros(self.n)
-        for rows in _tiles.slices(self.n, max(1, (1 << 22) // self.n)):
+        for rows in _threads.slices(self.n, max(1, (1 << 22) // self.n)):
             B = np.asarray(self.gram.block(rows, slice(None)))
             total += weight[rows] @ (B * B)
         return np.append(total, weight.sum()) if self.intercept else total

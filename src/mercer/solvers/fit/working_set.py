@@ -23,9 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from ..._threads import Workers
 from ..._units import exponent
 from ...losses._base import FAR
-from ._rows import Block, Segment, Workers
+from ._rows import Block, Segment
 
 FRESH = 0.25  # of the working set are new variables each round, at most
 SMALL = 768  # up to so many variables, a problem is its own working set
@@ -156,7 +157,7 @@ class _Run:
         free = int(np.sum((self.beta > self.lower) & (self.beta < self.upper) & (self.beta != 0)))
         self.double = blocks[0][0].K.dtype == np.float64
         self.small = self.n <= min(SMALL, self.largest)
-        self.size = self.n if self.small else min(self.largest, max(segments[0].left.batch, 3 * free // 2))
+        self.size = self.n if self.small else min(self.largest, max(segments[0].evaluator.left.batch, 3 * free // 2))
         self.inner = self.rounds = self.idle = 0
         self.Q: Any = None  # the matrix of the working set, kept from round to round
         self.unit: int | None = None  # Q holds (K + R)/2^unit

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import _tiles
+from ... import _threads
 from ..._array import host, is_sparse, namespace
 from ...kernels import Kernel
 from ...kernels._composite import Product, Sum, Tensor
@@ -47,14 +47,14 @@ def contract(kernel: Kernel, X: Any, E: np.ndarray, wanted: Names = None, K: Mat
     (['0__kernel__lengthscale', '0__scale'], array([2., 0.]))
     """
     size, take = kernel.domain.size(X), kernel.domain.take
-    rows = _tiles.slices(size, max(1, BLOCK // size))
+    rows = _threads.slices(size, max(1, BLOCK // size))
     parts: list[dict[str, Any]] = [{} for _ in rows]
 
     def work(i: int) -> None:
         parts[i] = adjoint(kernel, take(X, rows[i]), X, E[rows[i]], wanted, None if K is None else K[rows[i]])
 
     if len(rows) > 1:
-        _tiles.run(range(len(rows)), work)
+        _threads.run(range(len(rows)), work)
     else:
         work(0)
     names = dict.fromkeys(name for part in parts for name in part)  # some rows of a table may miss a column

@@ -34,8 +34,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit
 
+from ...evaluation import HeldEvaluator
 from ...gram import Dense
-from ...kernels import Kernel, Precomputed
+from ...kernels import Kernel
 from ...losses import Hinge, SquaredHinge
 from ..fit._rows import Block, Segment
 from ..fit.working_set import BoxProblem, minimise
@@ -299,8 +300,7 @@ def _minimise(
     exact = None if guess is None else _eliminated(K, problem, guess, unit)
     if exact is not None:
         return _Optimum(*exact, _objective(K, problem, exact[0]))
-    every, kernel = np.arange(len(K)), Precomputed()
-    segment = Segment(kernel.prepare(K), kernel.prepare(every), np.diagonal(K), lambda i, j: K[np.ix_(i, j)])
+    segment = Segment(HeldEvaluator(K))
     block = Block(segment, segment, len(K), np.float64)
     for tol in TOLERANCES:
         solution = minimise([segment], [[block]], problem, tol * unit, None, -1, monitor)

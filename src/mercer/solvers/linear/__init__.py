@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._errors import is_one_of
-from ...gram import Gram
+from ...gram import Operator
 from ._base import LinearSolution, LinearSolver, solve
 from .cholesky import Cholesky, Symmetric
 from .conjugate_gradient import ConjugateGradient
@@ -34,7 +34,7 @@ NAMES: dict[str, type[LinearSolver]] = {
 }
 
 
-def linear_solver(solver: Any, gram: Gram, definite: bool = True) -> LinearSolver:
+def linear_solver(solver: Any, gram: Operator, definite: bool = True) -> LinearSolver:
     """A solver object, its name, or "auto" → the solver.
 
     ====================================  ====================

@@ -22,7 +22,7 @@ from ..._array import eps, eye, host, like, namespace
 from ..._errors import fitting_memory, where
 from ..._units import power_of_two, squarable
 from ...domains import take
-from ...gram import Gram
+from ...gram import Operator
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class LinearSolver(BaseEstimator):
 
     requires: ClassVar[frozenset[str]] = frozenset()
 
-    def solve(self, gram: Gram, b: Any, shift: float = 0.0) -> LinearSolution:
+    def solve(self, gram: Operator, b: Any, shift: float = 0.0) -> LinearSolution:
         """a for a vector b, or for the columns of a matrix b; `solve` of this module adds weights and a free part."""
         missing = self.requires - gram.provides
         if missing:
@@ -67,17 +67,16 @@ class LinearSolver(BaseEstimator):
             )
         return found
 
-    def _solve(self, gram: Gram, b: Any, shift: float) -> LinearSolution:
+    def _solve(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
         raise NotImplementedError
 
 
-class Conditioned(Gram):
-    """PDKDP + τQQᵀ for D = diag(scale) and P = I − QQᵀ, with the structure of the Gram that it wraps."""
+class Conditioned(Operator):
+    """PDKDP + τQQᵀ for D = diag(scale) and P = I − QQᵀ, with the structure of the Operator that it wraps."""
 
-    def __init__(self, base: Gram, scale: Any = None, Q: Any = None, fill: float = 0.0):
+    def __init__(self, base: Operator, scale: Any = None, Q: Any = None, fill: float = 0.0):
         self.base, self.scale, self.Q, self.fill = base, scale, Q, fill
-        self.kernel, self.X, self.centres = base.kernel, base.X, base.centres
-        self.provides = base.provides if fill == 0 else base.provides - {"factor"}  # type: ignore[misc]
+        self.provides = base.provides if fill == 0 else base.provides - {"factor"}
         if Q is not None:
             MQ = self.scaled(base @ self.scaled(Q))
             xp = namespace(Q)
@@ -85,6 +84,14 @@ class Conditioned(Gram):
             # PMP + τQQᵀ = M − (MQ)Qᵀ − Q(MQ)ᵀ + Q(QᵀMQ + τI)Qᵀ = M − LQᵀ − QLᵀ
             half = (core + fill * eye(Q.shape[1], Q)) / 2
             self.L = MQ - Q @ half
+
+    @property
+    def n(self) -> int:
+        return self.base.n
+
+    @property
+    def like(self) -> Any:
+        return self.base.like
 
     def scaled(self, V: Any) -> Any:
         """D V."""
@@ -117,22 +124,22 @@ class Conditioned(Gram):
         Lr, Lc, Qr, Qc = (take(M, i) for M in (self.L, self.Q) for i in (rows, columns))
         return B - Lr @ xp.matrix_transpose(Qc) - Qr @ xp.matrix_transpose(Lc)
 
-    def dense(self) -> Any:
-        return self.block(slice(None), slice(None))
-
     def factor(self) -> Any:
         return self.project(self.scaled(self.base.factor()))
 
     def sketch(self, rank: int) -> Any:
-        return self.project(self.scaled(self.base.sketch(rank)))
+        Z = self.base.sketch(rank)
+        return None if Z is None else self.project(self.scaled(Z))
 
 
-def solve(gram: Gram, b: Any, shift: Any, solver: LinearSolver, H: Any = None, weight: Any = None) -> LinearSolution:
+def solve(
+    gram: Operator, b: Any, shift: Any, solver: LinearSolver, H: Any = None, weight: Any = None
+) -> LinearSolution:
     """Solve Ka + Sa + Hc = b with Hᵀa = 0 by a solver of the plain system.
 
     Parameters
     ----------
-    gram : Gram
+    gram : Operator
     b : array of shape (n,) or (n, t)
     shift : float >= 0, or array of shape (n,), > 0
         S; one number per sample is the same as shift = 1 with weight = 1/shift.
@@ -180,7 +187,7 @@ def units(b: Any) -> Any:
     return sizes[0] if b.ndim == 1 else like(np.array(sizes), b)
 
 
-def typical(gram: Gram) -> float:
+def typical(gram: Operator) -> float:
     """The size of the values of a kernel, also of one that is zero on the diagonal, as minus the distance is."""
     xp = namespace(gram.like)
     largest = float(xp.max(xp.abs(gram.block(slice(0, 1), slice(None)))))
@@ -201,7 +208,7 @@ def free_factor(H: Any) -> tuple[Any, Any]:
     return Q, R
 
 
-def relative_residual(gram: Gram, a: Any, b: Any, shift: float) -> float:
+def relative_residual(gram: Operator, a: Any, b: Any, shift: float) -> float:
     """‖(K + shift)a − b‖ / ‖b‖, the largest over the right-hand sides."""
     return _ratio(gram @ a + shift * a - b, b)
 

@@ -9,7 +9,7 @@ from scipy import linalg
 
 from ..._array import eps, host, is_numpy, namespace, set_diagonal, solve_triangular
 from ..._errors import IndefiniteError, JitterWarning, RoundingWarning, warn
-from ...gram import Gram
+from ...gram import Operator
 from ._base import LinearSolution, LinearSolver, relative_residual
 
 
@@ -29,7 +29,7 @@ class Cholesky(LinearSolver):
     array([0.833333, 0.666667])
     """
 
-    def _solve(self, gram: Gram, b: Any, shift: float) -> LinearSolution:
+    def _solve(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
         K = gram.dense()
         L, jitter = factorize(K, shift)
         a = solve_triangular(L, solve_triangular(L, b), transpose=True)
@@ -88,7 +88,7 @@ class Symmetric(LinearSolver):
     array([1.5, 0. ])
     """
 
-    def _solve(self, gram: Gram, b: Any, shift: float) -> LinearSolution:
+    def _solve(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
         K = gram.dense()
         xp = namespace(K)
         A = set_diagonal(xp.asarray(K, copy=True), xp.linalg.diagonal(K) + shift)

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..._array import namespace
 from ..._errors import check_number, warn
-from ...gram import Gram
+from ...gram import Operator
 from ._base import LinearSolution, LinearSolver, relative_residual
 from .woodbury import LowRankInverse
 
@@ -43,7 +43,7 @@ class ConjugateGradient(LinearSolver):
     def __init__(self, tol: float = 1e-10, max_iter: int = 1000, rank: int = 100):
         self.tol, self.max_iter, self.rank = tol, max_iter, rank
 
-    def _solve(self, gram: Gram, b: Any, shift: float) -> LinearSolution:
+    def _solve(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
         check_number(self, "tol", self.tol, above=0)
         check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
         check_number(self, "rank", self.rank, at_least=0, integer=True)
@@ -90,13 +90,12 @@ class ConjugateGradient(LinearSolver):
             )
         return LinearSolution(a, residual=residual, n_iter=iteration, converged=converged, method="conjugate_gradient")
 
-    def _preconditioner(self, gram: Gram, shift: float) -> Any:
+    def _preconditioner(self, gram: Operator, shift: float) -> Any:
         rank = min(self.rank, gram.n // 4)
         if rank == 0 or shift <= 0:
             return _identity
-        claim = gram.kernel.definiteness_in(gram.kernel.domain.dimension(gram.X))
-        sketchable = claim.is_pd or claim.kind == "UNKNOWN"
-        return LowRankInverse(gram.sketch(rank), shift) if sketchable else _identity
+        Z = gram.sketch(rank)
+        return _identity if Z is None else LowRankInverse(Z, shift)
 
 
 def _identity(V: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._array import eye, host, like, namespace, solve_triangular
-from ...gram import Gram
+from ...gram import Operator
 from ._base import LinearSolution, LinearSolver, relative_residual
 from .cholesky import lower_factor
 
@@ -64,7 +64,7 @@ class PseudoInverse(LinearSolver):
     array([0.2, 0.4])
     """
 
-    def _solve(self, gram: Gram, b: Any, shift: float) -> LinearSolution:
+    def _solve(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
         K = gram.dense()
         a = Inverse(K + shift * eye(gram.n, K) if shift else K)(b)
         return LinearSolution(a, residual=relative_residual(gram, a, b, shift), method="pseudo-inverse")

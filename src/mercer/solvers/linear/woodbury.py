@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..._array import namespace, solve_triangular
-from ...gram import Gram
+from ...gram import Operator
 from ._base import LinearSolution, LinearSolver, relative_residual
 from .cholesky import factorize
 
@@ -25,7 +25,7 @@ class Woodbury(LinearSolver):
 
     requires: ClassVar[frozenset[str]] = frozenset({"factor"})
 
-    def _solve(self, gram: Gram, b: Any, shift: float) -> LinearSolution:
+    def _solve(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
         inverse = LowRankInverse(gram.factor(), shift)
         a = inverse(b)
         a = a + inverse(b - (gram @ a + shift * a))

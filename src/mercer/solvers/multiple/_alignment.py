@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-from ... import _tiles
+from ... import _threads
 from ..._array import host, like
 from ...gram import Gram
 from ...gram.centered import CenteredGram
@@ -58,7 +58,7 @@ def inner_products(
             for j, b in enumerate(parts[: i + 1]):
                 M[i, j] = M[j, i] = np.sum((a.Z.T @ b.Z) ** 2)
     else:
-        for rows in _tiles.slices(n, max(1, BLOCK // (n * len(parts)))):
+        for rows in _threads.slices(n, max(1, BLOCK // (n * len(parts)))):
             B = np.stack([part.block(rows).ravel() for part in parts])
             M += B @ B.T
     nothing = np.sqrt(np.diagonal(M)) <= [ROUNDING * part.mean_square for part in parts]

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._jit import PANEL, ROWS, as_float, as_integer, as_pointer, carray, dot_panel, njit
-from ._base import Prepared
-from ._radial import PreparedRadial
+from ._points import Points
 
 # 2^r on [−½, ½] by a polynomial with error 1e-7; the integer part goes straight into the exponent bits
 ONE, LOG2E, MAGIC, LOW, ZERO = (np.float32(v) for v in (1.0, 1.4426950408889634, 12582912.0, -126.0, 0.0))
@@ -119,26 +118,26 @@ def _rows(A: Any, a: Any, panels: Any, b: Any, out: Any, places: Any, first: int
                         out[places[top + i], left + j] = exp2(min(max(tile[i, j] - a[top + i] - half[j], LOW), ZERO))
 
 
-class PreparedGaussian(Prepared):
+class GaussianPoints(Points):
     """Points A with k(x, y) = 2^(xᵀy − ‖x‖²/2 − ‖y‖²/2) in float32, packed on first use as columns."""
 
     separate = True
 
-    def __init__(self, kernel: Any, A: np.ndarray, half: np.ndarray, centre: np.ndarray):
+    def __init__(self, kernel: Any, A: np.ndarray, half: np.ndarray, centre: Any):
         self.kernel, self.A, self.half, self.centre = kernel, A, half, centre
         self.batch = min(max((1 << 17) // A.shape[1], 64), 512)  # fewer columns leave more of the time to the calls
 
     @classmethod
-    def of(cls, points: PreparedRadial) -> PreparedGaussian:
+    def of(cls, kernel: Any, scaled: np.ndarray, centre: Any) -> GaussianPoints:
         """From points with k(x, y) = exp(−‖x − y‖²/2)."""
-        A = np.ascontiguousarray(points.A * np.sqrt(LOG2E))
-        return cls(points.kernel, A, HALF * np.einsum("ij,ij->i", A, A), points.centre)
+        A = np.ascontiguousarray(scaled * np.sqrt(LOG2E))
+        return cls(kernel, A, HALF * np.einsum("ij,ij->i", A, A), centre)
 
     def __len__(self) -> int:
         return len(self.A)
 
-    def take(self, index: Any) -> PreparedGaussian:
-        return PreparedGaussian(self.kernel, np.ascontiguousarray(self.A[index]), self.half[index], self.centre)
+    def take(self, index: Any) -> GaussianPoints:
+        return GaussianPoints(self.kernel, np.ascontiguousarray(self.A[index]), self.half[index], self.centre)
 
     @cached_property
     def panels(self) -> tuple[np.ndarray, np.ndarray]:
@@ -149,12 +148,12 @@ class PreparedGaussian(Prepared):
         half[: len(self)] = self.half
         return packed, half
 
-    def matrix(self, other: PreparedGaussian) -> np.ndarray:  # type: ignore[override]
+    def matrix(self, other: Any) -> np.ndarray:
         out = np.empty((len(self), len(other)), np.float32)
         self.fill(out, np.arange(len(self)), other, 0, len(other))
         return out
 
-    def fill(self, out: np.ndarray, places: np.ndarray, other: PreparedGaussian, start: int, stop: int) -> None:  # type: ignore[override]
+    def fill(self, out: np.ndarray, places: np.ndarray, other: Any, start: int, stop: int) -> None:
         packed, half = other.panels
         if self.A.shape[1] != packed.shape[1]:
             raise ValueError(

@@ -1,0 +1,135 @@
+"""Threads: how many, BLAS beside them, and work split over them. The one home of thread pools."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from itertools import pairwise
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from ._errors import type_or_value, where
+
+ALIGN = 64  # parts of work begin at multiples of this: whole cache lines, and whole panels of packed columns
+
+
+def n_threads(n_jobs: int | None = None) -> int:
+    """Threads to use: `n_jobs` (None: all cores this process may use; negative counts from the end)."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        return cores
+    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else max(1, n_jobs)
+
+
+def check_jobs(owner: object, n_jobs: Any) -> None:
+    """Raise unless `n_jobs` is a number of threads, or None."""
+    if n_jobs is None or (isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool) and n_jobs != 0):
+        return
+    raise type_or_value(n_jobs)(
+        f"{where(owner)}: n_jobs = {n_jobs!r} must be a number of threads, negative to count from the end, or None."
+    )
+
+
+class OneBlasThread:
+    """A context in which BLAS uses one thread; the last thread to leave it restores the number that the first found.
+
+    Most libraries have one number for the whole process: of contexts that each restore what they found, those of
+    several threads would leave BLAS at one thread for ever. Under OpenMP each thread has a number of its own.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.inside, self.here = threading.Lock(), 0, threading.local()
+        self.modules, self.libraries, self.found = 0, list[Any](), list[tuple[Any, int]]()
+
+    def __enter__(self) -> None:
+        with self.lock:
+            # the search reads the map of the memory; another library can have come with another module only
+            if self.inside == 0 and self.modules != len(sys.modules):
+                self.modules = len(sys.modules)
+                self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+            if self.inside == 0:
+                self.found = _lower([library for library in self.libraries if not _by_thread(library)])
+            self.inside += 1
+        depth = getattr(self.here, "depth", 0)
+        if depth == 0:
+            self.here.found = _lower([library for library in self.libraries if _by_thread(library)])
+        self.here.depth = depth + 1
+
+    def __exit__(self, *error: object) -> None:
+        self.here.depth -= 1
+        if self.here.depth == 0:
+            _restore(self.here.found)
+        with self.lock:
+            self.inside -= 1
+            if self.inside == 0:
+                _restore(self.found)
+
+
+def _by_thread(library: Any) -> bool:
+    return getattr(library, "threading_layer", None) == "openmp"
+
+
+def _lower(libraries: list[Any]) -> list[tuple[Any, int]]:
+    """Set each library to one thread; which number it had."""
+    found = [(library, library.get_num_threads()) for library in libraries]
+    for library in libraries:
+        _set(library, 1)
+    return found
+
+
+def _restore(found: list[tuple[Any, int]]) -> None:
+    for library, number in found:
+        if library.get_num_threads() == 1:  # otherwise someone else has set it meanwhile
+            _set(library, number)
+
+
+def _set(library: Any, number: int) -> None:
+    library.set_num_threads(number)
+    # recent versions let one thread alone set the number until it says that it is done
+    getattr(library, "clear_controlling_thread", bool)()
+
+
+one_blas_thread = OneBlasThread()
+
+
+def slices(n: int, size: int) -> list[slice]:
+    """0 … n in nearly equal slices of at most `size`."""
+    edges = np.linspace(0, n, -(-n // size) + 1).astype(int)
+    return [slice(int(a), int(b)) for a, b in pairwise(edges)]
+
+
+def run(jobs: Iterable[Any], work: Callable[[Any], None], n_jobs: int | None = None) -> None:
+    """Run `work` over `jobs` on threads, each with one BLAS thread; the first exception or Ctrl-C stops the rest."""
+    threads = n_threads(n_jobs)
+    with one_blas_thread, ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(copy_context().run, work, job) for job in jobs]  # with NumPy's treatment of errors
+        try:
+            for future in futures:
+                future.result()
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+class Workers:
+    """Runs ``work(start, stop)`` over 0 … n on threads, or inline without a pool."""
+
+    def __init__(self, pool: ThreadPoolExecutor | None = None, parts: int = 1):
+        self.pool, self.parts = pool, parts
+
+    def __call__(self, work: Callable[[int, int], None], n: int, grain: int = 1, align: int = ALIGN) -> None:
+        if self.pool is None or n < 2 * grain:
+            work(0, n)
+            return
+        edges = np.minimum(np.linspace(0, -(-n // align), self.parts + 1).astype(int) * align, n).tolist()
+        futures = [self.pool.submit(work, a, b) for a, b in pairwise(edges[1:])]
+        work(*edges[:2])
+        for future in futures:
+            future.result()

@@ -1,0 +1,66 @@
+"""Rows of radial kernels from one matrix product: s = ‖a‖² + ‖b‖² − 2aᵀb of centred, scaled points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._array import decided, dense_enough, eps, is_sparse, namespace, product_transposed, row_products
+from .._errors import where
+from ..domains import take
+from ._points import Points
+
+
+class RadialPoints(Points):
+    """Centred, scaled points A and their squared lengths: a block costs one matrix product and one pass over it.
+
+    Distances of close pairs keep fewer digits than those of `Radial.evaluate`; points so many lengthscales apart that k
+    would be wrong are left to that.
+    """
+
+    def __init__(self, kernel: Any, A: Any, lengths: Any, centre: Any):
+        self.kernel, self.A, self.lengths, self.centre = kernel, A, lengths, centre
+
+    def __len__(self) -> int:
+        return int(self.A.shape[0])
+
+    def take(self, index: Any) -> RadialPoints:
+        return RadialPoints(self.kernel, take(self.A, index), take(self.lengths, index), self.centre)
+
+    def matrix(self, other: Any) -> Any:
+        P, a, b = product_transposed(self.A, other.A), self.lengths, other.lengths
+        if self.kernel.gaussian and isinstance(P, np.ndarray):
+            from ._panels import gaussian_from_products
+
+            return gaussian_from_products(P, a, b)
+        P *= -2
+        P += a[:, None] + b[None, :]
+        xp = namespace(P)
+        return self.kernel.profile(xp.clip(P, min=0.0), xp)
+
+
+def radial_points(kernel: Any, X: Any, beside: Any = None) -> Points:
+    """The points of a radial kernel about the centre of those `beside` them: packed where the compiled rows serve."""
+    if type(beside) is Points:
+        return Points(kernel, X)
+    packed = kernel.gaussian and X.dtype == np.float32
+    X = X.toarray() if packed and is_sparse(X) and dense_enough(X) else X
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        centre = 0.0 if is_sparse(X) else namespace(X).mean(X, axis=0) if beside is None else beside.centre
+        A = kernel.scaled(X if is_sparse(X) else X - centre)
+    if not kernel.have_squares(A):
+        if beside is None:
+            return Points(kernel, X)
+        raise ValueError(
+            f"{where(kernel)}: X holds points so far from the others that the square of their distance is no {A.dtype} "
+            "number; scale the data, or raise the lengthscale."
+        )
+    lengths = row_products(A, A)
+    if beside is None and not decided(eps(A) ** 0.5 * namespace(lengths).max(lengths) <= 1.0):
+        return Points(kernel, X)
+    if packed and isinstance(X, np.ndarray):
+        from ._panels import GaussianPoints
+
+        return GaussianPoints.of(kernel, A, centre)
+    return RadialPoints(kernel, A, lengths, centre)

@@ -1,0 +1,91 @@
+"""Evaluators: the same numbers as one call of evaluate, exactly symmetric, in tiles on threads or by row blocks."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from mercer.evaluation import _base, bind
+from mercer.kernels import Gaussian, Linear
+from mercer.kernels.finite import Callable
+
+rng = np.random.default_rng(6)
+X, Y = rng.normal(size=(53, 6)), rng.normal(size=(31, 6))
+V = rng.normal(size=(53, 3))
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Tiles of 8 rows from 100 entries on."""
+    monkeypatch.setattr(_base, "SMALL", 100)
+    monkeypatch.setattr(_base, "TILE", 8)
+
+
+KERNELS = [Gaussian(2.0), Linear(), Gaussian() + 2 * Linear() ** 2, Gaussian().on([0, 3]).normalized()]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@pytest.mark.parametrize("n_jobs", [1, 2, 5, None])
+def test_matrix(small, kernel, n_jobs):
+    K = bind(kernel, X).dense(n_jobs)
+    np.testing.assert_array_equal(K, K.T)
+    np.testing.assert_allclose(K, kernel.evaluate(X), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(bind(kernel, X, Y).dense(n_jobs), kernel.evaluate(X, Y), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@pytest.mark.parametrize("n_jobs", [1, 2, None])
+@pytest.mark.parametrize("block", [None, 400])
+def test_product(small, kernel, n_jobs, block):
+    K, C = kernel.evaluate(X), kernel.evaluate(Y, X)
+    for W in (V, V[:, 0]):
+        np.testing.assert_allclose(bind(kernel, X).product(W, n_jobs, block), K @ W, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(bind(kernel, Y, X).product(W, n_jobs, block), C @ W, rtol=1e-10, atol=1e-10)
+
+
+def test_single_precision_and_sparse(small):
+    single = X.astype("float32")
+    K = bind(Gaussian(), single).dense()
+    assert K.dtype == np.float32
+    assert bind(Gaussian(), single).product(V.astype("float32")).dtype == np.float32
+    S = csr_array(np.where(np.abs(X) > 1, X, 0.0))
+    np.testing.assert_allclose(bind(Gaussian(), S).dense(), Gaussian().evaluate(S), rtol=1e-10)
+    np.testing.assert_allclose(bind(Linear(), S).product(V), S @ (S.T @ V), rtol=1e-10)
+
+
+def test_pairs_of_collections(small):
+    kernel = Gaussian() @ Linear()
+    pair = (X, X[:, :2])
+    np.testing.assert_allclose(bind(kernel, pair).dense(), kernel.evaluate(pair), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(bind(kernel, pair).product(V), kernel.evaluate(pair) @ V, atol=1e-10)
+
+
+def common(x, y):
+    return float(len(set(x) & set(y)))
+
+
+def test_lists(small):
+    words = ["".join(rng.choice(list("abcdef"), 3)) for _ in range(40)]
+    expected = [[common(x, y) for y in words] for x in words]
+    np.testing.assert_array_equal(bind(Callable(common), words).dense(), expected)
+    np.testing.assert_allclose(bind(Callable(common), words).product(np.ones(40)), np.sum(expected, axis=1))
+
+
+def test_calling_a_kernel_uses_tiles(small):
+    np.testing.assert_allclose(Gaussian()(X), Gaussian().evaluate(X), rtol=1e-13)
+
+
+def test_other_libraries_take_row_blocks(small, xp):
+    A, W = xp.asarray(X), xp.asarray(V)
+    for block in (None, 200):
+        out = bind(Gaussian(), A).product(W, entries=block)
+        assert isinstance(out, type(A))
+        np.testing.assert_allclose(np.asarray(out), Gaussian().evaluate(X) @ V, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(np.asarray(bind(Gaussian(), A).dense()), Gaussian().evaluate(X), rtol=1e-9)
+
+
+def test_an_error_in_a_tile_reaches_the_caller(small):
+    def fails(x, y):
+        raise RuntimeError("no such pair")
+
+    with pytest.raises(RuntimeError, match="no such pair"):
+        bind(Callable(fails), list(range(60)), list(range(60))).dense(2)
