@@ -110,8 +110,8 @@ def index():
     """The page of all methods, by the question that each answers."""
     parts = [
         heading("Methods", "="),
-        "One page a method: the problem and its equation, the solver, the cost, an example, and when not to use it. "
-        "If you know what you have and not what you need, start with :doc:`the chooser </guide/chooser>`.",
+        "One page per method: the problem and its equation, the solver, the cost, an example, and when not to use it. "
+        "If you do not know which method you need, start with :doc:`the chooser </guide/chooser>`.",
     ]
     for group in groups():
         rows = [f"   * - :doc:`{page['title']} <{page['name']}>`\n     - {page['question']}" for page in group["page"]]
