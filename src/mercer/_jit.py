@@ -1,40 +1,48 @@
-"""The one place that imports numba. Modules with compiled code import this one, and are imported on first use."""
+"""Compiled code. numba is imported when a compiled function is first called, never by `import mercer`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import chain
+from functools import partial, update_wrapper
+from threading import RLock
 from typing import Any
 
-import numba
-from llvmlite import binding, ir
-from numba import carray, types
-from numba.extending import intrinsic
-
-__all__ = [
-    "PANEL",
-    "ROWS",
-    "as_float",
-    "as_integer",
-    "as_pointer",
-    "carray",
-    "dot_panel",
-    "maximum",
-    "minimum",
-    "njit",
-    "njit_reordered",
-]
-
 FLAGS = {"contract", "nnan", "ninf", "nsz"}  # neither NaN nor infinity occurs in compiled code
+_lock = RLock()
+
+
+class Deferred:
+    """Stands for something of numba's, which is made when it is first needed: once, whichever thread asks."""
+
+    made: Any
+
+    def __init__(self, make: Callable[[], Any]):
+        self._make = make
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.made(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "made":
+            return getattr(self.made, name)
+        with _lock:
+            if "made" not in vars(self):
+                self.made = self._make()
+        return self.made
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba asks for when it compiles a function that uses this one."""
+        from numba.core.registry import cpu_target
+
+        context = cpu_target.typing_context
+        context.refresh()
+        return context.resolve_value_type(self.made)
 
 
 def njit(function: Callable[..., Any], flags: frozenset[str] = frozenset()) -> Any:
     """Compile without the GIL, with a cache on disk where that can be written."""
-    settings: dict[str, Any] = {"nogil": True, "fastmath": FLAGS | flags, "error_model": "numpy"}
-    try:
-        return numba.njit(cache=True, **settings)(function)
-    except RuntimeError:  # a read-only install has nowhere to keep the cache
-        return numba.njit(**settings)(function)
+    return update_wrapper(Deferred(partial(_dispatcher, function, flags)), function)
 
 
 def njit_reordered(function: Callable[..., Any]) -> Any:
@@ -42,98 +50,21 @@ def njit_reordered(function: Callable[..., Any]) -> Any:
     return njit(function, frozenset({"arcp", "reassoc"}))
 
 
-def _extremum(name: str) -> Any:
-    """LLVM's maxnum or minnum: reductions written with them vectorise, Python's max() and min() do not."""
+def _dispatcher(function: Callable[..., Any], flags: frozenset[str]) -> Any:
+    import numba
 
-    @intrinsic
-    def operation(typing: Any, x: Any, y: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kind = arguments[0].type
-            function = builder.module.declare_intrinsic(f"llvm.{name}", [kind], ir.FunctionType(kind, [kind, kind]))
-            return builder.call(function, arguments, fastmath=("nnan", "ninf", "nsz"))
-
-        return x(x, y), codegen
-
-    return operation
+    settings: dict[str, Any] = {"nogil": True, "fastmath": FLAGS | flags, "error_model": "numpy"}
+    try:
+        return numba.njit(cache=True, **settings)(function)
+    except RuntimeError:  # a read-only install has nowhere to keep the cache
+        return numba.njit(**settings)(function)
 
 
-maximum, minimum = _extremum("maxnum"), _extremum("minnum")
+def _intrinsic(name: str) -> Any:
+    from . import _intrinsics
+
+    return getattr(_intrinsics, name)
 
 
-@intrinsic
-def as_integer(typing: Any, x: Any) -> Any:
-    """The bits of a float32 or float64 as an integer of its size."""
-    kind = types.int32 if x == types.float32 else types.int64
-    return kind(x), lambda c, b, s, a: b.bitcast(a[0], c.get_value_type(kind))
-
-
-@intrinsic
-def as_float(typing: Any, x: Any) -> Any:
-    """The bits of an int32 or int64 as a number of its size."""
-    kind = types.float32 if x == types.int32 else types.float64
-    return kind(x), lambda c, b, s, a: b.bitcast(a[0], c.get_value_type(kind))
-
-
-@intrinsic
-def as_pointer(typing: Any, address: Any) -> Any:
-    """An address as a pointer to float32, of which `carray` makes an array."""
-    return types.CPointer(types.float32)(types.int64), lambda c, b, s, a: b.inttoptr(a[0], ir.PointerType())
-
-
-LANES = 16 if binding.get_host_cpu_features().get("avx512f") else 8  # float32 numbers in a register
-PANEL = 2 * LANES  # columns of a packed panel
-ROWS = (12, 8, 4, 2, 1) if LANES == 16 else (6, 4, 3, 2, 1)  # so many rows' sums fit the registers
-
-
-def dot_panel(rows: int) -> Any:
-    """A function C = AB of the addresses of A (rows × d), B (d × PANEL) and C (rows × PANEL), float32 and row-major.
-
-    The sums stay in registers over the whole loop, which no loop in Python's syntax makes the compiler do. Other than a
-    product by BLAS it packs nothing, so that few rows are as fast as many.
-    """
-
-    @intrinsic
-    def product(typing: Any, a: Any, b: Any, d: Any, c: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            index, number, vector = ir.IntType(64), ir.FloatType(), ir.VectorType(ir.FloatType(), LANES)
-            depth = arguments[2]
-            A, B, C = (builder.inttoptr(arguments[k], ir.PointerType()) for k in (0, 1, 3))
-            none = ir.Constant(vector, ir.Undefined)
-            zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-
-            def at(pointer: Any, offset: Any) -> Any:
-                return builder.gep(pointer, [offset], source_etype=number)
-
-            starts = [at(A, builder.mul(depth, index(r))) for r in range(rows)]
-            before, loop, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
-            builder.branch(loop)
-            builder.position_at_end(loop)
-            k = builder.phi(index)
-            sums = [[builder.phi(vector) for _ in range(0, PANEL, LANES)] for _ in range(rows)]
-            line = at(B, builder.mul(k, index(PANEL)))
-            columns = [builder.load(at(line, index(v)), align=4, typ=vector) for v in range(0, PANEL, LANES)]
-            results = []
-            for start in starts:
-                x = builder.load(at(start, k), align=4, typ=number)
-                x = builder.shuffle_vector(builder.insert_element(none, x, ir.IntType(32)(0)), none, zeros)
-                results.append([builder.fmul(x, y, ("contract",)) for y in columns])
-            results = [
-                [builder.fadd(s, p, ("contract",)) for s, p in zip(*pair, strict=True)]
-                for pair in zip(sums, results, strict=True)
-            ]
-            following = builder.add(k, index(1))
-            k.add_incoming(index(0), before)
-            k.add_incoming(following, loop)
-            for old, new in zip(chain(*sums), chain(*results), strict=True):
-                old.add_incoming(ir.Constant(vector, [0.0] * LANES), before)
-                old.add_incoming(new, loop)
-            builder.cbranch(builder.icmp_signed("<", following, depth), loop, after)
-            builder.position_at_end(after)
-            for r, result in enumerate(results):
-                for v, value in enumerate(result):
-                    builder.store(value, at(C, index(r * PANEL + v * LANES)), align=4)
-            return context.get_dummy_value()
-
-        return types.void(types.int64, types.int64, types.int64, types.int64), codegen
-
-    return product
+maximum, minimum = Deferred(partial(_intrinsic, "maximum")), Deferred(partial(_intrinsic, "minimum"))
+as_float, as_integer = Deferred(partial(_intrinsic, "as_float")), Deferred(partial(_intrinsic, "as_integer"))

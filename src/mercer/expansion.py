@@ -21,9 +21,9 @@ import numpy as np
 
 from ._array import eps, host, like, namespace
 from ._errors import check_number, speaking, where
+from ._same import same
 from .gram.auto import Auto
 from .kernels import Gaussian, Kernel
-from .kernels._base import _same
 from .kernels.brownian import Brownian
 from .kernels.expression import as_kernel
 from .kernels.features import MercerSeries
@@ -190,7 +190,7 @@ class _Values:
 
     def __eq__(self, other: object) -> bool:
         mine, theirs = vars(self), vars(other) if type(self) is type(other) else {}
-        return mine.keys() == theirs.keys() and all(_same(mine[name], theirs[name]) for name in mine)
+        return mine.keys() == theirs.keys() and all(same(mine[name], theirs[name]) for name in mine)
 
     __hash__ = None  # type: ignore[assignment]
 

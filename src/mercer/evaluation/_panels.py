@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._jit import PANEL, ROWS, as_float, as_integer, as_pointer, carray, dot_panel, njit
+from .._intrinsics import PANEL, ROWS, as_float, as_integer, as_pointer, carray, dot_panel
+from .._jit import njit
 from ._points import Points
 
 # 2^r on [−½, ½] by a polynomial with error 1e-7; the integer part goes straight into the exponent bits

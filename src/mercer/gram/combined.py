@@ -10,10 +10,10 @@ import numpy as np
 
 from .._array import host, namespace
 from .._errors import where
+from .._same import same
 from ..domains import take
 from ..domains.tables import Frame
 from ..kernels import Kernel
-from ..kernels._base import _same
 from ..kernels._transformed import Translated
 from ._base import Gram, Representation
 from .dense import DenseGram
@@ -85,7 +85,7 @@ def _equal(X: Any, Y: Any) -> bool:
         return len(pairs) == len(X.columns) == len(Y.columns) and all(
             np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f") for a, b in pairs
         )
-    return bool(X.equals(Y)) if hasattr(X, "equals") else _same(X, Y)
+    return bool(X.equals(Y)) if hasattr(X, "equals") else same(X, Y)
 
 
 class SideBySide:

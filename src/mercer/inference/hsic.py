@@ -14,6 +14,7 @@ from .._random import generator
 from ..gram.centered import CenteredGram
 from ..kernels import Gaussian, Kernel
 from ..space import Function
+from ._compiled import paired
 from ._kernels import centred, check_draws, collection, eigenvalues, is_collection, matrix_moments
 from ._nulls import CELLS, aggregate, batches, gamma, permutation_moments, spectrum, tail
 from ._result import KernelTestResult
@@ -177,8 +178,6 @@ class Shuffles:
         return np.concatenate(found)
 
     def _dense(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        from ._compiled import paired
-
         out = np.empty(len(self.rows))
         if out.size * A.size < 1 << 22:  # threads would cost more than they save
             paired(A, B, self.rows, out)

@@ -19,6 +19,7 @@ from .._errors import check_number, where
 from .._folds import folds
 from ..methods.spline import SmoothingSpline
 from ..selection._forms import Linear, linear
+from ..solvers.banded import smooth
 from ..solvers.leave_one_out import at_new_points, refuse_determined
 from ..solvers.spectral import Spectral
 
@@ -195,8 +196,6 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         With C the covariance of the values under unit noise, s(x) = w C(·, x), and the fit to that sample alone is
         vC(·, x)/(1 + vC(x, x)) if v is its weight; v = 1/C(x, x) loses no digits.
         """
-        from ..solvers.banded import smooth
-
         x = np.asarray(X, dtype=np.float64).reshape(-1)
         values, variance = model.predict(x), model._variance(x)
         out = np.empty((len(x), len(self.residuals_)))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -16,6 +15,8 @@ from sklearn.base import BaseEstimator, clone
 
 from .._array import decided, device_of, eps, host, is_array, is_sparse, namespace
 from .._errors import where
+from .._same import same
+from ..basis import Polynomials
 from ..domains import Domain, Vectors
 from ..evaluation import Evaluator, Points, bind
 from ._definiteness import UNKNOWN, Definiteness
@@ -219,8 +220,6 @@ class Kernel(BaseEstimator):
         >>> Power(1.5).check([[0.0], [1.0], [3.0]]).ok
         True
         """
-        from ..basis import Polynomials
-
         X, _ = self.check_arguments(X)
         K = np.asarray(host(self.evaluate(X, self.domain.centres(X))), dtype=np.float64)
         precision = (
@@ -242,64 +241,44 @@ class Kernel(BaseEstimator):
     # ---- the algebra
 
     def __add__(self, other: Any) -> Kernel:
-        from ._algebra import add
-
-        return add(self, other)
+        return _algebra().add(self, other)
 
     __radd__ = __add__
 
     def __mul__(self, other: Any) -> Kernel:
-        from ._algebra import multiply
-
-        return multiply(self, other)
+        return _algebra().multiply(self, other)
 
     __rmul__ = __mul__
 
     def __pow__(self, exponent: float) -> Kernel:
-        from ._algebra import PowerOf
-
-        return PowerOf(self, exponent)
+        return _algebra().PowerOf(self, exponent)
 
     def __matmul__(self, other: Kernel) -> Kernel:
-        from ._algebra import tensor
-
-        return tensor(self, other)
+        return _algebra().tensor(self, other)
 
     def exp(self) -> Kernel:
         """The kernel exp(k): PD for k PD or CPD(1)."""
-        from ._algebra import Exp
-
-        return Exp(self)
+        return _algebra().Exp(self)
 
     def series(self, coefficients: Iterable[float], radius: float = float("inf")) -> Kernel:
         """Σₙ aₙ kⁿ with non-negative coefficients; values of k must stay within the radius of convergence."""
-        from ._algebra import Series
-
-        return Series(self, list(coefficients), radius)
+        return _algebra().Series(self, list(coefficients), radius)
 
     def normalized(self) -> Kernel:
         """k(x, y) / √(k(x, x) k(y, y)); refuses points with k(x, x) ≤ 0."""
-        from ._algebra import Normalized
-
-        return Normalized(self)
+        return _algebra().Normalized(self)
 
     def warp(self, function: Any) -> Kernel:
         """k(f(x), f(y)) for a function f of a whole collection."""
-        from ._algebra import Warped
-
-        return Warped(self, function)
+        return _algebra().Warped(self, function)
 
     def on(self, columns: Any) -> Kernel:
         """k on the given columns (an index, a slice or a list of indices) alone."""
-        from ._algebra import Restricted
-
-        return Restricted(self, columns)
+        return _algebra().Restricted(self, columns)
 
     def centered(self, X: Any, weights: Any = None) -> Kernel:
         """k with the mean of the feature vectors of X subtracted; PD for k PD or CPD(1)."""
-        from ._algebra import CenteredAt
-
-        return CenteredAt(self, X, weights)
+        return _algebra().CenteredAt(self, X, weights)
 
     def about(self, X: Any) -> Kernel:
         """The kernel to compute with on X where constants are free: it differs from this one by some g(x) + g(y).
@@ -315,8 +294,6 @@ class Kernel(BaseEstimator):
         array([[ 1., -1.],
                [-1.,  1.]])
         """
-        from ._transformed import Translated
-
         if not is_array(X) or not isinstance(self.domain, Vectors):
             return self
         with np.errstate(over="ignore", invalid="ignore"):
@@ -326,7 +303,7 @@ class Kernel(BaseEstimator):
         slope = self.drift(origin)
         if slope is None or not slope.any():
             return self
-        near = Translated(self, origin)
+        near = _algebra().Translated(self, origin)
         sizes = (float(np.abs(host(k.evaluate_diag(X))).mean(dtype=np.float64)) for k in (self, near))
         return near if next(sizes) > FAR * next(sizes) else self
 
@@ -336,7 +313,7 @@ class Kernel(BaseEstimator):
         if type(self) is not type(other):
             return False
         mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
-        return mine.keys() == theirs.keys() and all(_same(mine[p], theirs[p]) for p in mine)
+        return mine.keys() == theirs.keys() and all(same(mine[p], theirs[p]) for p in mine)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -344,6 +321,13 @@ class Kernel(BaseEstimator):
         from .expression import to_text
 
         return to_text(self)
+
+
+def _algebra() -> Any:
+    """The operators, which make kernels and so import this module."""
+    from . import _algebra
+
+    return _algebra
 
 
 class Report:
@@ -360,18 +344,3 @@ class Report:
             f"smallest eigenvalue {self.smallest_eigenvalue:.3g} (largest magnitude {self.largest:.3g}, "
             f"rounding {self.tol:.1g}): {verdict} {self.claim}{'' if self.symmetric else '; not symmetric'}"
         )
-
-
-def _same(a: Any, b: Any) -> bool:
-    a, b = (v.item() if isinstance(v, np.generic) else v for v in (a, b))
-    if isinstance(a, partial) and isinstance(b, partial):
-        a, b = ([f.func, f.args, *sorted(f.keywords.items())] for f in (a, b))
-    if isinstance(a, (list, tuple)) and type(a) is type(b):
-        return len(a) == len(b) and all(_same(p, q) for p, q in zip(a, b, strict=True))
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(_same(a[name], b[name]) for name in a)
-    if is_sparse(a) or is_sparse(b):
-        return is_sparse(a) and is_sparse(b) and a.shape == b.shape and (a != b).nnz == 0
-    if is_array(a) or is_array(b):
-        return is_array(a) and is_array(b) and np.array_equal(host(a), host(b))
-    return a is b or bool(a == b)

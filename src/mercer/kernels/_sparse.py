@@ -1,4 +1,4 @@
-"""Compiled products of sparse vectors; imported on first use, with numba."""
+"""Compiled products of sparse vectors."""
 
 from __future__ import annotations
 

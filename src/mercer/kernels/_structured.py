@@ -17,6 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ._base import Kernel
+from ._sparse import scatter
 
 ROOM = 1 << 30  # bytes of forms that are kept between calls
 
@@ -232,8 +233,6 @@ def numbered(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def inner(A: list[Counts], B: list[Counts], minimum: bool = False) -> np.ndarray:
     """The matrix of Σ_f a_f b_f, or of Σ_f min(a_f, b_f) for non-negative values."""
-    from ._sparse import scatter
-
     parts = A if A is B else [*A, *B]
     features, values = (np.concatenate(column) for column in zip(*parts, strict=True))
     distinct, column = numbered(features)

@@ -1,4 +1,4 @@
-"""Compiled comparison of trees; imported on first use, with numba."""
+"""Compiled comparison of trees."""
 
 from __future__ import annotations
 

@@ -12,9 +12,10 @@ from sklearn.base import clone
 
 from .._array import eps, host, is_array, is_sparse, like, namespace
 from .._errors import check_number, where
+from .._same import same
 from ..domains import Domain, Product, Rows
 from ..evaluation import Points, bind
-from ._base import Kernel, _same, register
+from ._base import Kernel, register
 from ._definiteness import PD, UNKNOWN, Definiteness
 from ._parts import Unary, in_type_of, inner_examples
 from .power import Power
@@ -169,7 +170,7 @@ class Decomposed(Projected):
 
     def _features(self, A: Any) -> Any:
         A = self._members(A)
-        if not _same(A, self._sample()):
+        if not same(A, self._sample()):
             return super()._features(A)
         one = self.kernel.evaluate_diag(self.domain.take(A, slice(0, 1))) if not isinstance(self.domain, Rows) else A
         values, vectors = self._significant(eps(one))  # UΛ/√|Λ|, up to signs, needs no value of k

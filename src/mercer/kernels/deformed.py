@@ -14,9 +14,10 @@ from sklearn.base import clone
 from .._array import host, is_array, is_numpy, is_sparse, like, namespace
 from .._errors import REMEDIES, IndefiniteError, check_choice, check_number, remedies, where
 from .._neighbours import check_rule, check_weights, links
+from .._same import same
 from ..domains import Rows, take
 from ..evaluation import Points, bind
-from ._base import Kernel, _same, register
+from ._base import Kernel, register
 from ._definiteness import UNKNOWN, Definiteness
 from ._parts import Unary, in_type_of, inner_examples
 from .expression import as_kernel
@@ -146,7 +147,7 @@ class Deformed(Unary):
         if not hasattr(self, "_known"):
             return False
         known, now = self._known[0], self.get_params(deep=False)
-        return all(now[name] is known[name] or _same(now[name], known[name]) for name in now)
+        return all(now[name] is known[name] or same(now[name], known[name]) for name in now)
 
     def _factor(self, points: Any) -> np.ndarray:
         claim = self.kernel.definiteness_in(self.domain.dimension(points))

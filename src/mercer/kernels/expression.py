@@ -28,6 +28,7 @@ import numpy as np
 
 from .._array import host, is_array
 from .._errors import attribute
+from .._same import same
 from ._algebra import (
     CenteredAt,
     Exp,
@@ -45,7 +46,7 @@ from ._algebra import (
     multiply,
     tensor,
 )
-from ._base import Kernel, _same, registry
+from ._base import Kernel, registry
 from ._definiteness import CPD, INDEFINITE, PD, STRICTLY_PD, UNKNOWN, Definiteness
 from ._parts import Unary
 from .constant import Constant
@@ -153,7 +154,7 @@ def _call(k: Kernel) -> str:
         value = getattr(k, p.name)
         if p.default is Parameter.empty:
             arguments.append(_value(value))
-        elif not (type(value) is type(p.default) and _same(value, p.default)):
+        elif not (type(value) is type(p.default) and same(value, p.default)):
             arguments.append(f"{p.name}={_value(value)}")
     inside = f"({', '.join(arguments)})" if arguments else ""
     return f"{type(k).__name__.lower()}{inside}" if name is None else f"{name}{inside}"

@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 from .._errors import KindError, check_number, where
-from ._base import Kernel, _same, registry
+from .._same import same
+from ._base import Kernel, registry
 from .constant import Constant
 from .expression import as_kernel
 
@@ -77,7 +78,7 @@ def from_sklearn(
             "kernel_params": (kernel_params, None),
         }
         for parameter, (value, default) in given.items():
-            if not _same(value, default):
+            if not same(value, default):
                 raise ValueError(
                     f"{where(owner)}: {parameter} = {value!r} has no meaning for {name} = {str(kernel)!r}, which "
                     f"carries its own parameters; leave {parameter} at {default}."

@@ -12,6 +12,7 @@ from ..domains import Trees
 from ._base import register
 from ._definiteness import PD, Definiteness
 from ._structured import Counted, Counts, Store, Structured
+from ._trees import fragments
 
 __all__ = ["SubsetTree", "Subtree"]
 
@@ -163,8 +164,6 @@ class SubsetTree(Structured):
         return Productions(np.array(numbers, dtype=np.int64), starts, np.array([*chain(*children)], dtype=np.int64))
 
     def compare(self, A: list[Productions], B: list[Productions] | None) -> np.ndarray:
-        from ._trees import fragments
-
         out = np.empty((len(A), len(A if B is None else B)))
         for i, a in enumerate(A):
             for j, b in enumerate(A[i:] if B is None else B, start=i if B is None else 0):

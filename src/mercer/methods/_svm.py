@@ -18,13 +18,13 @@ from .._array import dense_enough, is_array, is_sparse
 from .._checkpoint import Checkpoint
 from .._errors import REMEDIES, check_number, warn, where
 from .._progress import CallbackSupportMixin, Watch, called_off, remedy
+from .._same import same
 from .._threads import Workers
 from ..basis import Polynomials
 from ..domains import Rows
 from ..gram import Centered, Dense, Gram, Lazy, Representation
 from ..kernels import Callable as CallableKernel
 from ..kernels import Gaussian, Kernel, bandwidth
-from ..kernels._base import _same
 from ..kernels._transformed import Translated
 from ..kernels.sklearn_names import from_sklearn, refuse_mixtures
 from ..solvers.fit._rows import Block, Segment
@@ -80,7 +80,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         refuse_mixtures(self.kernel, self)
         defaults = {"gamma": (self.gamma, "scale"), "degree": (self.degree, 3), "coef0": (self.coef0, 0.0)}
         for name, (value, default) in defaults.items():
-            if not _same(value, default):
+            if not same(value, default):
                 raise ValueError(
                     f"{where(self)}: {name} = {value!r} has no meaning for kernel = {str(self.kernel)!r}, which has "
                     f"parameters of its own; leave {name} at {default!r}."
@@ -173,9 +173,6 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
     @contextmanager
     def _threads(self) -> Any:
         """A pool with one BLAS thread in each of its threads."""
-        from ..evaluation import _panels  # noqa: F401  (numba is imported here, before threads could do so at once)
-        from ..solvers.fit import _smo  # noqa: F401
-
         count = _threads.n_threads(self.n_jobs)
         # one thread more than works at a time: it waits while those that it gave work to compute
         with _threads.one_blas_thread, ThreadPoolExecutor(count + 1) as pool:

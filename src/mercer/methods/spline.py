@@ -18,6 +18,7 @@ from .._units import unit_of_squares
 from ..basis import Polynomials
 from ..domains import plain, refuse_masked
 from ..kernels.polyharmonic import duchon
+from ..solvers.banded import smooth
 from ..solvers.smoothing import minimiser, modified_gcv, reml
 from ..space import Function
 from ._base import Estimator, validated
@@ -303,8 +304,6 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
 
     def _evaluate(self, lam: float, y: np.ndarray, w: np.ndarray, place: np.ndarray) -> Evaluation:
         """The sweep at one λ, and what is judged by."""
-        from ..solvers.banded import smooth
-
         m, n = int(self.order), self.n_observations_
         sweep = smooth(self._gaps, self.weight_, self.y_, lam * self._mean_weight, m)
         share = 1 / (1 + self.weight_ * sweep.variance)  # 1 − leverage of all samples at an x together
@@ -377,8 +376,6 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
 
     def _variance(self, x: np.ndarray) -> np.ndarray:
         """The posterior variances in units of the noise: a sweep in which the new points have weight zero."""
-        from ..solvers.banded import smooth
-
         points = np.concatenate([self.x_, x])
         order = np.argsort(points, kind="stable")
         u = (points[order] - self._start) / self._range

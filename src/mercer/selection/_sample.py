@@ -13,9 +13,9 @@ from sklearn.utils.metaestimators import _safe_split
 
 from .._array import host, namespace, on_host
 from .._errors import where
+from .._same import same
 from ..domains import Rows
 from ..kernels import Definiteness, Kernel, Precomputed
-from ..kernels._base import _same
 from ..kernels._radial import Radial
 from ..methods import SVC
 from ..methods._base import KernelEstimator
@@ -184,7 +184,7 @@ def position(seen: list[dict[str, Any]], values: dict[str, Any]) -> int:
 
 
 def _equal(a: Any, b: Any) -> bool:
-    return bool(a == b) if isinstance(a, SIMPLE) and isinstance(b, SIMPLE) else _same(a, b)
+    return bool(a == b) if isinstance(a, SIMPLE) and isinstance(b, SIMPLE) else same(a, b)
 
 
 def _first_line(error: Exception) -> str:

@@ -20,6 +20,7 @@ from scipy import linalg
 from .._array import eps, is_numpy, namespace
 from .._errors import fitting_memory
 from .._units import power_of_two
+from ._tridiagonal import quadratic, swept
 
 __all__ = ["Diagonal", "Tridiagonal", "of_factor", "of_matrix"]
 
@@ -95,15 +96,11 @@ class Tridiagonal:
 
     def quadratic(self, V: np.ndarray, alphas: np.ndarray) -> np.ndarray:
         """As in `Diagonal`."""
-        from ._tridiagonal import quadratic
-
         self._check_width(V)
         return quadratic(np.ascontiguousarray(V.T), *self._factors(alphas))
 
     def half(self, V: np.ndarray, alpha: Any) -> np.ndarray:
         """As in `Diagonal`."""
-        from ._tridiagonal import swept
-
         self._check_width(V)
         below, pivots = self._factors(np.array([alpha]))
         return swept(np.ascontiguousarray(V.T), below[0]) / np.sqrt(pivots[0])[:, None]

@@ -1,4 +1,4 @@
-"""Compiled searches and walks in graphs; imported on first use, with numba."""
+"""Compiled searches and walks in graphs."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from ...domains import Graph, Graphs
 from .._base import register
 from .._definiteness import PD, Definiteness
 from .._structured import Counted, Counts, Store
+from ._compiled import cliques
 from ._union import Union
 
 # How often each graph on k nodes (row) lies in each other one (column) as a subgraph, induced or not. In order: none,
@@ -105,8 +106,6 @@ class Graphlet(Counted):
 
 def _subgraphs(graphs: list[Graph], size: int) -> np.ndarray:
     """How often each graph on `size` nodes lies in each of the graphs, induced or not: a column for each of them."""
-    from ._compiled import cliques
-
     union = Union.of(graphs)
     nodes, width = np.diff(union.first).astype(float), union.first[-1]
     ends = union.source != union.target

@@ -14,6 +14,7 @@ from .._base import Kernel, register
 from .._definiteness import PD, UNKNOWN, Definiteness
 from .._structured import Store, Structured, _store
 from ..gaussian import Gaussian
+from ._compiled import radius, walks
 from ._union import arc_numbers, node_numbers
 
 
@@ -137,8 +138,6 @@ class RandomWalk(Structured):
         return [self._walker(g, store) for g in members]
 
     def _walker(self, g: Graph, store: Store) -> Walker:
-        from ._compiled import radius
-
         arc = arc_numbers([g], store) if self.edge_labels else np.zeros(len(g.indices), dtype=np.int64)
         order = np.argsort(arc, kind="stable")
         source = np.repeat(np.arange(g.n), np.diff(g.indptr))[order]
@@ -160,8 +159,6 @@ class RandomWalk(Structured):
         return K
 
     def compare(self, A: list[Walker], B: list[Walker] | None) -> np.ndarray:
-        from ._compiled import walks
-
         columns = A if B is None else B
         self._check_decay([*A, *columns])
         nodes = np.cumsum([0, *(len(b.labels) for b in columns)])

@@ -11,6 +11,7 @@ from ...domains import Graph, Graphs
 from .._base import register
 from .._definiteness import PD, Definiteness
 from .._structured import Counted, Counts, Store
+from ._compiled import steps
 from ._union import node_numbers
 
 BITS = 33  # of a length, ten digits: sums of the same weights in another order are the same
@@ -66,8 +67,6 @@ def _paths(g: Graph, store: Store) -> Counts:
 
 def _distances(g: Graph) -> np.ndarray:
     """The lengths of the shortest paths, infinite or negative where there is none."""
-    from ._compiled import steps
-
     if np.all(g.weights == 1):
         return steps(g.indptr, g.indices)
     mantissa, exponent = np.frexp(dijkstra(g.adjacency))

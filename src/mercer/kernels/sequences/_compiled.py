@@ -1,4 +1,4 @@
-"""Compiled sums and minima over all alignments of two series; imported on first use, with numba.
+"""Compiled sums and minima over all alignments of two series.
 
 Series lie one after the other in the rows of an array, the i-th from ``starts[i]`` to ``starts[i + 1]``.
 """

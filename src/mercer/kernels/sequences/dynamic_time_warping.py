@@ -11,6 +11,7 @@ from .._base import Kernel, register
 from .._definiteness import INDEFINITE, PD, Definiteness
 from .._structured import Store
 from ._base import OnSeries, Series, both
+from ._compiled import FAR, least_costs
 
 SAMPLE = 200  # distances among at most so many series, drawn with a fixed seed
 
@@ -75,8 +76,6 @@ class DynamicTimeWarping(OnSeries):
 
     def squared_distances(self, A: list[np.ndarray], B: list[np.ndarray]) -> np.ndarray:
         """dtw² between (length, d) arrays; infinite where the band allows no alignment."""
-        from ._compiled import FAR, least_costs
-
         out = np.empty((len(A), len(B)))
         least_costs(*both(A, B), -1 if self.band is None else int(self.band), out)
         out[out >= FAR] = np.inf

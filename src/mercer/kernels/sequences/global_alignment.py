@@ -12,6 +12,7 @@ from .._base import Kernel, register
 from .._definiteness import PD, UNKNOWN, Definiteness
 from .._structured import Store
 from ._base import OnSeries, Series, both, stack
+from ._compiled import log_sums
 
 
 @register
@@ -86,8 +87,6 @@ class GlobalAlignment(OnSeries):
         return kernel
 
     def _log_sums(self, A: list[np.ndarray], B: list[np.ndarray], diagonal: bool = False) -> np.ndarray:
-        from ._compiled import log_sums
-
         out = np.empty((len(A), 1 if diagonal else len(B)))
         gamma = 0.5 / float(self.lengthscale) ** 2
         log_sums(*both(A, B), gamma, int(self.triangle or 0), self.local == "divisible", diagonal, out)

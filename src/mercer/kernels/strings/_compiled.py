@@ -1,4 +1,4 @@
-"""Compiled loops over the letters of strings; imported on first use, with numba.
+"""Compiled loops over the letters of strings.
 
 Strings come joined: those of x lie in ``x[xs[a]:xs[a + 1]]``.
 """

@@ -9,6 +9,7 @@ import numpy as np
 from ..._errors import check_choice, check_number, where
 from .._base import register
 from .._definiteness import INDEFINITE, PD, UNKNOWN, Definiteness
+from ._compiled import local_alignments
 from ._letters import Joined, Spelled, codes, number
 
 BLOSUM62 = (
@@ -167,8 +168,6 @@ class LocalAlignment(Spelled):
         return weights[np.ix_(place, place)]
 
     def fill(self, A: Joined, B: Joined, out: np.ndarray) -> None:
-        from ._compiled import local_alignments
-
         A, B, alphabet = number(A, B)
         beta = float(self.beta)
         gaps = np.exp(-beta * float(self.opening)), np.exp(-beta * float(self.extension))

@@ -7,6 +7,7 @@ import numpy as np
 from ..._errors import check_number
 from .._base import register
 from .._definiteness import PD, Definiteness
+from ._compiled import matches_in_place
 from ._letters import Joined, Spelled
 
 
@@ -54,8 +55,6 @@ class WeightedDegree(Spelled):
         return PD
 
     def fill(self, A: Joined, B: Joined, out: np.ndarray) -> None:
-        from ._compiled import matches_in_place
-
         k = int(self.length)
         weights = 2 * np.arange(k, 0, -1) / (k * (k + 1))
         matches_in_place(*A, *B, np.concatenate([[0.0], np.cumsum(weights)]), int(self.shift), out)

@@ -6,6 +6,7 @@ import numpy as np
 
 from .._base import register
 from .._definiteness import INDEFINITE, Definiteness
+from ._compiled import edit_distances
 from ._letters import Joined, Spelled, number
 
 
@@ -43,8 +44,6 @@ class Levenshtein(Spelled):
         return INDEFINITE
 
     def fill(self, A: Joined, B: Joined, out: np.ndarray) -> None:
-        from ._compiled import edit_distances
-
         A, B, alphabet = number(A, B)
         edit_distances(*A, *B, len(alphabet), out)
         np.subtract(0.0, out, out=out)

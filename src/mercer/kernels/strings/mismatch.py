@@ -22,6 +22,7 @@ from ...domains import Strings
 from .._base import register
 from .._definiteness import PD, Definiteness
 from .._structured import Counts, Store, Structured, inner, numbered
+from ._compiled import near_words
 from ._letters import codes, join, number
 
 WORDS = 10_000  # of the alphabet, up to which strings are vectors of counts
@@ -108,8 +109,6 @@ class Mismatch(Structured):
     def compare(self, A: list[Any], B: list[Any] | None) -> np.ndarray:
         if self._explicit:
             return inner(A, A if B is None else B)
-        from ._compiled import near_words
-
         x = join(A)
         x, y, letters = number(x, x if B is None else join(B))
         k, out = int(self.length), np.empty((len(A), len(y.starts) - 1))

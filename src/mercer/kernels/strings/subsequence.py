@@ -9,6 +9,7 @@ import numpy as np
 from ..._errors import check_number, where
 from .._base import register
 from .._definiteness import PD, Definiteness
+from ._compiled import common_subsequences
 from ._letters import Joined, Spelled
 
 LARGEST = 600.0  # logarithm up to which values are surely finite
@@ -68,8 +69,6 @@ class Subsequence(Spelled):
         return all_tuples + (size - k) * np.log(decay)
 
     def fill(self, A: Joined, B: Joined, out: np.ndarray) -> None:
-        from ._compiled import common_subsequences
-
         sizes = [int(np.diff(Z.starts).max()) for Z in (A, B)]
         k, decay = int(self.length), float(self.decay)
         if k > min(sizes):  # all strings of one side are shorter

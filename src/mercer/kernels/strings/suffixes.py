@@ -14,6 +14,7 @@ from ..._errors import check_number, where
 from .._base import register
 from .._definiteness import CPD, Definiteness
 from .._structured import Store
+from ._compiled import common_substrings
 from ._letters import Joined, Spelled, check_end, codes, number
 
 LARGEST = 600.0  # logarithm up to which values are surely finite, with room for sums
@@ -37,8 +38,6 @@ class _AllLengths(Spelled):
         return [codes(x + self.end) for x in members]
 
     def fill(self, A: Joined, B: Joined, out: np.ndarray) -> None:
-        from ._compiled import common_substrings
-
         longest = int(min(np.diff(A.starts).max(), np.diff(B.starts).max()))
         if 2 * longest * np.log(float(self.decay)) > LARGEST:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Compiled coordinate descent for linear machines; imported on first use, with numba."""
+"""Compiled coordinate descent for linear machines."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ RECIPROCAL, TWO = np.int32(0x7EF311C7), np.float32(2)
 @njit
 def _reciprocal(a: Any) -> Any:
     """1/a within 2 % for a float32 a > 0: a guess from the exponent, and one step of Newton's method."""
-    guess: Any = as_float(np.int32(RECIPROCAL - as_integer(a)))  # type: ignore[call-arg]
+    guess: Any = as_float(np.int32(RECIPROCAL - as_integer(a)))
     return guess * (TWO - a * guess)
 
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ._base import FLAT, FitProblem, FitSolution
+from ._coordinates import lasso
 
 PASSES = 20  # of coordinate descent between two steps along signs
 ROUNDS = 100  # of both in one step of Newton's method
@@ -77,8 +78,6 @@ def _violation(g: np.ndarray, x: np.ndarray, penalty: np.ndarray) -> float:
 
 def _lasso(S: np.ndarray, g: np.ndarray, penalty: np.ndarray, x: np.ndarray, small: float) -> np.ndarray:
     """The minimiser v of ½(v − x)ᵀS(v − x) + gᵀ(v − x) + Σ penalty·|v|, to a violation ≤ small."""
-    from ._coordinates import lasso
-
     v, start = x.copy(), g
     for _ in range(ROUNDS):
         g = start + S @ (v - x)

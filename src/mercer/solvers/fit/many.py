@@ -24,6 +24,7 @@ import numpy as np
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from ..._units import exponent
+from ._many import solve
 from .working_set import STEPS
 
 __all__ = ["LARGEST", "PairPath", "solve_pairs", "vote"]
@@ -104,8 +105,6 @@ def solve_pairs(
     >>> path.coefficients[:, 0].round(3).tolist()  # from the first class (y = 1) to the second
     [[0.075, 0.1, -0.1, -0.075], [0.0, 0.5, -0.5, 0.0]]
     """
-    from ._many import solve
-
     edges = np.cumsum([0] + [len(m) for m in members])
     order = np.concatenate(members)
     pairs = len(members) * (len(members) - 1) // 2

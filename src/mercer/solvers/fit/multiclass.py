@@ -30,6 +30,7 @@ from ..._errors import check_choice, check_number
 from ..._threads import Workers
 from ..._units import exponent
 from ...losses._base import FAR
+from ._multiclass import descend, project
 from ._rows import Block, Segment
 from .working_set import COARSE, FRESH, IDLE, INNER, OVERFLOW, PATIENCE, ROUNDING, STEPS
 
@@ -193,8 +194,6 @@ class _Run:
         most: int,
         monitor: Any,
     ):
-        from ._multiclass import project
-
         self.segment, self.block, self.problem = segment, block, problem
         self.tol, self.workers, self.monitor = tol, workers, monitor
         self.n, k = segment.n, problem.n_classes
@@ -341,8 +340,6 @@ class _Run:
 
     def step(self, working: np.ndarray, gap: float) -> None:
         """Solve the inner problem on the working set and move f along."""
-        from ._multiclass import descend
-
         rows, slots = self.block.K, self.block.require(working, self.rounds, self.workers)
         Q = rows[slots[:, None], working]
         Q += self.problem.offset

@@ -28,6 +28,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from ._coordinates import descend
+
 __all__ = ["Box", "Design", "PrimalSolution", "Simplices", "minimise"]
 
 DIRECT, DIRECT_SPARSE = 3000, 1000  # unknowns, at most, for which the Hessian is formed
@@ -298,8 +300,6 @@ class _Newton:
 
     def descend(self, seed: int) -> None:
         """Coordinate descent in the dual, as far as it is quick."""
-        from ._coordinates import descend
-
         design, pieces = self.design, self.pieces
         X = design.X
         inverse = 1 / design.penalty[-1] if design.intercept else 0.0

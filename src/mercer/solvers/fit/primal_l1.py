@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from ._coordinates import lasso, lasso_columns
 from .primal import FLOOR, NOTHING, ROUNDING, Box, Design, PrimalSolution
 
 __all__ = ["minimise_l1"]
@@ -107,8 +108,6 @@ def _rows(design: Design, columns: Any, pieces: Box, S: np.ndarray, active: np.n
 
 def _model_minimiser(Y: Any, g: np.ndarray, penalty: np.ndarray, start: np.ndarray) -> np.ndarray:
     """The v that minimises ½‖Y(v − start)‖² + gᵀ(v − start) + Σ penalty·|v|; exactly, if its signs are soon found."""
-    from ._coordinates import lasso, lasso_columns
-
     left = np.where(start != 0, np.abs(g + penalty * np.sign(start)), np.maximum(np.abs(g) - penalty, 0.0))
     v, tol = start.copy(), ACCURACY * float(left.max())
     if sparse.issparse(Y) and Y.nnz < len(v) ** 2:

@@ -27,6 +27,7 @@ from ..._threads import Workers
 from ..._units import exponent
 from ...losses._base import FAR
 from ._rows import Block, Segment
+from ._smo import CHUNK, gather, gradient, mirror, smo, smo_groups, smo_single
 
 FRESH = 0.25  # of the working set are new variables each round, at most
 SMALL = 768  # up to so many variables, a problem is its own working set
@@ -196,8 +197,6 @@ class _Run:
 
     def follow(self, parts: Any, slots: Any, change: np.ndarray) -> None:
         """Take K times the change of β from f, where the rows at `slots` are those of the variables in `parts`."""
-        from ._smo import gradient
-
         for s, (mine, _) in enumerate(parts):
             moved = np.flatnonzero(change[mine])
             if not len(moved):
@@ -346,8 +345,6 @@ class _Run:
 
     def step(self, working: np.ndarray, gap: float) -> None:
         """Solve the inner problem on the working set and move f along."""
-        from ._smo import CHUNK, gather, mirror, smo, smo_groups, smo_single
-
         if self.Q is None:
             width = -(-self.largest // CHUNK) * CHUNK
             # rows that lie a power of 2 apart would compete for the same lines of the cache

@@ -1,0 +1,69 @@
+"""Compiled functions are made on first use, once."""
+
+import subprocess
+import sys
+
+import numpy as np
+
+from mercer._jit import Deferred, maximum, njit, njit_reordered
+
+
+@njit
+def larger(x, y):
+    return maximum(x, y)
+
+
+@njit_reordered
+def largest(values):
+    result = values[0]
+    for value in values:
+        result = larger(result, value)
+    return result
+
+
+def test_compiled_functions_call_each_other_and_intrinsics():
+    assert largest(np.array([1.0, 3.0, 2.0])) == 3.0
+    assert largest.py_func.__name__ == largest.__name__ == "largest"
+    assert len(largest.signatures) == 1 and larger.signatures
+
+
+def test_made_once_by_one_of_many_threads():
+    code = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+from mercer._jit import Deferred
+from mercer.solvers.fit._coordinates import _shrink
+
+assert "numba" not in sys.modules
+start, made = Barrier(8), []
+counted = Deferred(lambda: made.append(0) or len)
+
+def work(i):
+    start.wait()
+    return counted("abc"), _shrink(3.0 + i, 1.0 + i)
+
+with ThreadPoolExecutor(8) as pool:
+    assert list(pool.map(work, range(8))) == [(3, 2.0)] * 8
+assert made == [0] and len(_shrink.signatures) == 1
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_failure_is_not_kept():
+    tries = []
+
+    def make():
+        tries.append(0)
+        if len(tries) == 1:
+            raise ImportError("not yet")
+        return len
+
+    deferred = Deferred(make)
+    for _ in range(2):
+        try:
+            result = deferred("ab")
+        except ImportError:
+            result = None
+    assert result == 2 and len(tries) == 2
