@@ -15,7 +15,7 @@ from . import _threads
 from ._array import eps, host, is_array, is_numpy, is_sparse, like, namespace, solve_triangular
 from ._errors import check_number, remedies
 from .basis import Functions, Polynomials
-from .domains import Rows, take
+from .domains import take
 from .evaluation import bind
 from .kernels import Kernel
 from .kernels.expression import as_kernel
@@ -72,7 +72,7 @@ class Function:
     def __call__(self, X: Any) -> Any:
         """The values f(x), of shape (n,) or (n, t)."""
         X, _ = self.kernel.check_arguments(X)
-        if not isinstance(self.kernel.domain, Rows):
+        if not self.kernel.domain.precomputed:
             self.kernel._check_together(X, self.points)
         with np.errstate(over="ignore", invalid="ignore"):
             values = self._kernel_part(X)
@@ -132,11 +132,11 @@ class Function:
         if mine != theirs:
             words = [f"{s[0]} outputs" if s else "one output" for s in (mine, theirs)]
             raise ValueError(f"{doing}: f has {words[0]} and g {words[1]}; take a component, f[0].")
-        if not isinstance(self.kernel.domain, Rows):
+        if not self.kernel.domain.precomputed:
             self.kernel._check_together(self.points, other.points)
 
     def _require_values_between_points(self, doing: str) -> None:
-        if isinstance(self.kernel.domain, Rows):
+        if self.kernel.domain.precomputed:
             raise TypeError(
                 f"{doing}: the points of a precomputed kernel are known by number only; use FiniteDomain(K)."
             )
@@ -289,7 +289,7 @@ class RKHS:
 
     def __init__(self, kernel: Any):
         self.kernel = as_kernel(kernel)
-        if isinstance(self.kernel.domain, Rows):
+        if self.kernel.domain.precomputed:
             raise TypeError(
                 f"RKHS: {self.kernel} knows its points by number only; use FiniteDomain(K), on 0, …, n − 1."
             )

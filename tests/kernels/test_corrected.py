@@ -23,7 +23,7 @@ from mercer.kernels import (
     Sigmoid,
     parse,
 )
-from mercer.kernels.corrected import Clipped, Flipped, Shifted, Squared, contents
+from mercer.kernels.corrected import Clipped, Flipped, Shifted, Squared
 from mercer.testing import check_kernel
 
 rng = np.random.default_rng(3)
@@ -179,17 +179,17 @@ def test_repeated_samples_are_shifted_as_one(name) -> None:
 
 def test_content_decides_what_is_equal() -> None:
     anything = Callable(similarity).domain
-    assert contents(anything, ["a", "b", "a"]) == ["a", "b", "a"]
-    lists = contents(anything, [[1, 2], [1, 3], [1, 2]])
+    assert anything.contents(["a", "b", "a"]) == ["a", "b", "a"]
+    lists = anything.contents([[1, 2], [1, 3], [1, 2]])
     assert lists[0] == lists[2] != lists[1]
-    arrays = contents(anything, [np.ones(2), np.ones(3), np.ones(2)])
+    arrays = anything.contents([np.ones(2), np.ones(3), np.ones(2)])
     assert arrays[0] == arrays[2] != arrays[1]
-    vectors = contents(Linear().domain, np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, 2.0]]))
+    vectors = Linear().domain.contents(np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, 2.0]]))
     assert vectors[0] == vectors[1] != vectors[2]
     sparse = csr_array(np.array([[0.0, 1.0], [3.0, 0.0], [0.0, 1.0]]))
     sparse.data[1] = 0.0  # a zero that is stored is a zero
-    assert contents(Linear().domain, sparse) == contents(Linear().domain, csr_array(sparse.toarray()))
-    pairs = contents((Linear() @ Delta()).domain, (np.array([[1.0], [1.0]]), np.array([["u"], ["v"]])))
+    assert Linear().domain.contents(sparse) == Linear().domain.contents(csr_array(sparse.toarray()))
+    pairs = (Linear() @ Delta()).domain.contents((np.array([[1.0], [1.0]]), np.array([["u"], ["v"]])))
     assert pairs[0] != pairs[1]
 
 

@@ -8,7 +8,7 @@ from ._base import Anything, Domain, Product, take
 from .graphs import Graph, Graphs
 from .structured import Bags, Sequences, Strings, Trees
 from .tables import Tables
-from .vectors import Categories, Indices, Rows, Vectors, plain, refuse_masked
+from .vectors import Categories, Indices, Rows, Vectors, intersection, plain, refuse_masked
 
 __all__ = [
     "Anything",
@@ -25,6 +25,7 @@ __all__ = [
     "Tables",
     "Trees",
     "Vectors",
+    "intersection",
     "plain",
     "refuse_masked",
     "take",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import pairwise
 from typing import Any
 
+import joblib
 import numpy as np
 
 from .._array import detached, host, is_array, is_sparse, like, namespace
@@ -25,7 +27,32 @@ def take(X: Any, index: Any) -> Any:
 
 
 class Domain:
-    """A set of things that can be compared: how to check, count, select and join collections of them."""
+    """A set of things that can be compared: how to check, count, select and join collections of them.
+
+    Attributes
+    ----------
+    vectors : bool
+        Whether members are vectors, and collections ``(n, d)`` arrays of real numbers.
+    labels : bool
+        Whether members are rows of labels.
+    precomputed : bool
+        Whether members are known only by their kernel values with the training samples.
+    arrays : bool
+        Whether collections may be arrays of any array library.
+    sparse : bool
+        Whether collections may be CSR matrices.
+    """
+
+    vectors: bool = False
+    labels: bool = False
+    precomputed: bool = False
+    arrays: bool = False
+    sparse: bool = False
+
+    @property
+    def numbers(self) -> bool:
+        """Whether collections are ``(n, d)`` arrays of real numbers: vectors or kernel values."""
+        return self.vectors or self.precomputed
 
     def check(self, X: Any, owner: object, name: str = "X") -> Any:
         """Return X, validated and in the form that kernels compute with, or raise one clear sentence."""
@@ -63,6 +90,21 @@ class Domain:
         """The content of one member: two members of the same content are the same to every kernel."""
         return x
 
+    def contents(self, X: Any) -> list[Hashable]:
+        """For each member something hashable by which members of equal content are recognised."""
+        if is_sparse(X):
+            X = X.copy()
+            X.eliminate_zeros()
+            return [(tuple(X.indices[a:b].tolist()), tuple(X.data[a:b].tolist())) for a, b in pairwise(X.indptr)]
+        if is_array(X) or hasattr(X, "iloc"):
+            A = host(X)
+            A = A.reshape(len(A), -1)
+            if A.dtype.kind in "fiub":
+                return [row.tobytes() for row in np.ascontiguousarray(A + 0)]  # of 0 and −0 the same
+            return [tuple(None if v != v else v for v in row) for row in A.tolist()]  # what is missing equals itself
+        keys = [self.key(x) for x in X]
+        return [key if isinstance(key, (str, bytes)) else joblib.hash(key) for key in keys]
+
     def sample(self, rng: np.random.Generator, n: int) -> Any:
         """A random collection of n distinct members, for the law tests."""
         raise NotImplementedError
@@ -89,6 +131,8 @@ def require_sequence(X: Any, owner: object, name: str, members: str) -> None:
 
 class Anything(Domain):
     """Any sequence of objects; the kernel alone knows what they are."""
+
+    arrays = True
 
     def check(self, X: Any, owner: object, name: str = "X") -> Any:
         require_sequence(X, owner, name, "entry")
@@ -147,6 +191,9 @@ class Product(Domain):
     def centres(self, X: Any) -> Any:
         C = tuple(d.centres(x) for d, x in zip(self.domains, X, strict=True))
         return X if all(c is x for c, x in zip(C, X, strict=True)) else C
+
+    def contents(self, X: Any) -> list[Hashable]:
+        return list(zip(*(d.contents(x) for d, x in zip(self.domains, X, strict=True)), strict=True))
 
     def sample(self, rng: np.random.Generator, n: int) -> Any:
         return tuple(d.sample(rng, n) for d in self.domains)

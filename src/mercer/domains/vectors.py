@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from .._array import asymmetry, device_of, is_array, is_sparse, namespace
 from .._errors import KindError, where
-from ._base import Domain
+from ._base import Anything, Domain
 
 
 def refuse_masked(X: Any, who: str, name: str) -> None:
@@ -86,6 +86,9 @@ class Vectors(Domain):
     columns : int, optional
         The only number of columns that makes sense.
     """
+
+    vectors = True
+    arrays = True
 
     def __init__(
         self,
@@ -187,6 +190,9 @@ class Vectors(Domain):
 class Categories(Domain):
     """Rows of an ``(n, d)`` array of labels (any type with equality); a plain sequence of n labels is one column."""
 
+    labels = True
+    arrays = True
+
     def check(self, X: Any, owner: object, name: str = "X") -> Any:
         if is_sparse(X) or isinstance(X, (str, bytes)) or not (is_array(X) or hasattr(X, "__len__")):
             raise TypeError(
@@ -223,6 +229,8 @@ class Categories(Domain):
 class Indices(Domain):
     """Members of the finite set {0, …, n−1}."""
 
+    arrays = True
+
     def __init__(self, n: int):
         self.n = n
 
@@ -251,6 +259,9 @@ class Rows(Domain):
     The first argument of such a kernel is a block of rows, the second an array of training indices.
     """
 
+    precomputed = True
+    arrays = True
+
     def check(self, X: Any, owner: object, name: str = "X") -> Any:
         return Vectors().check(X, owner, name)
 
@@ -277,3 +288,29 @@ class Rows(Domain):
     def sample(self, rng: np.random.Generator, n: int) -> Any:
         A = rng.normal(size=(n, n + 2))
         return A @ A.T
+
+
+def intersection(domains: Sequence[Domain], owner: object) -> Domain:
+    """The set on which all of several kernels are defined."""
+    real = [d for d in domains if not isinstance(d, Anything)]
+    if not real:
+        return domains[0]
+    if all(isinstance(d, Vectors) for d in real):
+        vectors: list[Vectors] = real  # type: ignore[assignment]
+        columns = {d.columns for d in vectors if d.columns is not None}
+        if len(columns) > 1:
+            raise TypeError(f"{where(owner)}: its kernels need different numbers of columns: {sorted(columns)}.")
+        lower = [d.lower for d in vectors if d.lower is not None]
+        upper = [d.upper for d in vectors if d.upper is not None]
+        return Vectors(
+            max(lower) if lower else None,
+            min(upper) if upper else None,
+            all(d.sparse for d in vectors),
+            columns.pop() if columns else None,
+        )
+    other = next((d for d in real if d != real[0]), None)
+    if other is not None:
+        raise TypeError(
+            f"{where(owner)}: its kernels live on different domains, {real[0]!r} and {other!r}; use @ for pairs."
+        )
+    return real[0]

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._array import eps, host, is_array, is_sparse, like, namespace
 from .._errors import check_choice, check_number, where
-from ..domains import Vectors, take
+from ..domains import take
 from ..evaluation import bind
 from ..kernels import Kernel
 from ._base import Representation
@@ -146,7 +146,7 @@ def _are_indices(landmarks: Any) -> bool:
 
 
 def _cluster_centres(owner: Nystrom, kernel: Kernel, X: Any, r: int, rng: np.random.Generator) -> Any:
-    if not isinstance(kernel.domain, Vectors):
+    if not kernel.domain.vectors:
         raise TypeError(
             f'{where(owner)}: landmarks = "kmeans" needs vectors; {where(kernel)} compares {kernel.domain!r}. '
             'Choose "rpcholesky", "leverage" or "uniform".'

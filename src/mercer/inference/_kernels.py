@@ -9,7 +9,6 @@ import numpy as np
 
 from .._array import host
 from .._errors import check_number, remedies
-from ..domains import Rows
 from ..gram import Gram, as_representation
 from ..gram.centered import CenteredGram
 from ..gram.incomplete_cholesky import IncompleteCholesky
@@ -50,7 +49,7 @@ def collection(
     found = []
     for given in kernel if isinstance(kernel, (list, tuple)) else [kernel]:
         k = as_kernel(given)
-        if isinstance(k.domain, Rows):
+        if k.domain.precomputed:
             raise TypeError(f"{owner}: {k} knows its members by number only; use FiniteDomain(K), on 0, …, n − 1.")
         X = members(k)
         k = k.resolve(X)

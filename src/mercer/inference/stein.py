@@ -11,7 +11,7 @@ from .. import _threads
 from .._array import host, like, namespace
 from .._errors import check_number, remedies, speaking, where
 from .._random import generator
-from ..domains import Domain, Vectors
+from ..domains import Domain
 from ..gram import Gram, as_representation
 from ..kernels import InverseMultiquadric, Kernel
 from ..kernels._definiteness import PD, UNKNOWN, Definiteness
@@ -180,7 +180,7 @@ def stein_test(
     rng = generator(random_state)
     found = collection(NAME, kernel, lambda k: k.domain.check(X, NAME, "X"), (InverseMultiquadric,), 5)
     for k, _ in found:
-        if not isinstance(k.domain, Vectors):
+        if not k.domain.vectors:
             raise TypeError(f"{NAME}: {k} does not compare vectors, on which alone there are gradients.")
         claim = k.definiteness_in(k.domain.dimension(found[0][1]))
         if not claim.is_pd and claim.kind != "UNKNOWN":

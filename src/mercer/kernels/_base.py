@@ -187,7 +187,7 @@ class Kernel(BaseEstimator):
 
         The diagonal bounds the values of a positive definite kernel; others refuse by themselves, or see X here.
         """
-        if not isinstance(self.domain, Vectors) or self.whole:
+        if not self.domain.vectors or self.whole:
             return
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.evaluate_diag(X)
@@ -294,7 +294,7 @@ class Kernel(BaseEstimator):
         array([[ 1., -1.],
                [-1.,  1.]])
         """
-        if not is_array(X) or not isinstance(self.domain, Vectors):
+        if not is_array(X) or not self.domain.vectors:
             return self
         with np.errstate(over="ignore", invalid="ignore"):
             origin = host(namespace(X).mean(X, axis=0))

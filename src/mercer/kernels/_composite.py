@@ -17,11 +17,11 @@ from scipy.special import logsumexp, softmax
 
 from .._array import namespace
 from .._errors import where
-from ..domains import Domain, Vectors
+from ..domains import Domain, intersection
 from ..domains import Product as ProductDomain
 from ._base import Kernel
 from ._definiteness import Definiteness, of_product, of_sum
-from ._parts import STATIONARY, inner_examples, join_domains, require_kernels, times, transposed
+from ._parts import STATIONARY, inner_examples, require_kernels, times, transposed
 from .gaussian import Gaussian
 
 
@@ -55,7 +55,7 @@ class _Composite(Kernel):
 
     @property
     def domain(self) -> Domain:  # type: ignore[override]
-        return join_domains([k.domain for k in self.kernels], self)
+        return intersection([k.domain for k in self.kernels], self)
 
     @property
     def tile(self) -> int:  # type: ignore[override]
@@ -69,7 +69,7 @@ class _Composite(Kernel):
         return type(self)([k.resolve(X) for k in self.kernels])
 
     def check_values(self, X: Any, owner: object) -> None:
-        if isinstance(self.domain, Vectors):
+        if self.domain.vectors:
             for k in self.kernels:
                 k.check_values(X, owner)
         super().check_values(X, owner)

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from .._array import device_of, host, is_array, is_sparse, like, namespace
 from .._errors import where
-from ..domains import Anything, Domain, Vectors
+from ..domains import Domain
 from ._base import Kernel
 from .gaussian import Gaussian
 from .linear import Affine
@@ -66,32 +66,6 @@ def require_kernels(owner: object, name: str, parts: Sequence[Any]) -> None:
 def inner_examples() -> list[Kernel]:
     """The kernels on which the law tests try each operation."""
     return [Gaussian(0.7), Affine(0.5)]
-
-
-def join_domains(domains: Sequence[Domain], owner: object) -> Domain:
-    """The set on which all of several kernels are defined."""
-    real = [d for d in domains if not isinstance(d, Anything)]
-    if not real:
-        return domains[0]
-    if all(isinstance(d, Vectors) for d in real):
-        vectors: list[Vectors] = real  # type: ignore[assignment]
-        columns = {d.columns for d in vectors if d.columns is not None}
-        if len(columns) > 1:
-            raise TypeError(f"{where(owner)}: its kernels need different numbers of columns: {sorted(columns)}.")
-        lower = [d.lower for d in vectors if d.lower is not None]
-        upper = [d.upper for d in vectors if d.upper is not None]
-        return Vectors(
-            max(lower) if lower else None,
-            min(upper) if upper else None,
-            all(d.sparse for d in vectors),
-            columns.pop() if columns else None,
-        )
-    other = next((d for d in real if d != real[0]), None)
-    if other is not None:
-        raise TypeError(
-            f"{where(owner)}: its kernels live on different domains, {real[0]!r} and {other!r}; use @ for pairs."
-        )
-    return real[0]
 
 
 def in_type_of(A: Any, sample: Any) -> Any:

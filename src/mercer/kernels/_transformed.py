@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._array import host, is_sparse, like, namespace
-from ..domains import Anything, Categories, Domain, Vectors, take
+from ..domains import Anything, Domain, Vectors, take
 from ..evaluation import Points, bind
 from ._base import Kernel
 from ._definiteness import PD, UNKNOWN, Definiteness
@@ -152,7 +152,7 @@ class Restricted(Unary):
     @property
     def domain(self) -> Domain:  # type: ignore[override]
         inner = self.kernel.domain
-        return inner if isinstance(inner, Categories) else Vectors(sparse=getattr(inner, "sparse", False))
+        return inner if inner.labels else Vectors(sparse=inner.sparse)
 
     def indices(self, width: int) -> np.ndarray:
         """The columns as an array of indices into `width` columns."""
@@ -259,7 +259,7 @@ class Translated(Unary):
 
     @property
     def domain(self) -> Domain:  # type: ignore[override]
-        return Vectors(sparse=getattr(self.kernel.domain, "sparse", False))
+        return Vectors(sparse=self.kernel.domain.sparse)
 
     def _moved(self, X: Any) -> Any:
         X = X.toarray() if is_sparse(X) else X

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from itertools import pairwise
 from typing import Any, Self
 
-import joblib
 import numpy as np
 from sklearn.base import clone
 
-from .._array import eps, host, is_array, is_sparse, like, namespace
+from .._array import eps, host, like, namespace
 from .._errors import check_number, where
 from .._same import same
-from ..domains import Domain, Product, Rows
 from ..evaluation import Points, bind
 from ._base import Kernel, register
 from ._definiteness import PD, UNKNOWN, Definiteness
@@ -69,7 +66,7 @@ class Corrected(Unary):
 
     def _members(self, A: Any) -> Any:
         """A, where training samples are known by their numbers (a precomputed matrix) their rows."""
-        return self.domain.take(self._sample(), A) if isinstance(self.domain, Rows) and len(A.shape) == 1 else A
+        return self.domain.take(self._sample(), A) if self.domain.precomputed and len(A.shape) == 1 else A
 
     @classmethod
     def examples(cls) -> list[Kernel]:
@@ -90,7 +87,7 @@ class Projected(Corrected):
     def _features(self, A: Any) -> Any:
         A, sample = self._members(A), self._sample()
         centres = self.domain.centres(sample)
-        if isinstance(self.domain, Rows):
+        if self.domain.precomputed:
             if A.shape[1] != len(sample):
                 raise ValueError(
                     f"{where(self)}: X has {A.shape[1]} columns, but the spectrum is that of {len(sample)} samples; "
@@ -114,7 +111,7 @@ class Projected(Corrected):
     @property
     def provides(self) -> frozenset[str]:
         # a function of a precomputed kernel keeps the numbers of its points, which have no features of their own
-        return frozenset() if isinstance(self.domain, Rows) else frozenset({"feature_map"})
+        return frozenset() if self.domain.precomputed else frozenset({"feature_map"})
 
     def feature_map(self, X: Any) -> Any:
         """φ(x) = Wᵀk(S, x), with a column for each eigenvalue that counts."""
@@ -172,7 +169,7 @@ class Decomposed(Projected):
         A = self._members(A)
         if not same(A, self._sample()):
             return super()._features(A)
-        one = self.kernel.evaluate_diag(self.domain.take(A, slice(0, 1))) if not isinstance(self.domain, Rows) else A
+        one = self.kernel.evaluate_diag(self.domain.take(A, slice(0, 1))) if not self.domain.precomputed else A
         values, vectors = self._significant(eps(one))  # UΛ/√|Λ|, up to signs, needs no value of k
         return like(vectors * (np.sign(values) * np.sqrt(np.abs(values))), one)
 
@@ -364,7 +361,7 @@ class Shifted(Corrected):
 
     def _derive(self, sample: Any) -> float:
         first: dict[Hashable, int] = {}
-        for i, key in enumerate(contents(self.domain, sample)):
+        for i, key in enumerate(self.domain.contents(sample)):
             first.setdefault(key, i)
         index = np.array(list(first.values()))
         centres = self.domain.take(self.domain.centres(sample), index)
@@ -374,7 +371,7 @@ class Shifted(Corrected):
     def evaluate(self, X: Any, Y: Any = None) -> Any:
         K, numbers = self.kernel.evaluate(X, Y), dict[Hashable, int]()
         rows, columns = (
-            np.array([numbers.setdefault(key, len(numbers)) for key in contents(self.domain, self._members(Z))])
+            np.array([numbers.setdefault(key, len(numbers)) for key in self.domain.contents(self._members(Z))])
             for Z in (X, X if Y is None else Y)
         )
         return K + self.shift * like(rows[:, None] == columns[None, :], K)
@@ -385,21 +382,3 @@ class Shifted(Corrected):
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         inner = self.kernel.definiteness_in(dimension)
         return inner if inner.is_pd else UNKNOWN
-
-
-def contents(domain: Domain, X: Any) -> list[Hashable]:
-    """For each member something hashable by which members of equal content are recognised, on any domain."""
-    if isinstance(domain, Product):
-        return list(zip(*(contents(d, x) for d, x in zip(domain.domains, X, strict=True)), strict=True))
-    if is_sparse(X):
-        X = X.copy()
-        X.eliminate_zeros()
-        return [(tuple(X.indices[a:b].tolist()), tuple(X.data[a:b].tolist())) for a, b in pairwise(X.indptr)]
-    if is_array(X) or hasattr(X, "iloc"):
-        A = host(X)
-        A = A.reshape(len(A), -1)
-        if A.dtype.kind in "fiub":
-            return [row.tobytes() for row in np.ascontiguousarray(A + 0)]  # of 0 and −0 the same
-        return [tuple(None if v != v else v for v in row) for row in A.tolist()]  # what is missing equals itself
-    keys = [domain.key(x) for x in X]
-    return [key if isinstance(key, (str, bytes)) else joblib.hash(key) for key in keys]

@@ -15,7 +15,7 @@ from .._array import host, is_array, is_numpy, is_sparse, like, namespace
 from .._errors import REMEDIES, IndefiniteError, check_choice, check_number, remedies, where
 from .._neighbours import check_rule, check_weights, links
 from .._same import same
-from ..domains import Rows, take
+from ..domains import take
 from ..evaluation import Points, bind
 from ._base import Kernel, register
 from ._definiteness import UNKNOWN, Definiteness
@@ -101,7 +101,7 @@ class Deformed(Unary):
 
     def validate(self) -> None:
         super().validate()
-        if isinstance(self.kernel.domain, Rows):
+        if self.kernel.domain.precomputed:
             raise TypeError(
                 f"{where(self)}: {self.kernel} knows its points by number only; use FiniteDomain(K), on 0, …, n − 1."
             )

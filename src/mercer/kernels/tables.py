@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import clone
 
 from .._errors import check_choice, check_number, where
-from ..domains import Categories, Vectors
 from ..domains.tables import Frame, Tables, is_missing
 from ._base import Kernel, register
 from ._definiteness import PD, UNKNOWN, Definiteness, of_product, of_sum
@@ -162,9 +161,9 @@ class Table(Kernel):
         columns, k = [X[c][~missing] for c in names], self._groups()[group]
         if not len(columns[0]):
             return None, ~missing
-        if isinstance(k.domain, (Vectors, Categories)):
+        if k.domain.vectors or k.domain.labels:
             rows: Any = np.column_stack(columns)
-            rows = rows if isinstance(k.domain, Categories) or rows.dtype.kind == "f" else rows.tolist()
+            rows = rows if k.domain.labels or rows.dtype.kind == "f" else rows.tolist()
         elif len(columns) == 1:
             rows = list(columns[0])
         else:
@@ -241,9 +240,7 @@ class Table(Kernel):
         if self.kernels == "auto":
             return PD
         parts = [
-            k.definiteness_in(
-                None if isinstance(k.domain, Categories) else len(group) if isinstance(group, tuple) else 1
-            )
+            k.definiteness_in(None if k.domain.labels else len(group) if isinstance(group, tuple) else 1)
             for group, k in self.kernels.items()
         ]
         if not all(part.is_pd for part in parts):

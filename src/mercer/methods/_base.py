@@ -28,7 +28,7 @@ from .._errors import (
 from .._random import check_random, generator_of
 from .._threads import check_jobs
 from ..basis import Functions, Polynomials, as_basis
-from ..domains import Rows, Vectors, plain, refuse_masked
+from ..domains import plain, refuse_masked
 from ..gram import Gram, Representation, as_representation
 from ..kernels import Kernel
 from ..kernels._transformed import Translated
@@ -171,7 +171,7 @@ class KernelEstimator(Estimator):
             raise TypeError(
                 f"{where(self)}: X is of another array library than the training data; convert one of them."
             )
-        if isinstance(self.kernel_.domain, (Vectors, Rows)) and X.dtype != self.dtype_:
+        if self.kernel_.domain.numbers and X.dtype != self.dtype_:
             X = (
                 X.astype(self.dtype_)
                 if is_sparse(X) or isinstance(X, np.ndarray)
@@ -182,11 +182,11 @@ class KernelEstimator(Estimator):
     def _check_data(self, kernel: Kernel, X: Any, y: Any, reset: bool, **options: Any) -> tuple[Any, Any]:
         domain = kernel.domain
         native = is_array(X) and not isinstance(X, np.ndarray)
-        if isinstance(domain, (Vectors, Rows)) and not native:
+        if domain.numbers and not native:
             refuse_masked(y, where(self), "y")
             if y is not None and options.get("y_numeric"):
                 check_targets(self, y)
-            accept = "csr" if getattr(domain, "sparse", False) else False
+            accept = "csr" if domain.sparse else False
             # one order in memory, since sums over columns round differently in the other
             settings: dict[str, Any] = {"accept_sparse": accept, "dtype": [np.float64, np.float32], "order": "C"}
             settings["reset"] = reset
@@ -314,8 +314,8 @@ class KernelEstimator(Estimator):
             domain = self._kernel(1).domain
         except (TypeError, ValueError):
             return tags
-        tags.input_tags.sparse = bool(getattr(domain, "sparse", False))
-        tags.input_tags.pairwise = isinstance(domain, Rows)
+        tags.input_tags.sparse = domain.sparse
+        tags.input_tags.pairwise = domain.precomputed
         tags.input_tags.positive_only = getattr(domain, "lower", None) == 0
-        tags.input_tags.two_d_array = isinstance(domain, (Vectors, Rows))
+        tags.input_tags.two_d_array = domain.numbers
         return tags

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .._array import detached, host, is_array, is_sparse
 from .._errors import check_choice, check_number, warn, where
 from .._progress import Deadline, remedy
-from ..domains import Categories, Rows
+from ..domains import Categories
 from ..kernels import Kernel
 from ..kernels.tasks import Shared, Tasks
 from ..solvers.multitask import Evidence, learn
@@ -46,7 +46,7 @@ class Multitask(KernelEstimator):
 
     def _kernel(self, n_features: int) -> Kernel:
         kernel = super()._kernel(n_features)
-        if self.task is not None and isinstance(kernel.domain, Rows):
+        if self.task is not None and kernel.domain.precomputed:
             raise ValueError(f"{where(self)}: kernel = {self.kernel!r} knows no tasks; give the kernel itself.")
         return kernel
 

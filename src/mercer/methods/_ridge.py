@@ -15,7 +15,6 @@ from .._errors import IndefiniteError, RoundingWarning, warn, where
 from .._random import generator_of
 from .._units import out_of_squares, power_of_two
 from ..basis import Polynomials
-from ..domains import Rows
 from ..gram import Gram, as_representation
 from ..kernels import Kernel
 from ..kernels._transformed import seen_from_near
@@ -204,7 +203,7 @@ class RidgeMethod(KernelEstimator):
         return std[:, 0] if self._target.ndim == 1 else std
 
     def _prior_variance(self, kernel: Kernel, X: Any) -> Any:
-        if isinstance(self.kernel_.domain, Rows):
+        if self.kernel_.domain.precomputed:
             raise TypeError(
                 f"{where(self)}: return_std needs k(x, x) of the new points, which a precomputed matrix does not hold; "
                 "give the kernel itself."

@@ -21,7 +21,6 @@ from .._progress import CallbackSupportMixin, Watch, called_off, remedy
 from .._same import same
 from .._threads import Workers
 from ..basis import Polynomials
-from ..domains import Rows
 from ..gram import Centered, Dense, Gram, Lazy, Representation
 from ..kernels import Callable as CallableKernel
 from ..kernels import Gaussian, Kernel, bandwidth
@@ -194,7 +193,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
 
     def _support_vectors(self, X: Any) -> Any:
         """The support vectors themselves, where the data are vectors (none of a precomputed matrix)."""
-        if isinstance(self.kernel_.domain, Rows):
+        if self.kernel_.domain.precomputed:
             return np.empty((0, 0))
         vectors = self.kernel_.domain.take(X, self.support_)
         return csr_matrix(vectors) if is_sparse(vectors) else vectors
@@ -240,7 +239,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         f, n = self.function_, self.kernel_.domain.size(X)
         dense = is_sparse(X) and is_sparse(f.points) and not is_sparse(_compact(f.points))
         arrays = isinstance(X, np.ndarray) and isinstance(f.points, np.ndarray)
-        if not (dense or arrays) or f.kernel is not self.kernel_ or isinstance(f.kernel.domain, Rows):
+        if not (dense or arrays) or f.kernel is not self.kernel_ or f.kernel.domain.precomputed:
             return f(X)
         V = np.ascontiguousarray(f.coefficients.reshape(len(f), -1))
         out = np.empty((n, V.shape[1]), V.dtype)

@@ -17,7 +17,6 @@ from .._errors import check_choice, check_number, where
 from .._folds import folds
 from .._random import generator
 from .._units import power_of_two
-from ..domains import Vectors
 from ..gram.centered import CenteredGram
 from ..kernels.expression import as_kernel
 from ..solvers.clustering import largest
@@ -420,7 +419,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     @staticmethod
     def _column(y: Any, kernel: Any) -> Any:
         """One number per sample as vectors of one coordinate."""
-        if is_sparse(y) or not isinstance(as_kernel(kernel).domain, Vectors):
+        if is_sparse(y) or not as_kernel(kernel).domain.vectors:
             return y
         A = y if is_array(y) else np.asarray(y)
         return A.reshape(-1, 1) if A.ndim == 1 else y

@@ -20,7 +20,6 @@ from .._errors import check_choice, check_number, warn, where
 from .._progress import Deadline, remedy
 from .._random import generator
 from .._units import unit_of_squares
-from ..domains import Vectors
 from ..gram import IncompleteCholesky
 from ..gram.centered import CenteredGram
 from ..kernels import Kernel
@@ -220,7 +219,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             kernel = as_kernel("gaussian(lengthscale='median')" if continuous else "delta")
         else:
             kernel = as_kernel(self.kernel_y, "kernel_y")
-        if isinstance(kernel.domain, Vectors):
+        if kernel.domain.vectors:
             y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         y = kernel.domain.check(y, self, "y")
         self.kernel_y_ = kernel.resolve(y)
@@ -242,7 +241,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             return int(self.n_components)
         judge = self.estimator
         if judge is None:
-            numbers = isinstance(self.kernel_y_.domain, Vectors) or type_of_target(y).startswith("continuous")
+            numbers = self.kernel_y_.domain.vectors or type_of_target(y).startswith("continuous")
             judge = KNeighborsRegressor() if numbers else KNeighborsClassifier()
         self.scores_ = {
             int(d): float(

@@ -14,7 +14,6 @@ from .._array import host, is_numpy, is_sparse, like, namespace
 from .._errors import IndefiniteKernelWarning, check_choice, check_number, warn, where
 from .._progress import Deadline, remedy
 from .._random import generator
-from ..domains import Rows, Vectors
 from ..evaluation import bind
 from ..gram import Gram
 from ..solvers.clustering import Clusters, Partition, clusters_of, partitions, random_seeds, spread_seeds
@@ -191,7 +190,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                     f"{where(self)}: init holds labels {labels.min()} to {labels.max()}; they must be in 0 … {k - 1}."
                 )
             return labels
-        if isinstance(self.kernel_.domain, Rows):
+        if self.kernel_.domain.precomputed:
             raise ValueError(f"{where(self)}: init must be {n} integer labels where the kernel is precomputed.")
         centres = self._given_points(X)
         if self.kernel_.domain.size(centres) != k:
@@ -206,7 +205,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def _given_points(self, X: Any) -> Any:
         """The points of `init`, in the floating type of X."""
         centres = self.init
-        if isinstance(self.kernel_.domain, Vectors) and len(getattr(centres, "shape", np.shape(centres))) != 2:
+        if self.kernel_.domain.vectors and len(getattr(centres, "shape", np.shape(centres))) != 2:
             raise ValueError(
                 f"{where(self)}: init must be one of {', '.join(map(repr, SEEDS))}, an integer label for each sample, "
                 f"or n_clusters = {self.n_clusters} points; got a {type(centres).__name__}."

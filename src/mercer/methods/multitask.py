@@ -16,7 +16,6 @@ from .._errors import check_class_weight, check_number, warn, where
 from .._progress import Deadline, remedy, under
 from .._random import generator
 from .._units import SQUARED, unit_of_squares
-from ..domains import Rows
 from ..gram import Gram
 from ..kernels import Kernel
 from ..kernels._algebra import Tensor
@@ -464,7 +463,7 @@ class MultitaskSVC(ClassifierMixin, Multitask):
     def _fit_entries(self, X: Any, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: Any) -> None:
         """The machine on pairs of a sample and a task."""
         domain = self.kernel_.domain
-        if isinstance(domain, Rows):
+        if domain.precomputed:
             K = TaskGram(self._build(X), rows, tasks, self.task_matrix_).dense()
             self.machine_ = self._machine("precomputed").fit(K, y, weight)
             index = self.machine_.function_.points

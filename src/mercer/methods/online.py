@@ -11,7 +11,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from .._array import host, is_array
 from .._errors import check_number, remedies, where
 from ..basis import Polynomials
-from ..domains import Rows
 from ..evaluation import bind
 from ..space import Function
 from ._loss import LossEstimator
@@ -128,7 +127,7 @@ class OnlineKernelMachine(LossEstimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Go on with samples X and targets y; the first call of a classifier names all `classes`."""
         self._check_parameters()
-        if isinstance(self._kernel(1).domain, Rows):
+        if self._kernel(1).domain.precomputed:
             raise TypeError(f"{where(self)}: a precomputed matrix is no stream; use fit, or a kernel on the samples.")
         if classes is not None and not self._is_classifier():
             raise ValueError(f"{where(self)}: classes has no meaning for loss = {self.loss!r}; leave it out.")

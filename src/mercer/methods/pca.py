@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import asymmetry, host, is_array, is_sparse, like, namespace
 from .._errors import REMEDIES, check_choice, check_number, where
 from .._random import generator
-from ..domains import Rows, Vectors
+from ..domains import Vectors
 from ..gram import Gram, IncompleteCholesky, Nystrom, as_representation
 from ..gram.centered import CenteredGram
 from ..gram.packed import Packed, suits
@@ -216,7 +216,7 @@ class KernelPCA(KernelTransformer):
 
         K = S + d1ᵀ − 1dᵀ has the centred matrix of the symmetric S; rows of new points then lack d.
         """
-        if not isinstance(self.kernel_.domain, Rows) or K.shape[0] != K.shape[1] or asymmetry(K) != "large":
+        if not self.kernel_.domain.precomputed or K.shape[0] != K.shape[1] or asymmetry(K) != "large":
             return K, None
         xp = namespace(K)
         skew = (K - K.T) / 2
@@ -350,7 +350,7 @@ class KernelPCA(KernelTransformer):
     # ---- the way back
 
     def _require_vectors(self, X: Any) -> None:
-        if isinstance(self.kernel_.domain, Rows) or not (is_array(X) or is_sparse(X)):
+        if self.kernel_.domain.precomputed or not (is_array(X) or is_sparse(X)):
             raise ValueError(
                 f"{where(self)}: fit_inverse_transform = True needs samples that are vectors; {self.kernel_} has none."
             )
@@ -419,7 +419,7 @@ class KernelPCA(KernelTransformer):
         `diagonal` are the values k(x, x), needed for precomputed kernels, where the rows of new points lack them.
         """
         X = self._check_new(X)
-        if diagonal is None and isinstance(self.kernel_.domain, Rows):
+        if diagonal is None and self.kernel_.domain.precomputed:
             raise ValueError(
                 f"{where(self)}: diagonal = None, but a precomputed kernel needs it: give k(x, x) of each x."
             )

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import eps, host, is_sparse, like, namespace, on_host
 from .._errors import check_number, where
 from .._neighbours import check_rule, check_weights, connecting_length, links, nearest, within
-from ..domains import Rows
 from ..gram import Operator
 from ..gram.normalized import GraphGram, NormalizedGram
 from ..solvers.laplacian import spread
@@ -106,7 +105,7 @@ class ManifoldRanking(KernelEstimator):
         """Link the samples X, or take a matrix of affinities; with queries y (n,) or (n, n_queries), score all."""
         self._check_parameters()
         self._forget("scores_", "ranks_", "solution_", "affinity_matrix_", "_sample")
-        given = isinstance(self._kernel(1).domain, Rows)
+        given = self._kernel(1).domain.precomputed
         if given and is_sparse(X):
             base = self._given_graph(X)
         else:

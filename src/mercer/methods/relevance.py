@@ -13,7 +13,6 @@ from .._array import host, is_array
 from .._errors import check_number, warn, where
 from .._units import unit_of_squares
 from ..basis import Polynomials
-from ..domains import Rows, Vectors
 from ..gram import Gram
 from ..losses import Logistic
 from ..solvers.fit.relevance import Design, Evidence, maximise_bernoulli, maximise_gaussian
@@ -50,7 +49,7 @@ class RelevanceMethod(KernelEstimator):
         X, y = self._check_fit(X, y, **options)
         if is_array(X) and not isinstance(X, np.ndarray):
             raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
-        if isinstance(self.kernel_.domain, (Vectors, Rows)):
+        if self.kernel_.domain.numbers:
             X = X.astype(np.float64)
             self.dtype_ = X.dtype
         return X, y

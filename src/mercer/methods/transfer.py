@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from .._array import host, is_array, like
 from .._errors import check_number, remedies, warn, where
 from .._random import generator
-from ..domains import Bags, Rows
+from ..domains import Bags
 from ..domains.tables import is_gap
 from ..kernels import INDEFINITE, Kernel, Linear
 from ..kernels import sets as _sets  # noqa: F401  (enters the default kernel into the registry)
@@ -150,7 +150,7 @@ class MarginalTransfer(KernelEstimator):
         """Fit to points X with targets y; `groups` says for each point which sample it belongs to."""
         self._check_parameters()
         X, y = self._check_fit(X, y, **({"y_numeric": True, "multi_output": True} if is_regressor(self) else {}))
-        if isinstance(self.kernel_.domain, Rows):
+        if self.kernel_.domain.precomputed:
             raise TypeError(f"{where(self)}: kernel = 'precomputed' knows no samples of points; give a kernel.")
         weight = self._check_weight(sample_weight, X)
         self._forget("_root", "_frequencies", "samples_", "distribution_kernel_")

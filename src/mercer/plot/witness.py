@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.domains import Vectors
 from mercer.inference import KernelTestResult
 
 from .._array import host
@@ -120,7 +119,7 @@ class WitnessDisplay(Display):
         f = result.witness
         first = host(f.coefficients) > 0
         domain, at = f.kernel.domain, host(f(f.points))
-        small = isinstance(domain, Vectors) and domain.dimension(f.points) in (1, 2)
+        small = domain.vectors and domain.dimension(f.points) in (1, 2)
         drawn: dict[str, Any] = {"X": None, "Y": None}
         if small:
             A = dense(f.points)

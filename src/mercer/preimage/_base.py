@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator
 from .. import _threads
 from .._array import row_products
 from .._errors import remedies, where
-from ..domains import Rows
 from ..kernels import Kernel
 from ..space import Function
 
@@ -102,7 +101,7 @@ class Targets:
             raise ValueError(f"{who}: the target has an unpenalised part, which lies outside the space; leave it out.")
         points = function.points
         dense = isinstance(points, np.ndarray) and points.ndim == 2 and points.dtype.kind == "f"
-        if not dense or isinstance(self.kernel.domain, Rows):
+        if not dense or self.kernel.domain.precomputed:
             raise TypeError(
                 f"{who}: pre-images are sought among real vectors, but the points of the target are no dense NumPy "
                 f"array of them ({type(points).__name__} of {self.kernel}); convert them where they are vectors."

@@ -25,7 +25,7 @@ from .. import (
 )
 from .._array import host, is_array, is_sparse
 from .._steps import unwrapped
-from ..domains import Rows, Tables, Vectors, take
+from ..domains import Tables, take
 from ..losses import Squared
 from ._pictures import Pictures
 
@@ -96,7 +96,7 @@ class Case:
     def columns(self) -> dict[str, np.ndarray]:
         """Of tables and matrices, by name: float64 with NaN, or objects with None; of other data none."""
         X = self.X
-        if isinstance(X, list) and not self.steps and isinstance(self._domain, Vectors):
+        if isinstance(X, list) and not self.steps and self._domain.vectors:
             X = np.asarray(X, dtype=np.float64)
         return {} if self.pairwise else columns_of(X, "x")
 
@@ -159,9 +159,9 @@ class Case:
             return None
         try:
             points = rows(self.Z, self.drawn)
-            if isinstance(kernel.domain, Rows):
+            if kernel.domain.precomputed:
                 return np.asarray(host(points), dtype=np.float64)[:, self.drawn]
-            if isinstance(kernel.domain, Vectors) and not is_sparse(points):
+            if kernel.domain.vectors and not is_sparse(points):
                 points = np.asarray(host(points) if is_array(points) else points, dtype=np.float64)
             K = np.asarray(host(kernel(points)), dtype=np.float64)
         except (TypeError, ValueError):  # a kernel of something else than these samples: of tasks, of projections

@@ -16,7 +16,6 @@ from sklearn.utils import check_random_state
 from .._array import host
 from .._errors import check_choice, check_instance, check_number, speaking
 from .._folds import folds
-from ..domains import Rows, Vectors
 from ..kernels import Kernel
 
 __all__ = ["ComponentChoice", "choose_components"]
@@ -221,7 +220,7 @@ def _models(estimator: Any, X: Any, kernels: Any, count: int, rng: Any) -> list[
         if kernels is not None:
             model.set_params(kernel=kernel)
         domain = model._kernel(1).domain
-        if isinstance(domain, Rows):
+        if domain.precomputed:
             raise ValueError(f"{WHO}: kernel = {kernel!r} knows no samples; give X and a kernel of samples.")
         checked = domain.check(X, WHO)
         resolved = model._kernel(domain.dimension(checked) or 1).resolve(checked)
@@ -234,7 +233,7 @@ def _models(estimator: Any, X: Any, kernels: Any, count: int, rng: Any) -> list[
 
 
 def _require_columns(models: list[Any], X: Any, criterion: str) -> None:
-    vectors = all(isinstance(m.kernel.domain, Vectors) for m in models)
+    vectors = all(m.kernel.domain.vectors for m in models)
     if not (vectors and isinstance(X, np.ndarray) and X.shape[1] > 1):
         raise ValueError(
             f"{WHO}: criterion = {criterion!r} compares with shuffled columns and needs a NumPy array of at least two; "
