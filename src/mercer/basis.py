@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from ._array import decided, is_array, is_sparse, namespace
 from ._errors import check_number
 
-__all__ = ["Functions", "Polynomials", "as_basis"]
+__all__ = ["Functions", "Polynomials", "annihilated", "as_basis"]
 
 MOST = 1 << 28  # factors of all monomials: for more, neither time nor memory suffices
 
@@ -52,6 +52,11 @@ class Polynomials(BaseEstimator):
                     column = column * X[:, j]
                 columns.append(column)
         return xp.stack(columns, axis=1)
+
+    @property
+    def order(self) -> int:
+        """The coefficients beside this free part annihilate polynomials of degree < order."""
+        return self.degree + 1
 
     def _check_size(self, d: int) -> None:
         if self.degree * comb(d + self.degree, self.degree) > MOST:
@@ -95,6 +100,8 @@ class Functions(BaseEstimator):
            [0., 0.]])
     """
 
+    order = 0  # nothing is known of the coefficients beside it
+
     def __init__(self, functions: Sequence[Callable[[Any], Any]]):
         self.functions = functions
 
@@ -110,6 +117,15 @@ class Functions(BaseEstimator):
             if not decided(namespace(column).all(namespace(column).isfinite(column))):
                 raise ValueError(f"free: {h!r} returned NaN or infinity; a free function maps points to numbers.")
         return namespace(*columns).stack(columns, axis=1)
+
+    def gradient(self, X: Any) -> Any:
+        """Refused: nothing is known of the functions but their values."""
+        raise TypeError("derivative: the free part consists of functions without known derivatives.")
+
+
+def annihilated(basis: Polynomials | Functions | None) -> int:
+    """The order q of the coefficients that a free part leaves: they annihilate polynomials of degree < q."""
+    return 0 if basis is None else basis.order
 
 
 def as_basis(free: Any) -> Polynomials | Functions | None:

@@ -114,8 +114,6 @@ class Function:
         G = xp.concat([xp.matmul(g, self.coefficients) for g in gradients], axis=0)
         if self.basis is None:
             return G
-        if not isinstance(self.basis, Polynomials):
-            raise TypeError("derivative: the free part consists of functions without known derivatives.")
         return G + xp.matmul(xp.permute_dims(self.basis.gradient(X), (0, 2, 1)), self.free)
 
     # ---- the vector space

@@ -14,7 +14,6 @@ from .._same import same
 from ..domains import take
 from ..domains.tables import Frame
 from ..kernels import Kernel
-from ..kernels._transformed import Translated
 from ._base import Gram, Representation
 from .dense import DenseGram
 from .low_rank import FeatureGram, LowRankGram
@@ -65,8 +64,8 @@ class Combined(Representation):
                 "or has several, cannot use them."
             )
         self.grams_ = self.grams
-        if isinstance(kernel, Translated):
-            kernel, self.grams_ = (kernel.kernel, self.grams) if self.near is None else (kernel, self.near)
+        if kernel.at_zero is not kernel:
+            kernel, self.grams_ = (kernel.at_zero, self.grams) if self.near is None else (kernel, self.near)
         parts = [(gram, float(c)) for gram, c in zip(self.grams_, self.coefficients, strict=True) if c > 0]
         if not all("factor" in gram.provides for gram, _ in parts):
             return _Matrix(self, kernel, X, sum(c * gram.dense() for gram, c in parts))

@@ -14,7 +14,6 @@ from ..basis import Polynomials
 from ..gram.centered import CenteredGram
 from ..gram.dense import Dense
 from ..kernels import Gaussian, Kernel, Laplace
-from ..kernels._transformed import Translated
 from ..space import Function
 from ._kernels import centred, check_draws, collection, eigenvalues, is_collection, matrix_moments
 from ._nulls import Moments, aggregate, batches, digits_of, gamma, permutation_moments, spectrum, tail
@@ -145,10 +144,7 @@ def mmd_test(
         p_values = np.array([p])
     k, Z = tests[best]
     a, near = like(np.repeat([1 / m, -1 / n], [m, n]), _first(k, Z)), k.about(Z)
-    if isinstance(near, Translated):
-        witness = Function(near, Z, a, Polynomials(0), near.constant(Z, a)[None])
-    else:
-        witness = Function(k, Z, a)
+    witness = Function(k, Z, a) if near is k else Function(near, Z, a, Polynomials(0), near.constant(Z, a)[None])
     words = f"{statistic} MMD², {n_draws} permutations" if null == "permutation" else f"{statistic} MMD², {null} null"
     return KernelTestResult(value, p, sample, words, k, witness, tuple(k for k, _ in tests), p_values)
 

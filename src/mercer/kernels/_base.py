@@ -95,6 +95,19 @@ class Kernel(BaseEstimator):
         """v with k(x, y) = k(x − o, y − o) + vᵀx + vᵀy + constant for all x and y; None where there is no such v."""
         return None
 
+    @property
+    def at_zero(self) -> Kernel:
+        """The kernel of which this is the one `about` a sample; itself, for most."""
+        return self
+
+    def relative(self, X: Any) -> Any:
+        """X relative to the origin of this kernel, as `at_zero` sees it."""
+        return X
+
+    def constant(self, points: Any, coefficients: Any) -> Any:
+        """Σ aᵢk(x, xᵢ) of `at_zero` less that of this kernel: the same at every x for coefficients that sum to 0."""
+        return 0.0
+
     def points(self, X: Any, beside: Any = None) -> Points:
         """A checked collection in the form from which rows of the matrix follow fastest, again and again.
 

@@ -261,30 +261,34 @@ class Translated(Unary):
     def domain(self) -> Domain:  # type: ignore[override]
         return Vectors(sparse=self.kernel.domain.sparse)
 
-    def _moved(self, X: Any) -> Any:
+    @property
+    def at_zero(self) -> Kernel:
+        return self.kernel
+
+    def relative(self, X: Any) -> Any:
         X = X.toarray() if is_sparse(X) else X
         return X - like(self.origin, X)
 
     def _both(self, X: Any, Y: Any) -> tuple[Any, Any]:
         X, Y = self.check_arguments(X, Y)
-        return self._moved(X), None if Y is None else self._moved(Y)
+        return self.relative(X), None if Y is None else self.relative(Y)
 
     def evaluate(self, X: Any, Y: Any = None) -> Any:
-        return self.kernel.evaluate(self._moved(X), None if Y is None else self._moved(Y))
+        return self.kernel.evaluate(self.relative(X), None if Y is None else self.relative(Y))
 
     def evaluate_diag(self, X: Any) -> Any:
-        return self.kernel.evaluate_diag(self._moved(X))
+        return self.kernel.evaluate_diag(self.relative(X))
 
     def resolve(self, X: Any) -> Self:
-        return super().resolve(self._moved(self.domain.check(X, self)))
+        return super().resolve(self.relative(self.domain.check(X, self)))
 
     def drift(self, origin: np.ndarray) -> np.ndarray | None:
         return self.kernel.drift(origin)
 
     def constant(self, points: Any, coefficients: Any) -> Any:
-        """Σ aᵢk(x, xᵢ) − Σ aᵢk(x − o, xᵢ − o), the same at every x for coefficients that sum to 0; one per column."""
+        """Σ aᵢk(x, xᵢ) − Σ aᵢk(x − o, xᵢ − o), one number for each column of coefficients."""
         slope = like(self.kernel.drift(host(self.origin)), coefficients)
-        return slope @ (namespace(coefficients).matrix_transpose(self._moved(points)) @ coefficients)
+        return slope @ (namespace(coefficients).matrix_transpose(self.relative(points)) @ coefficients)
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return self.kernel.definiteness_in(dimension)
@@ -319,12 +323,6 @@ class Translated(Unary):
     @classmethod
     def examples(cls) -> list[Kernel]:
         return [cls(k, np.array([0.5, -0.25, 0.125])) for k in inner_examples()]
-
-
-def seen_from_near(kernel: Kernel, X: Any) -> Any:
-    """X less the origin from which `Kernel.about` takes the kernel: beside free constants both give the same."""
-    near = kernel.about(X)
-    return near._moved(X) if isinstance(near, Translated) else X
 
 
 class CenteredAt(Unary):

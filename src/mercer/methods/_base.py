@@ -27,11 +27,10 @@ from .._errors import (
 )
 from .._random import check_random, generator_of
 from .._threads import check_jobs
-from ..basis import Functions, Polynomials, as_basis
+from ..basis import Functions, Polynomials, annihilated, as_basis
 from ..domains import plain, refuse_masked
 from ..gram import Gram, Representation, as_representation
 from ..kernels import Kernel
-from ..kernels._transformed import Translated
 from ..kernels.expression import as_kernel
 from ..kernels.sklearn_names import from_sklearn
 from ..space import Function
@@ -53,11 +52,6 @@ def validated(estimator: Any, *data: Any, **settings: Any) -> Any:
         )
     with np.errstate(over="ignore", invalid="ignore"):
         return validate_data(estimator, *data, **settings)
-
-
-def annihilated(basis: Any) -> int:
-    """The order q of the coefficients that the free part leaves: they annihilate polynomials of degree < q."""
-    return basis.degree + 1 if isinstance(basis, Polynomials) else 0
 
 
 def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -256,7 +250,7 @@ class KernelEstimator(Estimator):
 
     def _at_zero(self, gram: Gram, coefficients: Any, free: Any) -> Any:
         """The free part beside the kernel itself, from that beside the kernel about the sample."""
-        if gram.kernel is self.kernel_ or not isinstance(gram.kernel, Translated):
+        if free is None or gram.kernel is self.kernel_:
             return free
         moved = namespace(free).asarray(free, copy=True)
         moved[0, ...] -= gram.kernel.constant(gram.X, coefficients)

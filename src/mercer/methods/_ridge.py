@@ -14,15 +14,14 @@ from .._array import eps, host, is_numpy, like, namespace
 from .._errors import IndefiniteError, RoundingWarning, warn, where
 from .._random import generator_of
 from .._units import out_of_squares, power_of_two
-from ..basis import Polynomials
+from ..basis import annihilated
 from ..gram import Gram, as_representation
 from ..kernels import Kernel
-from ..kernels._transformed import seen_from_near
 from ..solvers.design import Design, Resolvent, posterior_variance
 from ..solvers.likelihood import log_marginal_likelihood
 from ..solvers.linear import LinearSolution, PseudoInverse, Symmetric, linear_solver, solve
 from ..solvers.spectral import Spectral
-from ._base import UNFOUNDED, KernelEstimator, annihilated
+from ._base import UNFOUNDED, KernelEstimator
 from ._classifier import encode
 
 
@@ -125,7 +124,7 @@ class RidgeMethod(KernelEstimator):
         self._warn_of_rounding(gram, alpha, annihilated(basis) > 0)
         self.X_fit_ = gram.X
         self.dual_coef_, self.free_coef_, self.solution_ = a, self._at_zero(gram, a, c), solution
-        if isinstance(basis, Polynomials) and basis.degree == 0:
+        if annihilated(basis) == 1:
             self.intercept_ = float(self.free_coef_[0]) if c.ndim == 1 else self.free_coef_[0, :]
         self.function_ = self._function(gram, a, basis, c)
         self._strength, self._target, self._weight, self._basis = alpha, b, weight, basis
@@ -259,7 +258,7 @@ class RidgeMethod(KernelEstimator):
             raise TypeError(
                 f"{where(self)}: gradient=True needs the exact kernel matrix, not {where(gram)}; use gram='dense'."
             )
-        X = seen_from_near(kernel, gram.X) if annihilated(self._basis) else gram.X
+        X = kernel.about(gram.X).relative(gram.X) if annihilated(self._basis) else gram.X
         return log_marginal_likelihood(kernel, X, b, float(alphas[0]), H, weight)
 
     def summary(self) -> RidgeSummary:

@@ -24,7 +24,6 @@ from ..basis import Polynomials
 from ..gram import Centered, Dense, Gram, Lazy, Representation
 from ..kernels import Callable as CallableKernel
 from ..kernels import Gaussian, Kernel, bandwidth
-from ..kernels._transformed import Translated
 from ..kernels.sklearn_names import from_sklearn, refuse_mixtures
 from ..solvers.fit._rows import Block, Segment
 from ..solvers.fit.multiclass import minimise_multiclass
@@ -274,8 +273,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
 
     def _offset_of(self, f: Function, offset: Any) -> Any:
         """The offset beside `kernel_`, from that of a machine in the space of the kernel about the sample."""
-        moved = isinstance(f.kernel, Translated) and f.kernel is not self.kernel_
-        return offset - f.kernel.constant(f.points, f.coefficients) if moved else offset
+        return offset if f.kernel is self.kernel_ else offset - f.kernel.constant(f.points, f.coefficients)
 
 
 @dataclass(frozen=True)

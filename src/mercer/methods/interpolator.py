@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._array import host, like, namespace
 from .._errors import REMEDIES, check_number, where
-from ..basis import Polynomials, as_basis
+from ..basis import Polynomials, annihilated, as_basis
 from ..evaluation import bind
 from ..gram import Dense
 from ..solvers.linear import Inverse
@@ -87,7 +87,7 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
             )
         basis = as_basis(self.free)
         order = claim.order if claim.is_cpd else 0
-        if order and not (isinstance(basis, Polynomials) and basis.degree >= order - 1):
+        if annihilated(basis) < order:
             if basis is not None:
                 raise ValueError(
                     f"{where(self)}: the kernel {self.kernel_} is {claim} and needs free >= {order - 1} (polynomials)."

@@ -12,7 +12,7 @@ from .._array import host, is_array
 from .._errors import SQUARED, check_choice, check_number, warn, where
 from .._progress import Deadline, remedy
 from .._units import exponent, unit_of_squares
-from ..basis import Polynomials
+from ..basis import annihilated
 from ..solvers.fit._base import FitProblem, FitSolution, finish
 from ..solvers.fit.box import box
 from ..solvers.fit.coordinates import admm, lbfgs, newton_cg
@@ -21,7 +21,6 @@ from ..solvers.fit.newton import newton
 from ..solvers.fit.ordered import ordered
 from ..solvers.fit.penalty import minimise_penalty, within_ball
 from ..solvers.linear import linear_solver, solve
-from ._base import annihilated
 from ._classifier import encode
 from ._loss import LABELS, LossEstimator
 
@@ -257,7 +256,7 @@ class KernelMachine(LossEstimator):
     def _solver(self, problem: FitProblem, basis: Any) -> str:
         """The table of the docstring; raises for what a solver cannot do."""
         loss, provides = problem.loss, problem.loss.provides
-        constant = basis is None or (isinstance(basis, Polynomials) and basis.degree == 0)
+        constant = basis is None or annihilated(basis) == 1
         single = len(problem.shape) == 1 and not loss.coupled
         able = {
             "direct": loss.quadratic,

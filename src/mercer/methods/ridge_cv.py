@@ -14,14 +14,12 @@ from .._array import host, like
 from .._errors import check_choice, is_one_of, warn, where
 from .._folds import folds
 from .._units import unit_of_squares
-from ..basis import Polynomials, as_basis
+from ..basis import Polynomials, annihilated, as_basis
 from ..gram import Gram
 from ..kernels import Kernel
-from ..kernels._transformed import seen_from_near
 from ..kernels.expression import as_kernel
 from ..solvers.likelihood import maximise_likelihood
 from ..solvers.spectral import Spectral
-from ._base import annihilated
 from ._ridge import RidgeClassifier, RidgeMethod, RidgeRegressor, chosen
 
 CRITERIA = ("gcv", "marginal_likelihood")
@@ -204,7 +202,7 @@ class RidgeSearch(RidgeMethod):
                 f"{where(self)}: optimize=True needs the exact kernel matrix, not {where(gram)}; use gram='dense'."
             )
         design = path.design
-        X = seen_from_near(self.kernel_, gram.X) if annihilated(basis) else gram.X
+        X = self.kernel_.about(gram.X).relative(gram.X) if annihilated(basis) else gram.X
         self.kernel_, strength, value, converged = maximise_likelihood(
             self.kernel_, X, b, alpha, design.H, design.weight
         )

@@ -22,12 +22,10 @@ from .._array import host, on_host
 from .._errors import check_choice, check_number, where
 from .._progress import Deadline, remedy, run
 from .._random import generator
-from ..basis import Polynomials
+from ..basis import Polynomials, annihilated
 from ..gram import Dense
 from ..kernels import Kernel
-from ..kernels._transformed import seen_from_near
 from ..methods import SVC, KernelRidge, LeastSquaresSVC
-from ..methods._base import annihilated
 from ..methods._classifier import encode
 from ..methods.svc import JOINT
 from ..solvers.hyper import MARGIN, RIDGE, MarginCriterion, RidgeCriterion, contract
@@ -388,7 +386,7 @@ def _least_squares_machine(
 def _ridge(model: Any, name: str, X: Any, b: np.ndarray, weight: Any, basis: Any, alpha: float) -> _Form:
     model._require_definite(X, annihilated(basis))
     H = None if basis is None else np.asarray(basis(X), dtype=np.float64)
-    X = seen_from_near(model.kernel_, X) if annihilated(basis) else X
+    X = model.kernel_.about(X).relative(X) if annihilated(basis) else X
     weight = None if weight is None else np.asarray(weight, dtype=np.float64)
     return _Form(RidgeCriterion(name, X, b, H, weight), model.kernel_, alpha, X)
 
@@ -404,7 +402,7 @@ def _machines(model: SVC, name: str, X: Any, y: Any, sample_weight: Any, deadlin
         raise ValueError("KernelTuner: criterion = 'radius_margin' needs an offset; use 'span' or fit_intercept=True.")
     X, y = _checked(model, X, y)
     model._prepare(X)
-    X = seen_from_near(model.kernel_, X) if model.fit_intercept else X
+    X = model.kernel_.about(X).relative(X) if model.fit_intercept else X
     labels, weight = encode(model, y, model._check_weight(sample_weight, X), by_weight=False)
     used, k = weight > 0, len(model.classes_)
     against_rest = k > 2 and model.multi_class == "ovr"
