@@ -6,7 +6,7 @@ and the methods `exp`, `series`, `on`, `warp`, `normalized` and `centered` make 
 """
 
 from . import graphs, sequences, sets, strings, text, trees
-from ._base import Kernel, register, registry
+from ._base import Kernel, is_kernel, register, registry
 from ._definiteness import CPD, INDEFINITE, PD, STRICTLY_PD, UNKNOWN, Definiteness
 from ._structured import Counted, Counts, Structured, clear_cache
 from .anova import ANOVA
@@ -115,6 +115,7 @@ __all__ = [
     "White",
     "as_kernel",
     "clear_cache",
+    "is_kernel",
     "parse",
     "register",
     "registry",

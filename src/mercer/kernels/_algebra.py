@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any
 
-from ._base import Kernel
+from ._base import Kernel, is_kernel
 from ._composite import Product, Sum, Tensor
 from ._outer import Exp, PowerOf, Scaled, Series
 from ._transformed import CenteredAt, Normalized, Restricted, Translated, Warped
@@ -18,26 +18,21 @@ def add(left: Kernel, right: Any) -> Kernel:
     """left + right, where a number c stands for the constant kernel c."""
     if isinstance(right, Real):
         return left if right == 0 else add(left, Constant(float(right)))
-    if not isinstance(right, Kernel):
-        return NotImplemented
-    return Sum([*_terms(Sum, left), *_terms(Sum, right)])
+    return _joined(Sum, left, right)
 
 
 def multiply(left: Kernel, right: Any) -> Kernel:
     """left * right for a kernel or a number."""
-    if isinstance(right, Real):
-        return Scaled(left, float(right))
-    if not isinstance(right, Kernel):
-        return NotImplemented
-    return Product([*_terms(Product, left), *_terms(Product, right)])
+    return Scaled(left, float(right)) if isinstance(right, Real) else _joined(Product, left, right)
 
 
 def tensor(left: Kernel, right: Kernel) -> Kernel:
     """left @ right on pairs."""
-    if not isinstance(right, Kernel):
+    return _joined(Tensor, left, right)
+
+
+def _joined(cls: Any, left: Kernel, right: Any) -> Kernel:
+    """The kernel of the parts of both."""
+    if not is_kernel(right):
         return NotImplemented
-    return Tensor([*_terms(Tensor, left), *_terms(Tensor, right)])
-
-
-def _terms(cls: type, kernel: Kernel) -> list[Kernel]:
-    return list(kernel.kernels) if type(kernel) is cls else [kernel]
+    return cls([part for kernel in (left, right) for part in (kernel.kernels if type(kernel) is cls else [kernel])])

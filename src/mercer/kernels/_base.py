@@ -336,6 +336,11 @@ class Kernel(BaseEstimator):
         return to_text(self)
 
 
+def is_kernel(value: Any) -> bool:
+    """Whether a value is a kernel, and no text, number or function that stands for one."""
+    return isinstance(value, Kernel)
+
+
 def _algebra() -> Any:
     """The operators, which make kernels and so import this module."""
     from . import _algebra

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from .._array import device_of, host, is_array, is_sparse, like, namespace
 from .._errors import where
 from ..domains import Domain
-from ._base import Kernel
+from ._base import Kernel, is_kernel
 from .gaussian import Gaussian
 from .linear import Affine
 
@@ -59,7 +59,7 @@ class Unary(Kernel):
 def require_kernels(owner: object, name: str, parts: Sequence[Any]) -> None:
     """Raise unless every part is a kernel."""
     for part in parts:
-        if not isinstance(part, Kernel):
+        if not is_kernel(part):
             raise TypeError(f"{where(owner)}: {name} holds {part!r}; give Kernel objects (parse makes them from text).")
 
 

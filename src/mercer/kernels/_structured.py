@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from ._base import Kernel
+from ._base import Kernel, is_kernel
 from ._sparse import scatter
 
 ROOM = 1 << 30  # bytes of forms that are kept between calls
@@ -63,7 +63,7 @@ def frozen(value: Any) -> Hashable:
         return frozenset((name, frozen(v)) for name, v in value.items())
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype.str, value.tobytes()
-    if isinstance(value, Kernel):
+    if is_kernel(value):
         return type(value), frozen(value.get_params(deep=False))
     return value
 

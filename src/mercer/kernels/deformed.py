@@ -17,7 +17,7 @@ from .._neighbours import check_rule, check_weights, links
 from .._same import same
 from ..domains import take
 from ..evaluation import Points, bind
-from ._base import Kernel, register
+from ._base import Kernel, is_kernel, register
 from ._definiteness import UNKNOWN, Definiteness
 from ._parts import Unary, in_type_of, inner_examples
 from .expression import as_kernel
@@ -110,7 +110,7 @@ class Deformed(Unary):
         check_number(self, "weight", self.weight, at_least=0)
         check_number(self, "power", self.power, at_least=1, integer=True)
         check_choice(self, "laplacian", self.laplacian, ("normalized", "unnormalized"))
-        if not isinstance(self.graph, Kernel) and not _is_matrix(self.graph):
+        if not is_kernel(self.graph) and not _is_matrix(self.graph):
             check_rule(self, "graph", self.graph)
 
     def resolve(self, X: Any) -> Self:
@@ -141,7 +141,7 @@ class Deformed(Unary):
     def _sources(self) -> dict[str, Any]:
         """What the factor follows from; kernels, whose parameters may be set later, as they are now."""
         given = self.get_params(deep=False)
-        return {name: clone(value) if isinstance(value, Kernel) else value for name, value in given.items()}
+        return {name: clone(value) if is_kernel(value) else value for name, value in given.items()}
 
     def _is_known(self) -> bool:
         if not hasattr(self, "_known"):
@@ -182,11 +182,11 @@ class Deformed(Unary):
 
     def _weights(self, points: Any) -> Any:
         """The weights of the links as a matrix, sparse unless they are given for all pairs."""
-        if not isinstance(self.graph, Kernel) and not _is_matrix(self.graph):
+        if not is_kernel(self.graph) and not _is_matrix(self.graph):
             W = links(self.kernel, points, self.graph)
             W.data = np.ones_like(W.data)
             return W
-        W = self.graph.resolve(points)(points) if isinstance(self.graph, Kernel) else self.graph
+        W = self.graph.resolve(points)(points) if is_kernel(self.graph) else self.graph
         W = check_weights(self, "graph", W)
         n = self.domain.size(points)
         if W.shape != (n, n):

@@ -46,9 +46,8 @@ from ._algebra import (
     multiply,
     tensor,
 )
-from ._base import Kernel, registry
+from ._base import Kernel, is_kernel, registry
 from ._definiteness import CPD, INDEFINITE, PD, STRICTLY_PD, UNKNOWN, Definiteness
-from ._parts import Unary
 from .constant import Constant
 
 __all__ = ["as_kernel", "parse", "to_text"]
@@ -117,19 +116,19 @@ def _text(k: Kernel) -> tuple[str, int]:
             return "*".join([first, *(_within(p, POWER) for p in parts[1:])]), PRODUCT
         if kind is Tensor:
             return " @ ".join(_within(p, POWER) for p in parts), PRODUCT
-    if isinstance(k, Scaled) and _is_number(k.scale):
+    if kind is Scaled and _is_number(k.scale):
         return f"{_value(k.scale)}*{_within(k.kernel, POWER)}", PRODUCT
-    if isinstance(k, PowerOf) and _is_number(k.exponent):
+    if kind is PowerOf and _is_number(k.exponent):
         return f"{_within(k.kernel, ATOM)}**{_value(k.exponent)}", POWER
-    if isinstance(k, (Exp, Normalized)):
+    if kind in (Exp, Normalized):
         return f"{_within(k.kernel, ATOM)}.{kind.__name__.lower()}()", ATOM
-    if isinstance(k, Restricted):
+    if kind is Restricted:
         return f"{_within(k.kernel, ATOM)}.on({_value(k.columns)})", ATOM
-    if isinstance(k, Series) and isinstance(k.coefficients, list):
+    if kind is Series and isinstance(k.coefficients, list):
         radius = "" if k.radius == inf else f", radius={_value(k.radius)}"
         return f"{_within(k.kernel, ATOM)}.series({_value(k.coefficients)}{radius})", ATOM
-    if isinstance(k, Unary) and getattr(k, "X", None) is not None:  # it refers to a sample
-        name = "centered" if isinstance(k, CenteredAt) else k.name
+    if getattr(k, "X", None) is not None:  # it refers to a sample
+        name = "centered" if kind is CenteredAt else k.name
         return f"{name}({to_text(k.kernel)}, <{k.domain.size(k.X)} samples>)", ATOM
     return _call(k), ATOM
 
@@ -166,7 +165,7 @@ def _is_number(value: Any) -> bool:
 
 def _value(value: Any) -> str:
     """A parameter as text; what has none becomes a name in angle brackets."""
-    if isinstance(value, Kernel):
+    if is_kernel(value):
         return to_text(value)
     if isinstance(value, np.generic):
         value = value.item()
@@ -187,7 +186,7 @@ def _value(value: Any) -> str:
             return f"CPD({value.order}{', strict=True' * value.strict})"
         return "STRICTLY_PD" if value.strict else str(value)
     if isinstance(value, dict):
-        inside = (f"{name}: {_value(v) if isinstance(v, Kernel) else type(v).__name__}" for name, v in value.items())
+        inside = (f"{name}: {_value(v) if is_kernel(v) else type(v).__name__}" for name, v in value.items())
         return f"<{', '.join(inside)}>"
     if is_array(value) and host(value).size > PRINTED:
         return f"<array of shape {tuple(value.shape)}>"
@@ -233,7 +232,7 @@ def parse(text: str) -> Kernel:
         parser.fail("this is nested too deeply")
     if parser.token.kind != "end":
         parser.fail(f"expected an operator or the end, found {parser.found()}")
-    if not isinstance(kernel, Kernel):
+    if not is_kernel(kernel):
         parser.fail(
             "a number or a value alone is no kernel; for a constant kernel write constant(value=2)", parser.tokens[0]
         )
@@ -326,15 +325,13 @@ class _Parser:
     def combine(self, left: Any, right: Any, token: _Token) -> Any:
         """left + right, left * right or left @ right, as Python would."""
         for value in (left, right):
-            if not isinstance(value, Kernel) and not _is_number(value):
+            if not is_kernel(value) and not _is_number(value):
                 self.fail(f"{token.text} joins kernels and numbers, not {_value(value)}", token)
-        if isinstance(left, Kernel) and isinstance(right, Kernel):
-            return {"+": add, "*": multiply, "@": tensor}[token.text](left, right)
-        if token.text == "@":
+        kernel, other = (left, right) if is_kernel(left) else (right, left)
+        if token.text == "@" and not is_kernel(other):
             self.fail("@ joins two kernels; use * for a number", token)
-        if isinstance(left, Kernel) or isinstance(right, Kernel):
-            kernel, number = (left, right) if isinstance(left, Kernel) else (right, left)
-            return add(kernel, number) if token.text == "+" else multiply(kernel, number)
+        if is_kernel(kernel):
+            return {"+": add, "*": multiply, "@": tensor}[token.text](kernel, other)
         number = left + right if token.text == "+" else left * right
         if isinstance(number, int) and abs(number) > LARGEST:
             self.fail("this number is too large", token)
@@ -354,7 +351,7 @@ class _Parser:
         token = self.take("**")
         if token is None:
             return base
-        if not isinstance(base, Kernel):
+        if not is_kernel(base):
             self.fail("** raises kernels to a power, not numbers", token)
         place = self.token
         exponent = self.signed()
@@ -366,7 +363,7 @@ class _Parser:
         place = self.token
         value = self.primary()
         while self.take(".") is not None:
-            if not isinstance(value, Kernel):
+            if not is_kernel(value):
                 self.fail("only a kernel has methods", place)
             method = self.token
             if method.text in ("warp", "centered"):
@@ -464,7 +461,7 @@ class _Parser:
             self.fail(f"{owner.text} needs {', '.join(missing)}", owner)
         given = dict(zip(parameters, positional, strict=False)) | named
         parts = given.get("kernels", [given["kernel"]] if "kernel" in given else None)
-        if parts is not None and (not parts or not all(isinstance(part, Kernel) for part in parts)):
+        if parts is not None and (not parts or not all(is_kernel(part) for part in parts)):
             self.fail(f"{owner.text} needs kernels, not {_value(parts)}", owner)
         try:
             return function(*positional, **named)
@@ -505,7 +502,7 @@ def as_kernel(kernel: Any, name: str = "kernel") -> Kernel:
     >>> as_kernel("gaussian(lengthscale=2)")
     Gaussian(lengthscale=2)
     """
-    if isinstance(kernel, Kernel):
+    if is_kernel(kernel):
         return kernel
     if isinstance(kernel, str):
         try:

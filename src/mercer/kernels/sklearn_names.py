@@ -8,7 +8,7 @@ from typing import Any
 
 from .._errors import KindError, check_number, where
 from .._same import same
-from ._base import Kernel, registry
+from ._base import Kernel, is_kernel, registry
 from .constant import Constant
 from .expression import as_kernel
 
@@ -70,7 +70,7 @@ def from_sklearn(
     if isinstance(kernel, str) and kernel in SKLEARN:
         return _sklearn_kernel(kernel, gamma, degree, coef0, n_features)
     refuse_mixtures(kernel, owner, name)
-    if isinstance(kernel, (Kernel, str)):
+    if is_kernel(kernel) or isinstance(kernel, str):
         given = {
             "gamma": (gamma, None),
             "degree": (degree, 3),

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from ..._errors import check_choice, check_number
 from ...domains import Graph, Graphs
-from .._base import Kernel, register
+from .._base import Kernel, is_kernel, register
 from .._definiteness import PD, UNKNOWN, Definiteness
 from .._structured import Store, Structured, _store
 from ..gaussian import Gaussian
@@ -100,7 +100,7 @@ class RandomWalk(Structured):
         check_number(self, "decay", self.decay, above=0)
         check_choice(self, "edge_labels", self.edge_labels, (True, False))
         if self.node_kernel is not None:
-            if not isinstance(self.node_kernel, Kernel):
+            if not is_kernel(self.node_kernel):
                 raise TypeError(f"RandomWalk: node_kernel = {self.node_kernel!r} must be a Kernel object, or None.")
             self.node_kernel.validate()
 
