@@ -49,6 +49,13 @@ class Frame:
     def __contains__(self, name: Any) -> bool:
         return name in self.columns
 
+    def equals(self, other: Any) -> bool:
+        """Whether both have the same columns with the same values, where missing numbers are equal."""
+        if not isinstance(other, Frame) or self.columns.keys() != other.columns.keys():
+            return False
+        pairs = [(self[name], other[name]) for name in self.columns]
+        return all(np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f") for a, b in pairs)
+
     def __repr__(self) -> str:
         return f"Frame({len(self)} rows; {', '.join(map(str, self.columns))})"
 

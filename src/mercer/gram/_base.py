@@ -3,7 +3,7 @@
 A `Representation` has parameters only (``Dense()``, ``Nystrom(rank=500)``); its `build` returns a `Gram`: the matrix
 K = (k(xᵢ, xⱼ)), or the approximation K̂ that the representation stands for, with three required operations:
 ``@``, `diagonal` and `block`, and `cross` for new points under the *same* approximation. What else it has is announced
-in `provides`: "dense" (the matrix itself is held) and "factor" (a thin Z with K̂ = ZZᵀ is held).
+in `provides`: "dense" (the matrix itself is held), "factor" (a thin Z with K̂ = ZZᵀ is held) and more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._array import eye, namespace
+from .._array import eye, host, namespace
 from .._errors import where
 from .._random import generator
 from ..domains import take
@@ -29,7 +29,12 @@ class Operator:
     Attributes
     ----------
     provides : frozenset of str
-        What else it has: "dense" (the matrix is held), "factor" (a thin Z with K̂ = ZZᵀ is held).
+        What else it has: "dense" (the matrix is held), "factor" (a thin Z with K̂ = ZZᵀ is held), "sparse" (a
+        sparse matrix is held).
+    matrix : csr_array
+        The sparse matrix that is held.
+    own_features : bool
+        Whether the rows of the factor are the kernel's own features.
     trace_error : float
         tr(K − K̂), 0 for exact representations.
     choice : str or None
@@ -39,6 +44,8 @@ class Operator:
     provides: frozenset[str] = frozenset()
     trace_error: float = 0.0
     choice: str | None = None
+    own_features: bool = False
+    matrix: Any
 
     @property
     def n(self) -> int:
@@ -77,9 +84,17 @@ class Operator:
         unit = take(eye(self.n, self.like), columns)  # of a symmetric matrix, rows are columns
         return take(self @ self.xp.matrix_transpose(unit), rows)
 
+    def magnitude(self) -> float:
+        """The largest absolute value on the diagonal before anything is subtracted: what rounding is measured by."""
+        return float(np.abs(host(self.diagonal())).max())
+
     def dense(self) -> Any:
         """The matrix itself, computed where it is not held."""
         return self.block(slice(None), slice(None))
+
+    def entries(self) -> Any:
+        """All entries that are not 0, in any shape, where they are held; None elsewhere."""
+        return self.dense() if "dense" in self.provides else None
 
     def factor(self) -> Any:
         """Z with K̂ = ZZᵀ, where `provides` has "factor"."""
@@ -168,7 +183,22 @@ class Cross:
 
 
 class Representation(BaseEstimator):
-    """How the Gram matrix of a sample is held: parameters only; `build` does the work."""
+    """How the Gram matrix of a sample is held: parameters only; `build` does the work.
+
+    Attributes
+    ----------
+    centers : bool
+        Whether the mean of the feature vectors is subtracted.
+    streams : bool
+        Whether a first batch of samples fixes features that later ones have as well.
+    """
+
+    centers: bool = False
+    streams: bool = False
+
+    def shared(self, count: int) -> Representation:
+        """The representation of each of so many matrices that are held at once."""
+        return self
 
     def build(self, kernel: Kernel | str, X: Any, rng: Any = None) -> Gram:
         """The Gram operator of a kernel (an object or its text, without data-driven parameters) on a collection X.

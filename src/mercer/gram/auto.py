@@ -52,6 +52,9 @@ class Auto(Representation):
         self.memory = memory
         self.factor = factor
 
+    def shared(self, count: int) -> Auto:
+        return Auto(max(1, self.memory // count), self.factor)
+
     def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> Gram:
         check_number(self, "memory", self.memory, above=0)
         n = kernel.domain.size(X)

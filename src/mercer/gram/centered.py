@@ -59,6 +59,9 @@ class CenteredGram(Gram):
     def diagonal(self) -> Any:
         return self.base.diagonal() - 2 * self.means + self.total
 
+    def magnitude(self) -> float:
+        return self.base.magnitude()
+
     def block(self, rows: Any, columns: Any) -> Any:
         return (
             self.base.block(rows, columns)
@@ -124,6 +127,8 @@ class Centered(Representation):
     array([[ 1., -1.],
            [-1.,  1.]])
     """
+
+    centers = True
 
     def __init__(self, representation: Any = "auto"):
         self.representation = representation

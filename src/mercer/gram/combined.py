@@ -12,7 +12,6 @@ from .._array import host, namespace
 from .._errors import where
 from .._same import same
 from ..domains import take
-from ..domains.tables import Frame
 from ..kernels import Kernel
 from ._base import Gram, Representation
 from .dense import DenseGram
@@ -72,18 +71,13 @@ class Combined(Representation):
         roots = [sqrt(c) for _, c in parts]
         factors = [root * gram.factor() for (gram, _), root in zip(parts, roots, strict=True)]
         Z = namespace(*factors).concat(factors, axis=1)
-        if all(isinstance(gram, FeatureGram) for gram, _ in parts):
+        if all(gram.own_features for gram, _ in parts):
             return _Exact(self, kernel, X, kernel.feature_map, 0.0, Z)
         features = SideBySide([gram.features for gram, _ in parts], roots)  # type: ignore[attr-defined]
         return _Factor(self, kernel, X, features, sum(c * gram.trace_error for gram, c in parts), Z)
 
 
 def _equal(X: Any, Y: Any) -> bool:
-    if isinstance(X, Frame) and isinstance(Y, Frame):
-        pairs = [(X[c], Y[c]) for c in X.columns if c in Y]
-        return len(pairs) == len(X.columns) == len(Y.columns) and all(
-            np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f") for a, b in pairs
-        )
     return bool(X.equals(Y)) if hasattr(X, "equals") else same(X, Y)
 
 

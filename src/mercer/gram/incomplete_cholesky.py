@@ -68,6 +68,8 @@ class IncompleteCholesky(Representation):
     True
     """
 
+    streams = True
+
     def __init__(self, rank: int | None = None, tol: float = 1e-6, y: Any = None, delta: int = 40, kappa: float = 0.99):
         self.rank, self.tol, self.y, self.delta, self.kappa = rank, tol, y, delta, kappa
 

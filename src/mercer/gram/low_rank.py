@@ -95,6 +95,8 @@ class LandmarkGram(LowRankGram):
 class FeatureGram(LowRankGram):
     """The kernel's own features, which approximate nothing: its functions lie in the kernel's own space."""
 
+    own_features = True
+
     def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
         return self.kernel, self.centres, coefficients
 

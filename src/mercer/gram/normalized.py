@@ -16,6 +16,8 @@ from ._base import Operator
 class GraphGram(Operator):
     """A sparse symmetric affinity matrix as an operator."""
 
+    provides = frozenset({"sparse"})
+
     def __init__(self, matrix: csr_array):
         self.matrix = matrix
 
@@ -38,6 +40,9 @@ class GraphGram(Operator):
 
     def dense(self) -> Any:
         return self.matrix.toarray()
+
+    def entries(self) -> Any:
+        return self.matrix.data if self.matrix.nnz else None
 
 
 class NormalizedGram(Operator):
@@ -63,9 +68,8 @@ class NormalizedGram(Operator):
 
     def _refuse_negative(self, owner: object, noise: float) -> None:
         """Raise for negative affinities, as far as they are seen: entries where the matrix is held, row sums else."""
-        values = self.base.dense() if "dense" in self.base.provides else self.degrees
-        if isinstance(self.base, GraphGram):
-            values = self.base.matrix.data if self.base.matrix.nnz else values
+        values = self.base.entries()
+        values = self.degrees if values is None else values
         least = float(namespace(values).min(values))
         if least < -noise and self.trace_error == 0:
             raise ValueError(

@@ -77,6 +77,8 @@ class Nystrom(Representation):
     3
     """
 
+    streams = True
+
     def __init__(self, rank: int | None = None, landmarks: Any = "rpcholesky", drop: float | None = None):
         self.rank, self.landmarks, self.drop = rank, landmarks, drop
 

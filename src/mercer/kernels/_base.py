@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from .._array import decided, device_of, eps, host, is_array, is_sparse, namespace
+from .._array import decided, device_of, eps, host, is_array, is_sparse, like, namespace
 from .._errors import where
 from .._same import same
 from ..basis import Polynomials
@@ -107,6 +107,10 @@ class Kernel(BaseEstimator):
     def constant(self, points: Any, coefficients: Any) -> Any:
         """Σ aᵢk(x, xᵢ) of `at_zero` less that of this kernel: the same at every x for coefficients that sum to 0."""
         return 0.0
+
+    def moved(self, X: Any, steps: np.ndarray) -> Any:
+        """The points that are reached from X by steps, as `density_sample` draws them."""
+        return X + like(steps, X)
 
     def points(self, X: Any, beside: Any = None) -> Points:
         """A checked collection in the form from which rows of the matrix follow fastest, again and again.

@@ -24,7 +24,7 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
 class OfDistance(Kernel):
-    """Base: a subclass writes `distances` between arrays on the host, `log_normalizer`, `density_sample`, `moved`."""
+    """Base: a subclass writes `distances` between arrays on the host, `log_normalizer`, `density_sample`."""
 
     abilities = ("log_normalizer",)
     kernel: Integrable
@@ -32,10 +32,6 @@ class OfDistance(Kernel):
     def distances(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """δ(xᵢ, yⱼ)."""
         raise NotImplementedError
-
-    def moved(self, X: Any, steps: np.ndarray) -> Any:
-        """The points that are reached from X by the steps of `density_sample`."""
-        return X + like(steps, X)
 
     def _unit(self, X: np.ndarray, Y: np.ndarray) -> float:
         """A power of two by which points may be divided, where that divides the distance."""

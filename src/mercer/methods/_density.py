@@ -14,7 +14,6 @@ from .._errors import check_choice, check_number, warn, where
 from .._random import generator
 from .._units import power_of_two
 from ..kernels import CosineBump, Gaussian, Kernel, Laplace, Triangular
-from ..kernels._metric import OfDistance
 from ..kernels.expression import as_kernel
 from ..space import Function
 from ._base import KernelEstimator
@@ -214,11 +213,7 @@ class DensityEstimator(KernelEstimator):
         centres = self.kernel_.domain.take(self.X_fit_, index)
         centres = centres.toarray() if is_sparse(centres) else centres
         steps = self.kernel_.density_sample(n_samples, self.X_fit_.shape[1], rng)
-        return (
-            self.kernel_.moved(centres, steps)
-            if isinstance(self.kernel_, OfDistance)
-            else centres + like(steps, centres)
-        )
+        return self.kernel_.moved(centres, steps)
 
 
 def _log(weight: np.ndarray) -> np.ndarray:

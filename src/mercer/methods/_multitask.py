@@ -12,7 +12,7 @@ from .._array import detached, host, is_array, is_sparse
 from .._errors import check_choice, check_number, warn, where
 from .._progress import Deadline, remedy
 from ..domains import Categories
-from ..kernels import Kernel
+from ..kernels import Kernel, is_kernel
 from ..kernels.tasks import Shared, Tasks
 from ..solvers.multitask import Evidence, learn
 from ._base import KernelEstimator
@@ -120,7 +120,7 @@ class Multitask(KernelEstimator):
         check_number(self, "rank", self.rank, at_least=1, integer=True)
         if isinstance(self.coupling, str):
             check_choice(self, "coupling", self.coupling, ("auto", "learned"))
-        elif np.ndim(self.coupling) == 0 and not isinstance(self.coupling, Kernel):
+        elif np.ndim(self.coupling) == 0 and not is_kernel(self.coupling):
             check_number(self, "coupling", self.coupling, at_least=0, at_most=1)
 
     @property
@@ -129,11 +129,11 @@ class Multitask(KernelEstimator):
 
     def _couplings(self) -> list[Kernel]:
         """The kernels between tasks among which to choose."""
-        if len(self.tasks_) == 1 and not isinstance(self.coupling, Kernel):
+        if len(self.tasks_) == 1 and not is_kernel(self.coupling):
             return [Shared(1.0)]
         if isinstance(self.coupling, str):
             return [Shared(share) for share in SHARES]
-        if isinstance(self.coupling, Kernel):
+        if is_kernel(self.coupling):
             return [clone(self.coupling)]
         if np.ndim(self.coupling) == 0:
             return [Shared(float(self.coupling))]
@@ -172,7 +172,7 @@ class Multitask(KernelEstimator):
         """Keep what was chosen."""
         self._forget("share_")
         self.task_kernel_, self.task_matrix_ = kernel, self._matrix(kernel)
-        if isinstance(kernel, Shared):
+        if hasattr(kernel, "share"):
             self.share_ = kernel.share
 
     def __sklearn_tags__(self) -> Any:

@@ -21,9 +21,9 @@ from .._progress import CallbackSupportMixin, Watch, called_off, remedy
 from .._same import same
 from .._threads import Workers
 from ..basis import Polynomials
-from ..gram import Centered, Dense, Gram, Lazy, Representation
+from ..gram import Dense, Gram, Lazy, Representation
 from ..kernels import Callable as CallableKernel
-from ..kernels import Gaussian, Kernel, bandwidth
+from ..kernels import Gaussian, Kernel, bandwidth, is_kernel
 from ..kernels.sklearn_names import from_sklearn, refuse_mixtures
 from ..solvers.fit._rows import Block, Segment
 from ..solvers.fit.multiclass import minimise_multiclass
@@ -73,7 +73,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
                     return from_sklearn("rbf", gamma=0, n_features=n_features)
             given = {"degree": self.degree, "coef0": self.coef0}
             return from_sklearn(self.kernel, gamma=gamma, **given, n_features=n_features, owner=self)
-        if callable(self.kernel) and not isinstance(self.kernel, (Kernel, type)):
+        if callable(self.kernel) and not is_kernel(self.kernel) and not isinstance(self.kernel, type):
             return CallableKernel(self.kernel, pairwise=False)
         refuse_mixtures(self.kernel, self)
         defaults = {"gamma": (self.gamma, "scale"), "degree": (self.degree, 3), "coef0": (self.coef0, 0.0)}
@@ -122,7 +122,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
                     f"{REMEDIES}"
                 )
             self._warn_indefinite(f"{claim}, so that a stationary point is found, which need not be the best")
-        if isinstance(self.gram, Centered):
+        if self._representation().centers:
             raise ValueError(
                 f"{where(self)}: gram = {self.gram!r} is not for these machines, of which a centred kernel changes "
                 "nothing but the offset; give the representation that it wraps."

@@ -62,7 +62,7 @@ class LinearMachine(KernelEstimator):
             )
         rows = slice(None) if len(kept) == len(cost) else kept
         loss = pieces(rows)
-        absolute = self.penalty == "l1" and isinstance(loss, Box)
+        absolute = self.penalty == "l1" and len(loss.shape) == 1
         tau = float(self.intercept_scaling) ** (-1 if absolute else -2)
         design = Design(X[rows], bool(self.fit_intercept), tau)
         report = print if self.verbose else None

@@ -18,10 +18,10 @@ from .._errors import INSTEAD, check_choice, check_number, warn, where
 from .._progress import Deadline, remedy
 from .._random import generator_of
 from .._units import power_of_two
-from ..gram import Auto, Gram, as_representation
+from ..gram import Gram, as_representation
 from ..gram.centered import CenteredGram
 from ..gram.combined import Combined
-from ..kernels import Kernel, Table
+from ..kernels import Kernel, Table, is_kernel
 from ..kernels._algebra import Scaled, Sum
 from ..kernels._transformed import Translated
 from ..kernels.expression import as_kernel
@@ -218,7 +218,7 @@ class MultipleKernel(KernelEstimator):
         if deep and isinstance(self.kernels, (Mapping, list, tuple)) and len(self.kernels):
             for name, given in self._named().items():
                 kernel = params[f"kernels__{name}"] = given[0] if isinstance(given, tuple) and given else given
-                if isinstance(kernel, Kernel):
+                if is_kernel(kernel):
                     params |= {f"kernels__{name}__{key}": value for key, value in kernel.get_params().items()}
         return params
 
@@ -359,9 +359,7 @@ class MultipleKernel(KernelEstimator):
         """The operators of the kernels, as the estimator would hold that of one; they share the memory of "auto"."""
         preferred = getattr(self.estimator, "_prefers_factor", False)
         representation = as_representation(getattr(self.estimator, "gram", "auto"), factor=preferred)
-        if isinstance(representation, Auto):
-            representation = Auto(memory=max(1, representation.memory // len(kernels)), factor=representation.factor)
-        rng = generator_of(self.estimator)
+        representation, rng = representation.shared(len(kernels)), generator_of(self.estimator)
         return [representation.build(kernel, X, rng) for kernel in kernels]
 
     def _near(self, kernels: list[Kernel], grams: list[Gram], X: Any) -> list[Gram]:

@@ -19,7 +19,7 @@ from .._units import SQUARED, unit_of_squares
 from ..gram import Gram
 from ..kernels import Kernel
 from ..kernels._algebra import Tensor
-from ..kernels.tasks import Shared, Tasks
+from ..kernels.tasks import Tasks
 from ..solvers.linear import linear_solver, solve
 from ..solvers.multitask import Complete, Scattered, TaskGram
 from ..solvers.spectral import Spectral
@@ -322,10 +322,10 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         B and alpha stay as they are. NaN where the target is missing.
         """
         check_is_fitted(self)
-        problem = self._problem(self._build(self.X_fit_) if self._factored is None else self._factored)
+        problem: Any = self._problem(self._build(self.X_fit_) if self._factored is None else self._factored)
         B, alpha = self.task_matrix_ / self._square, self.alpha_ / self._square
         values = self._unit * problem.left_out(B, np.array([alpha]))[..., 0]
-        if isinstance(problem, Entries) and self._labels is None:
+        if values.ndim < self._target.ndim:  # of the targets that are not missing
             return np.where(np.isnan(self._target), np.nan, TaskGram.spread(problem._gram(self.task_matrix_), values))
         return values.reshape(self._target.shape)
 
@@ -548,7 +548,7 @@ class MultitaskSVC(ClassifierMixin, Multitask):
         return preferred(wrong, weight)
 
     def _report_unjudged(self, reason: str, kernels: list[Kernel]) -> None:
-        shares = ", ".join(f"{kernel.share:g}" for kernel in kernels if isinstance(kernel, Shared))
+        shares = ", ".join(f"{kernel.share:g}" for kernel in kernels if hasattr(kernel, "share"))
         warn(
             f"{where(self)}: {reason} before the shares {shares} were judged. {remedy(reason, '')} With coupling "
             "given there is nothing to judge.",

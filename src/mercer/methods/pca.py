@@ -11,15 +11,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import asymmetry, host, is_array, is_sparse, like, namespace
-from .._errors import REMEDIES, check_choice, check_number, where
+from .._errors import REMEDIES, check_number, where
 from .._random import generator
 from ..domains import Vectors
-from ..gram import Gram, IncompleteCholesky, Nystrom, as_representation
+from ..gram import Gram, as_representation
 from ..gram.centered import CenteredGram
 from ..gram.packed import Packed, suits
 from ..kernels import Kernel
 from ..preimage import as_preimage
-from ..solvers.eigen import BlockKrylov, DenseEigen, EigenSolver, Spectrum, eigen_solver
+from ..solvers.eigen import Spectrum, check_eigen_solver, eigen_solver
 from ..solvers.linear import linear_solver
 from ..space import Function
 from ._transformer import KernelTransformer
@@ -30,7 +30,7 @@ BY_PRODUCTS = ("auto", "arpack", "randomized", "krylov")
 
 def _streams(estimator: KernelPCA) -> bool:
     """Whether landmarks fix the features of a representation, so that a stream can be summed up in them."""
-    if isinstance(as_representation(estimator.gram), (Nystrom, IncompleteCholesky)):
+    if as_representation(estimator.gram).streams:
         return True
     raise AttributeError(
         f"{where(estimator)}: partial_fit needs features that the first batch fixes; gram = {estimator.gram!r} has "
@@ -243,8 +243,7 @@ class KernelPCA(KernelTransformer):
         check_number(self, "tol", self.tol, at_least=0)
         if self.max_iter is not None:
             check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
-        if not isinstance(self.eigen_solver, EigenSolver):
-            check_choice(self, "eigen_solver", self.eigen_solver, SOLVERS)
+        check_eigen_solver(self, self.eigen_solver, SOLVERS)
 
     def _spectrum(self, gram: CenteredGram) -> Spectrum:
         """The leading eigenpairs, with signs by the largest entry of each vector, as scikit-learn has them."""
@@ -256,9 +255,8 @@ class KernelPCA(KernelTransformer):
             )
         count = limit if self.n_components is None else min(self.n_components, limit)
         name = {"arpack": "krylov", "randomized": "krylov"}.get(self.eigen_solver, self.eigen_solver)
-        solver = DenseEigen() if name == "auto" and count == gram.n else eigen_solver(name, gram, count)
-        if isinstance(solver, BlockKrylov) and solver is not self.eigen_solver:
-            solver = BlockKrylov(tol=self.tol or 1e-10, max_iter=self.max_iter or 200)
+        name = "dense" if name == "auto" and count == gram.n else name
+        solver = eigen_solver(name, gram, count, tol=self.tol or 1e-10, max_iter=self.max_iter or 200)
         return solver.solve(gram, count, generator(self.random_state))
 
     def _keep_spectrum(self, gram: CenteredGram, spectrum: Spectrum) -> None:

@@ -117,7 +117,7 @@ class ManifoldRanking(KernelEstimator):
                 self._refuse_negative(host(X))
             base = self._affinities(X)
         self._operator = NormalizedGram(base, self)
-        if isinstance(base, GraphGram):
+        if "sparse" in base.provides:
             self.affinity_matrix_ = base.matrix
             self.gram_choice_ = f"a sparse graph with {base.matrix.nnz} entries"
         if y is not None:
@@ -215,7 +215,7 @@ class ManifoldRanking(KernelEstimator):
         """1/√d(x) of new points, and their affinities to the samples as an operator."""
         check_is_fitted(self)
         base: Any = self._operator.base
-        cross: Any = GraphGram(self._new_links(X)) if isinstance(base, GraphGram) else base.cross(self._check_new(X))
+        cross: Any = GraphGram(self._new_links(X)) if "sparse" in base.provides else base.cross(self._check_new(X))
         degree = cross @ (0 * self._operator.degrees + 1)
         xp = namespace(degree)
         seen = degree > 8 * eps(degree) * float(xp.max(xp.abs(self._operator.degrees)))

@@ -135,7 +135,7 @@ class RobustKernelRegression(RegressorMixin, KernelMachine):
         self.loss_ = self._loss(self.scale_)
         problem = replace(problem, loss=self.loss_)
         near = None
-        if isinstance(self.loss_, Hampel):
+        if not self.loss_.convex:
             convex = replace(problem, loss=Huber(self.loss_.a))
             near = self._solve(convex, "newton", problem.alpha, None, deadline)
         self.solution_ = self._solve(problem, self._solver(problem, basis), problem.alpha, near, deadline)

@@ -21,8 +21,7 @@ from ..gram.normalized import GraphGram, NormalizedGram
 from ..kernels import Kernel
 from ..kernels.sklearn_names import SKLEARN, from_sklearn
 from ..solvers.clustering import FactorClusters, largest, partitions, spread_seeds
-from ..solvers.eigen import BlockKrylov, EigenSolver, Spectrum, eigen_solver
-from ..solvers.eigen._base import canonical, degenerate
+from ..solvers.eigen import Spectrum, canonical, check_eigen_solver, degenerate, eigen_solver
 from ..solvers.eigen.shift_invert import ResolventGram
 from ..space import Function
 from ._base import KernelEstimator, validated
@@ -230,8 +229,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
                 f"assign_labels = {self.assign_labels!r}, which gives one cluster for each."
             )
         check_choice(self, "normalization", self.normalization, NORMALIZATIONS)
-        if not isinstance(self.eigen_solver, EigenSolver):
-            check_choice(self, "eigen_solver", self.eigen_solver, SOLVERS)
+        check_eigen_solver(self, self.eigen_solver, SOLVERS)
         check_number(self, "eigen_tol", self.eigen_tol, at_least=0, besides=("auto",))
 
     def _affinities(self, X: Any) -> Operator:
@@ -275,7 +273,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         """Say so where the affinities, as far as they are held, fall into parts without links."""
         if len(self.eigenvalues_) > 1 and float(self.eigenvalues_[1]) < 1 - 1e-5:
             return  # of several parts each has an eigenvalue of 1
-        if isinstance(base, GraphGram):
+        if "sparse" in base.provides:
             links: Any = base.matrix[connected][:, connected]
         elif "dense" in base.provides:
             links = csr_array(host(base.dense())[np.ix_(connected, connected)] > 0)
@@ -304,16 +302,12 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
 
     def _solve(self, operator: NormalizedGram, count: int, rng: np.random.Generator) -> Spectrum:
         """The largest eigenvalues by the chosen solver."""
-        if isinstance(self.eigen_solver, EigenSolver):
-            return self.eigen_solver.solve(operator, count, rng)
-        solver = eigen_solver(
-            self.eigen_solver if self.eigen_solver in ("dense", "krylov") else "auto", operator, count
-        )
-        if isinstance(solver, BlockKrylov):
-            tol = 1e-7 if self.eigen_tol in ("auto", 0) else self.eigen_tol
-            if isinstance(operator.base, GraphGram) and self.eigen_solver != "krylov":
-                return ResolventGram(operator, operator.base.matrix).leading(count, tol, rng)
-            solver = BlockKrylov(tol=tol, oversample=max(8, count), max_iter=1000, width=12)
+        given, base = self.eigen_solver, operator.base
+        name = "auto" if given in SOLVERS and given not in ("dense", "krylov") else given
+        tol = 1e-7 if self.eigen_tol in ("auto", 0) else self.eigen_tol
+        solver = eigen_solver(name, operator, count, tol=tol, oversample=max(8, count), max_iter=1000, width=12)
+        if name == "auto" and solver.by_products and "sparse" in base.provides:
+            return ResolventGram(operator, base.matrix).leading(count, tol, rng)
         return solver.solve(operator, count, rng)
 
     def _normalised(self, walk: Any) -> Any:
@@ -362,7 +356,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         self._floor = 8 * eps(walk) * float(xp.max(xp.abs(operator.self_affinity)))
         self._sums = xp.concat([xp.ones_like(walk[:, :1]), walk], axis=1)
         self._forget("function_", "affinity_matrix_")
-        if isinstance(base, GraphGram):
+        if "sparse" in base.provides:
             self.affinity_matrix_: Any = base.matrix
             return
         if "dense" in base.provides:

@@ -27,7 +27,6 @@ from scipy import linalg
 from .._array import eigh_part, eps, host
 from .._units import exponent, power_of_two
 from ..gram import Gram
-from ..gram.centered import CenteredGram
 from .eigen import DenseEigen, FactorEigen
 
 __all__ = ["Canonical", "Pairing", "Range", "mean_correlations", "p_values", "range_of"]
@@ -87,8 +86,7 @@ def range_of(gram: Gram) -> Range:
         return Range(np.empty((gram.n, 0)), np.empty(0))
     spectrum = (FactorEigen() if thin else DenseEigen()).solve(gram, count)
     values, vectors = host(spectrum.values).astype(np.float64), host(spectrum.vectors).astype(np.float64)
-    whole = gram.base if isinstance(gram, CenteredGram) else gram
-    size = gram.n * float(np.abs(host(whole.diagonal())).max())
+    size = gram.n * gram.magnitude()
     unit = ROUNDING * eps(spectrum.values)
     if values.min() < -1e-3 * np.abs(values).max() and values.min() < -unit * size:
         raise ValueError(

@@ -45,6 +45,10 @@ class Diagonal:
         """vᵀ(T + αI)⁻¹v of the rows of V, of shape (n, A)."""
         return V**2 @ (1 / (self.values[:, None] + alphas))
 
+    def lift(self, basis: Any) -> Any:
+        """The eigenvectors of basis·T·basisᵀ, in the order of `values`."""
+        return basis
+
     def half(self, V: Any, alpha: Any) -> Any:
         """B with BᵀB = V(T + αI)⁻¹Vᵀ."""
         return namespace(V).matrix_transpose(V / namespace(V).sqrt(self.values + alpha))
@@ -64,9 +68,9 @@ class Tridiagonal:
         """The eigenvalues; those that rounding has made negative are zero."""
         return _cleaned(linalg.eigvalsh_tridiagonal(self.diagonal, self.below, check_finite=False), self.rounding)
 
-    def eigenvectors(self) -> np.ndarray:
-        """Those of T, in the order of `values`."""
-        return linalg.eigh_tridiagonal(self.diagonal, self.below, check_finite=False)[1]
+    def lift(self, basis: np.ndarray) -> np.ndarray:
+        """As in `Diagonal`."""
+        return basis @ linalg.eigh_tridiagonal(self.diagonal, self.below, check_finite=False)[1]
 
     def holds(self, alpha: float) -> bool:
         """Whether T + αI is positive definite beyond rounding, so that LDLᵀ needs no pivots."""

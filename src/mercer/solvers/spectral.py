@@ -120,7 +120,7 @@ class Spectral(Generic[M]):
     @cached_property
     def vectors(self) -> Any:
         """The eigenvectors Q₂V of the projected matrix, orthonormal and orthogonal to Q, of shape (n, r)."""
-        return self._basis @ self._core.eigenvectors() if isinstance(self._core, Tridiagonal) else self._basis
+        return self._core.lift(self._basis)
 
     # ---- solutions
 

@@ -30,7 +30,15 @@ class Spectrum:
 
 
 class EigenSolver(BaseEstimator):
-    """Finds the `n_components` largest eigenvalues of a Gram operator."""
+    """Finds the `n_components` largest eigenvalues of a Gram operator.
+
+    Attributes
+    ----------
+    by_products : bool
+        Whether products with the operator are all that it needs.
+    """
+
+    by_products: bool = False
 
     def solve(self, gram: Operator, n_components: int, rng: np.random.Generator | None = None) -> Spectrum:
         """The leading part of the spectrum."""

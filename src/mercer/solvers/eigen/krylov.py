@@ -47,6 +47,8 @@ class BlockKrylov(EigenSolver):
     array([25.])
     """
 
+    by_products = True
+
     def __init__(self, tol: float = 1e-8, oversample: int = 16, max_iter: int = 100, width: int = 8):
         self.tol, self.oversample, self.max_iter, self.width = tol, oversample, max_iter, width
 

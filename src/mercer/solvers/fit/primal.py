@@ -260,7 +260,7 @@ class _Newton:
         self.certify(self.centre)
 
     def run(self, seed: int) -> PrimalSolution:
-        if isinstance(self.equations, _Iterated) and _has_rows(self.design, self.pieces):
+        if self.equations.iterated and _has_rows(self.design, self.pieces):
             self.descend(seed)
         best, waited = (self.V, self.beta, self.objective, self.gap), 0
         while not self.done() and self.steps < self.most and waited < PATIENCE:
@@ -390,6 +390,8 @@ def _curvature(design: Design, pieces: Any, moving: np.ndarray, h: float) -> np.
 class _Factored:
     """Newton's equations by Cholesky's factorisation; the sum over active samples follows their changes."""
 
+    iterated = False
+
     def __init__(self, design: Design, pieces: Any):
         self.design, self.pieces = design, pieces
         self.size = len(design.penalty)
@@ -445,6 +447,8 @@ class _Factored:
 
 class _Iterated:
     """Newton's equations by conjugate gradients, preconditioned with the Hessian's diagonal."""
+
+    iterated = True
 
     def __init__(self, design: Design, pieces: Any):
         self.design, self.pieces = design, pieces

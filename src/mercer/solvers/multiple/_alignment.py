@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from ... import _threads
-from ..._array import host, like
+from ..._array import host, is_array, like
 from ...gram import Gram
 from ...gram.centered import CenteredGram
 
@@ -73,12 +73,14 @@ class _Operator:
         self.root, self.scale = np.sqrt(w), scale
         self.Z: Any = None
         self.mean_square = 0.0  # ‖μ‖², of which centring leaves rounding
-        if isinstance(operator, Gram) and "factor" not in operator.provides:
-            self.gram = CenteredGram(operator, w) if centered else operator
-            self.mean_square = float(self.gram.total) / scale if isinstance(self.gram, CenteredGram) else 0.0
+        given = is_array(operator)
+        if not given and "factor" not in operator.provides:
+            self.gram = operator
+            if centered:
+                self.gram = CenteredGram(operator, w)
+                self.mean_square = float(self.gram.total) / scale
             return
-        Z = np.asarray(host(operator.factor()) if isinstance(operator, Gram) else operator, dtype=np.float64)
-        Z = Z / math.sqrt(scale)
+        Z = np.asarray(host(operator if given else operator.factor()), dtype=np.float64) / math.sqrt(scale)
         if centered:
             mean = w @ Z
             Z, self.mean_square = Z - mean, float(mean @ mean)
