@@ -12,7 +12,7 @@ THEMES = {
         "low_rank",
         "indefinite",
     ],
-    "Numbers": [
+    "Regression": [
         "ridge_alpha_path",
         "ridge_free_part",
         "support_vector_regression",
@@ -23,7 +23,7 @@ THEMES = {
         "thin_plate",
         "anova_components",
     ],
-    "Labels": [
+    "Classification": [
         "mean_classifier",
         "svm_margins",
         "svm_grid",
@@ -60,7 +60,7 @@ THEMES = {
         "ranking",
     ],
     "Any data": ["table", "text", "strings", "graphs", "sequences"],
-    "How sure, how good": [
+    "Uncertainty and evaluation": [
         "two_sample_test",
         "independence_test",
         "jackknife_plus",
@@ -68,7 +68,7 @@ THEMES = {
         "compare",
         "tuning",
     ],
-    "Pictures and reports": ["displays", "report"],
+    "Plots and reports": ["displays", "report"],
 }
 CARD = re.compile(
     r'\.\. raw:: html\n\n    <div class="sphx-glr-thumbcontainer".*?<div class="sphx-glr-thumbnail-title">.*?</div>\n'

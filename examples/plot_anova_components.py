@@ -2,13 +2,13 @@ r"""
 One curve for each variable
 ===========================
 
-With several variables a surface can no longer be drawn, but a sum can be read term by term. A *smoothing-spline
-analysis of variance* splits the fitted function,
+You cannot draw a function of several variables, but you can read a sum term by term. *Smoothing-spline analysis of
+variance* splits the fitted function,
 
 .. math:: f(x) = \mu + \sum_j f_j(x_j) + \sum_{j < k} f_{jk}(x_j, x_k),
 
-into components of mean zero, so that the parts are unique, and gives each a penalty of its own. All penalties are
-chosen together, and each component comes with its own band.
+into components of mean zero, which makes the parts unique, and gives each its own penalty. All penalties are chosen
+together, and each component has its own confidence band.
 """
 
 # sphinx_gallery_thumbnail_number = 1
@@ -22,10 +22,10 @@ INK, BLUE, ORANGE, GREY = "#222222", "#1f6fb2", "#d1601f", "#9a9a9a"
 plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY})
 
 # %%
-# **Main effects.** How a disease progressed in a year, from four measurements at its beginning. Dots are partial
-# residuals: what was observed, less all other components. The effect of blood pressure is almost a line, that of the
-# body mass index grows steeper, that of the serum measure s5 levels off at either end, and age hardly matters. Bands
-# widen where there are few samples.
+# **Main effects.** The data describe how a disease progressed in a year, given four measurements at its beginning. Dots
+# are partial residuals: the observations minus all other components. The effect of blood pressure is almost linear, the
+# effect of the body mass index grows steeper, the effect of the serum measurement s5 levels off at both ends, and age
+# hardly matters. Bands widen where there are few samples.
 
 data = load_diabetes(scaled=False, as_frame=True)
 names = {"bmi": "body mass index", "bp": "blood pressure", "s5": "serum measure s5", "age": "age"}
@@ -49,8 +49,8 @@ panels[0].set_ylabel("effect on progression")
 print(f"{model.edf_:.1f} degrees of freedom, R² = {model.score(X, progression):.2f}")
 
 # %%
-# **An interaction** is a component of two variables that vanishes on average over each. Here the truth is known: two
-# curves, and a saddle that neither of them can show.
+# **An interaction** is a component of two variables whose average over each of them is zero. Here the truth is known:
+# two curves, and a saddle that neither of them can represent.
 
 rng = np.random.default_rng(1)
 U = rng.uniform(size=(300, 2))

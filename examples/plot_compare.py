@@ -3,10 +3,10 @@ Which differences are a ranking?
 ================================
 
 `mercer.selection.compare` fits all methods to the same splits and tests the differences of their scores with the
-corrected resampled t test: splits overlap, and a test that takes them for independent finds winners among equals. Two
-methods whose interval holds zero are not ranked, whatever the decimals of their means say.
+corrected resampled t test. Splits overlap, and a test that treats them as independent finds winners among equals. Two
+methods whose interval contains zero are not ranked, however different their means look.
 
-The data are 442 patients, ten measurements each, and the progression of their diabetes a year later.
+The data are ten measurements of 442 patients and the progression of their diabetes a year later.
 """
 
 import matplotlib.pyplot as plt
@@ -43,15 +43,15 @@ methods = {
 }
 
 # %%
-# Ten folds, three times, the same for all.
+# Ten folds, repeated three times, the same for all methods.
 
 found = compare(methods, X, y)
 print(found)
 
 # %%
-# Left, the scores: each dot is a split, and the splits differ far more than the methods. Right, the differences on the
+# Left: the scores. Each dot is a split, and the splits differ far more than the methods. Right: the differences on the
 # same splits with their 95 % intervals, each for its pair alone. Blue pairs are ranked after Holm's adjustment for
-# fifteen questions at once; of the grey ones neither is shown to be better.
+# fifteen comparisons; for the grey pairs neither method is shown to be better.
 
 order = sorted(found.scores, key=lambda name: found.scores[name].mean())
 figure, (left, right) = plt.subplots(
@@ -95,7 +95,7 @@ right.text(
 )
 
 # %%
-# Wilcoxon's test takes the thirty splits for thirty samples. Of the same pairs it would rank
+# Wilcoxon's test treats the thirty splits as thirty independent samples. Of the same pairs it would rank
 
 sure = [d for d in found.differences if d.wilcoxon_pvalue < 0.05]
 print(f"{len(sure)} of {len(pairs)}, instead of {len(found.ranked)}")

@@ -6,7 +6,7 @@ The mean of a sample in the kernel's space, divided by the kernel's integral, is
 
 .. math:: f(x) = \frac1n \sum_i \frac{k(x / h,\, x_i / h)}{\int k(x / h,\, y / h)\, dy}.
 
-`mercer.KernelDensity` takes scikit-learn's names, and every kernel that knows its integral.
+`mercer.KernelDensity` accepts scikit-learn's kernel names and every kernel with a known integral.
 """
 
 # sphinx_gallery_thumbnail_number = 3
@@ -23,9 +23,9 @@ plt.rcParams.update(
 )
 
 # %%
-# **One sample, six kernels.** The bandwidth multiplies the kernel's lengthscale; here each kernel has the one of the
-# largest leave-one-out likelihood. The choice of the kernel matters less than that of the bandwidth: smooth kernels
-# give smooth densities, the tophat a staircase, and the Cauchy kernel the heavy tails that it has itself.
+# **One sample, six kernels.** The bandwidth multiplies the kernel's lengthscale; here each kernel has the bandwidth
+# with the largest leave-one-out likelihood. The choice of the kernel matters less than that of the bandwidth: smooth
+# kernels give smooth densities, the tophat kernel a staircase, and the Cauchy kernel heavy tails like its own.
 
 rng = np.random.default_rng(4)
 x = np.concatenate([rng.normal(-2, 0.6, 60), rng.normal(1.5, 1.2, 90)])[:, None]
@@ -52,7 +52,7 @@ for ax, name in zip(axes.ravel(), names, strict=True):
 axes[0, 0].text(2.9, 0.17, "the truth, shaded", color=GREY, fontsize=9)
 
 # %%
-# **How wide?** Leaving each sample out in turn needs no refit: its own term is taken out of the sum. The likelihood
+# **How wide?** Leaving each sample out in turn needs no refit: its own term is removed from the sum. The likelihood
 # :math:`\sum_i \log f_{-i}(x_i)` and the estimate :math:`2 \sum_i f_{-i}(x_i)/n - \int f^2` of the integrated squared
 # error (up to a constant) come from one matrix of distances for all bandwidths; for the Gaussian kernel, as for every
 # Matérn kernel, :math:`\int f^2` is known in closed form. The dashed line is the error itself, which needs the truth.
@@ -85,10 +85,9 @@ axes[1].plot(bandwidths, errors + shift, color=INK, linewidth=1, linestyle=(0, (
 axes[1].text(1.12, errors[-10] + shift - 0.004, "true error", fontsize=9)
 
 # %%
-# **A matrix for a lengthscale.** The lengthscale may be one number per column, or a matrix Λ, so that the kernel is as
-# oblique as the data; the integral grows by :math:`\lvert\det\Lambda\rvert`. The numbers are the mean log-likelihoods
-# of samples left out. Right, draws from the estimate: `sample`
-# works for every kernel.
+# **A matrix as lengthscale.** The lengthscale may be one number per column, or a matrix Λ, which lets the kernel follow
+# oblique data; the integral grows by :math:`\lvert\det\Lambda\rvert`. The numbers are mean log-likelihoods of held-out
+# samples. Right: draws from the estimate. `sample` works for every kernel.
 
 moons, _ = make_moons(300, noise=0.08, random_state=1)
 shear = np.array([[1.0, 0.0], [0.9, 0.5]])

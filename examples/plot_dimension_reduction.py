@@ -2,14 +2,14 @@ r"""
 Which directions matter for y?
 ==============================
 
-Of ten features a response may depend through two directions only, in ways that no covariance shows. Kernel dimension
-reduction makes no assumption on that dependence: it looks for the projection from which the features of y in a kernel's
-space are predicted best,
+A response may depend on ten features through only two directions, in ways that no covariance shows. Kernel dimension
+reduction makes no assumption about that dependence: it looks for the projection that best predicts the features of y in
+a kernel's space,
 
 .. math:: \min_{B^\top B = I}\; \operatorname{tr}\big[\tilde K_y (\tilde K_{XB} + n\varepsilon I)^{-1}\big].
 
-Its gradient form needs no search: kernel ridge regressions on all features are differentiated at every sample, and the
-directions in which they change are the leading eigenvectors of the mean outer product of their gradients.
+Its gradient form needs no search: it differentiates kernel ridge regressions on all features at every sample, and the
+directions are the leading eigenvectors of the mean outer product of these gradients.
 """
 
 # sphinx_gallery_thumbnail_number = 1
@@ -29,9 +29,9 @@ plt.rcParams.update(
 )
 
 # %%
-# Three classes in ten dimensions: rings around the origin of a plane that is turned at random, noise in the other
-# eight. All classes have the same mean, so that a discriminant sees nothing, and the plane has no more variance than
-# the rest, so that neither does PCA.
+# Three classes in ten dimensions: rings around the origin of a randomly rotated plane, and noise in the other eight.
+# All classes have the same mean, so a discriminant sees nothing; the plane has no more variance than the rest, so PCA
+# sees nothing either.
 
 rng = np.random.default_rng(0)
 n, dimension = 400, 10
@@ -67,10 +67,10 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
         spine.set_visible(False)
 
 # %%
-# **How many directions?** Given several numbers, the one is kept under which a judge, five nearest neighbours by
-# default, predicts best in cross-validation. Here y depends on the first two of eight features; with fewer directions
-# the neighbours miss something, and with more they are distracted. On the right the plane found, turned within itself
-# so that its axes come nearest to the two features.
+# **How many directions?** Given several numbers, the estimator keeps the one with the best cross-validated predictions
+# of a second model, by default five nearest neighbours. Here y depends on the first two of eight features. With fewer
+# directions the neighbours miss something, and with more they are distracted. Right: the plane found, rotated within
+# itself so that its axes come closest to the two features.
 
 X = rng.normal(size=(300, 8))
 t = X[:, 0] ** 2 + np.sin(2 * X[:, 1]) + 0.2 * rng.normal(size=300)

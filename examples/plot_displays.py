@@ -2,10 +2,9 @@ r"""
 Pictures of everything
 ======================
 
-Every fitted model can be looked at. The classes of `mercer.plot` follow scikit-learn's displays: a class method
-``from_…`` computes and draws, ``ax=`` says where, and the display keeps the numbers and what it has drawn.
-`mercer.plot.DecisionDisplay` and `mercer.plot.GridDisplay` have pages of their own; here are the
-others.
+Every fitted model can be plotted. The classes of `mercer.plot` follow scikit-learn's display API: a class method
+``from_…`` computes and draws, ``ax=`` sets the axes, and the display keeps its numbers and matplotlib objects.
+`mercer.plot.DecisionDisplay` and `mercer.plot.GridDisplay` have their own pages; here are the others.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -49,7 +48,7 @@ wine = load_wine()
 X_wine, y_wine = StandardScaler().fit_transform(wine.data), wine.target
 
 # %%
-# **The kernel matrix,** ordered by class. What classes look like to the kernel can be seen before anything is fitted.
+# **The kernel matrix,** ordered by class, shows how the kernel sees the classes before anything is fitted.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 GramDisplay.from_kernel("gaussian(lengthscale=3.0)", X_wine, wine.target_names[y_wine], ax=axes[0])
@@ -58,16 +57,16 @@ GramDisplay.from_kernel(
 )
 
 # %%
-# **Components,** here of kernel PCA: the plane of the first two, and where the data are in a plane themselves, the
-# functions that the components are.
+# **Components,** here of kernel PCA: the plane of the first two and, for data in the plane, the components as
+# functions.
 
 X_ring, y_ring = make_circles(200, factor=0.35, noise=0.07, random_state=0)
 model = KernelPCA(n_components=2, kernel="gaussian(lengthscale=0.5)").fit(X_ring)
 ComponentsDisplay.from_estimator(model, X_ring, y_ring, contours=True)
 
 # %%
-# **The spectrum,** the share of the first components, and the effective dimension d(α), which is what a ridge of
-# strength α leaves of n samples.
+# **The spectrum,** the share of the first components, and the effective dimension d(α): the degrees of freedom that a
+# ridge penalty α leaves.
 
 ridge = KernelRidge(alpha=0.5, kernel="gaussian(lengthscale=3.0)").fit(X_wine, y_wine)
 SpectrumDisplay.from_estimator(ridge, X_wine)
@@ -98,14 +97,15 @@ kernels = [f"gaussian(lengthscale={s})" for s in (0.2, 0.6, 2.0)]
 PathDisplay.from_estimator(KernelRidgeCV(np.logspace(-4, 2, 40), kernel=kernels).fit(x[:, None], y))
 
 # %%
-# **The middle of the procedure:** what the solver of a support vector machine did, round by round.
+# **Solver history:** what the solver of a support vector machine did in each iteration.
 
 X_digits, y_digits = load_digits(return_X_y=True)
 X_large, y_large = make_moons(4000, noise=0.25, random_state=0)
 HistoryDisplay.from_estimator(SVC(C=100.0, gamma=2.0).fit(X_large, y_large))
 
 # %%
-# **Canonical variables** of two views of a point on a curve, beside what the same functions make of permuted pairs.
+# **Canonical variables** of two views of a point on a curve, next to the values of the same functions on permuted
+# pairs.
 
 angle = rng.uniform(0, 2 * np.pi, 200)
 first = np.column_stack([np.sin(angle), rng.normal(size=200)]) + 0.1 * rng.normal(size=(200, 2))
@@ -125,7 +125,7 @@ test = mmd_test(X_moon, X_moon[rng.permutation(120)] @ [[0, 1], [1, 0]], random_
 WitnessDisplay.from_test(test, labels=("moons", "mirrored"), ax=axes[1])
 
 # %%
-# **Densities** with the weights of their samples, and with the influence of a further one.
+# **Densities** with the weights of their samples, and the influence of one more sample.
 
 contaminated = np.concatenate([rng.normal(size=(90, 1)), rng.uniform(-8, 8, size=(10, 1))])
 DensityDisplay.from_estimator(
@@ -170,27 +170,27 @@ SplineDisplay.from_estimator(AnovaSpline(terms=[0, 1, 2, (0, 2)]).fit(U, v), U, 
 DigitsDisplay.from_images(X_digits)
 
 # %%
-# Noisy ones, before and after kernel PCA has cleaned them.
+# Noisy digits before and after denoising by kernel PCA.
 
 clean, noisy = X_digits[1000:1010], X_digits[1000:1010] + 4 * rng.normal(size=(10, 64))
 pca = KernelPCA(n_components=40, kernel="gaussian(lengthscale=25.0)").fit(X_digits[:1000])
 DigitsDisplay.from_rows({"original": clean, "noisy": noisy, "denoised": pca.denoise(noisy)})
 
 # %%
-# The misclassified.
+# Misclassified digits.
 
 machine = SVC(gamma=0.001).fit(X_digits[:300], y_digits[:300])
 DigitsDisplay.from_predictions(X_digits[300:], y_digits[300:], machine.predict(X_digits[300:]))
 
 # %%
-# **Kernel weights.** A kernel for each of thirteen measurements of a wine: which ones count?
+# **Kernel weights.** One kernel for each of thirteen measurements of a wine: which ones matter?
 
 columns = {name: ("gaussian", [j]) for j, name in enumerate(wine.feature_names)}
 WeightsDisplay.from_estimator(MultipleKernel(SVC(), columns).fit(X_wine, y_wine), sort=True)
 
 
 # %%
-# **Bias and variance** of kernel ridge regression over σ and λ, from thirty samples that are drawn anew.
+# **Bias and variance** of kernel ridge regression over σ and λ, from thirty new samples.
 
 
 def draw(generator):
@@ -212,7 +212,7 @@ BiasVarianceDisplay.from_simulation(
 )
 
 # %%
-# The same over λ alone, from bootstrap samples of one.
+# The same over λ alone, from bootstrap samples of a single sample.
 
 BiasVarianceDisplay.from_bootstrap(
     ridge, *draw(rng), values={"alpha": np.geomspace(1e-4, 10, 11)}, random_state=0

@@ -2,9 +2,9 @@ r"""
 How well will it do on new data?
 ================================
 
-`mercer.selection.expected_loss` leaves samples out without fitting again where there is a formula: exactly for
-everything that is linear in y and for losses with kinks, by one Newton step for smooth ones. What it could not know is
-measured: an approximation is compared with twenty refits, and says how far it may be off.
+`mercer.selection.expected_loss` estimates the leave-one-out loss, without refitting if there is a formula: exactly for
+every method that is linear in y and for losses with kinks, by one Newton step for smooth losses. It measures the error
+of the approximation on twenty refits and reports it.
 """
 
 import matplotlib.pyplot as plt
@@ -29,9 +29,9 @@ X_new, y_new = draw(20_000, np.random.default_rng(1))
 kernel = "gaussian(lengthscale=0.3)"
 
 # %%
-# **Along alpha, for three losses.** The training error falls with alpha and says nothing; the error of samples that
-# were left out turns where the true one turns. Blue bands are a standard error wide. Dots are n refits: they lie on the
-# curve where the formula is exact, and near it where it is one Newton step, whose own error grows as alpha falls.
+# **Three losses over alpha.** The training error falls with alpha and tells nothing; the leave-one-out error has its
+# minimum where the true error has. Blue bands are one standard error wide. Dots are n refits: they lie on the curve
+# where the formula is exact, and near it where the formula is one Newton step, whose own error grows as alpha falls.
 
 alphas = np.logspace(-2, 1.5, 16)
 panels = {
@@ -63,8 +63,8 @@ axes[0].set_ylabel("mean absolute error")
 axes[0].legend(frameon=False, loc="upper left")
 
 # %%
-# **Ways to one number.** The log-likelihood of a logistic machine on new samples, by all methods that are defined for
-# it. Criteria add a bias to the training loss, and have no error of their own to show.
+# **Several estimates of one number.** The log-likelihood of a logistic machine on new samples, by all methods that are
+# defined for it. Criteria that add a bias term to the training loss have no standard error.
 
 rng = np.random.default_rng(3)
 

@@ -2,12 +2,12 @@ r"""
 Features on few samples
 =======================
 
-A component of kernel PCA is a function on *all* samples, so that each feature of a new point costs n kernel values.
-Kernel feature analysis takes one sample more for each feature: of all directions
+A component of kernel PCA is a function on *all* samples, and so each feature of a new point costs n kernel values.
+Kernel feature analysis adds one sample per feature: among all directions
 
 .. math:: f_i \propto k(\cdot, x_i) - \sum_{j \in S} c_{ij}\, k(\cdot, x_j)
 
-that are orthogonal to the features before, the one along which the sample varies most.
+that are orthogonal to the previous features, it takes the one along which the sample varies most.
 """
 
 import matplotlib.pyplot as plt
@@ -22,9 +22,9 @@ plt.rcParams.update(
 )
 
 # %%
-# **Three clumps.** Above, the first three features of kernel feature analysis, as functions on the plane; rings mark
-# the samples that they stand on, each of another clump. Below, kernel PCA: two components tell the clumps apart, and
-# the third looks within them, but each stands on all samples.
+# **Three clusters.** Above: the first three features of kernel feature analysis, as functions on the plane. Rings mark
+# the samples that they use, each from a different cluster. Below: kernel PCA. Two components separate the clusters and
+# the third varies within them, but each uses all samples.
 
 rng = np.random.default_rng(0)
 centres = np.array([[-1.0, -0.6], [1.0, -0.6], [0.0, 1.0]])
@@ -52,9 +52,9 @@ for row, (name, model) in zip(axes, models.items(), strict=True):
         ax.spines[:].set_visible(False)
 
 # %%
-# **What the few samples cost.** No subspace of a given dimension holds more of the variance than that of the principal
-# components. On digits the features need two to three times the dimension for the same share. Hardly more is lost if
-# they are chosen among 200 samples, drawn at random, instead of a thousand.
+# **The price of sparsity.** No subspace of a given dimension captures more variance than the principal components. On
+# digits, the features need two to three times the dimension for the same share. Choosing them among 200 random samples
+# instead of a thousand costs hardly anything more.
 
 images, labels = load_digits(return_X_y=True)
 X, y = images[:1000] / 16, labels[:1000]
@@ -85,8 +85,8 @@ ax.legend(frameon=False, loc="lower right")
 ax.set_title("Share of the variance", loc="left", fontsize=11)
 
 # %%
-# **What they are for.** A linear machine on 2, 5, …, 100 features reads 797 new digits. A prediction costs as many
-# kernel values as there are samples under its features, and in that unit kernel feature analysis is far ahead.
+# **The benefit.** A linear machine on 2, 5, …, 100 features classifies 797 new digits. A prediction costs as many
+# kernel values as there are samples in its features, and by that measure kernel feature analysis is far ahead.
 
 counts = [2, 5, 10, 20, 50, 100]
 figure, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
@@ -102,4 +102,4 @@ ax.minorticks_off()
 ax.set(xlabel="kernel values for a prediction")
 ax.yaxis.set_major_formatter("{x:.0%}")
 ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(0.95, 0))
-ax.set_title("Digits read", loc="left", fontsize=11)
+ax.set_title("Accuracy on digits", loc="left", fontsize=11)

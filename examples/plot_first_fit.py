@@ -6,8 +6,8 @@ Kernel ridge regression finds the function :math:`f` that minimises
 
 .. math:: \\tfrac12 \\sum_i (y_i - f(x_i))^2 + \\tfrac{\\alpha}{2} \\lVert f \\rVert^2
 
-over the space of a kernel. The kernel says what "simple" means, and :math:`\\alpha` how much it counts. Here the same
-noisy values are fitted in three spaces.
+over the space of a kernel. The kernel defines which functions are simple, and :math:`\\alpha` sets how much simplicity
+counts. Here we fit the same noisy values in three spaces.
 """
 
 import matplotlib.pyplot as plt
@@ -25,9 +25,9 @@ y = np.sin(2 * x[:, 0]) + 0.2 * rng.normal(size=40)
 grid = np.linspace(0, 12, 600)[:, None]
 
 # %%
-# Beyond the data, at :math:`x > 8`, only the kernel speaks: functions of the Gaussian and the Laplace kernel return to
-# zero, those of the periodic kernel repeat what they have seen. Among the data, the Laplace kernel's functions are
-# rougher than the Gaussian's.
+# Beyond the data, at :math:`x > 8`, only the kernel matters: functions of the Gaussian and the Laplace kernel return to
+# zero, and functions of the periodic kernel repeat themselves. Between the data, functions of the Laplace kernel are
+# rougher than those of the Gaussian.
 
 kernels = {
     "Gaussian": Gaussian(lengthscale=0.7),
@@ -47,8 +47,8 @@ for ax, (name, kernel) in zip(axes, kernels.items(), strict=True):
 axes[-1].set(xlim=(0, 12), xlabel="x")
 
 # %%
-# The fitted model holds its function, and functions of one space can be added, compared and measured. How far apart do
-# two penalties leave the answer?
+# The fitted model holds its function, and you can add, compare and measure functions of one space. How far apart are
+# the solutions for two penalties?
 
 light = KernelRidge(alpha=0.1, kernel=kernels["Gaussian"]).fit(x, y).function_
 heavy = KernelRidge(alpha=1.0, kernel=kernels["Gaussian"]).fit(x, y).function_

@@ -2,12 +2,12 @@
 Functions in the space
 ======================
 
-The space of a kernel holds the combinations of its sections,
+The space of a kernel contains the linear combinations of its sections,
 
 .. math:: f = \\sum_i a_i \\, k(\\cdot, x_i), \\qquad \\langle f, g \\rangle = \\sum_{i,j} a_i b_j \\, k(x_i, y_j).
 
-Mercer makes such a function an object: evaluate it, add it to another, measure it. Three pictures show what the inner
-product is good for.
+In Mercer such a function is an object: you can evaluate it, add it to another, and measure it. Three plots show what
+the inner product is good for.
 """
 
 import matplotlib.pyplot as plt
@@ -72,8 +72,8 @@ for ax in (left, right):
 
 # %%
 # **The representer theorem.** Split f into its projection onto the sections at a few data points and the rest. The rest
-# is orthogonal to those sections, so it vanishes at the points, and whatever loss looks at f there sees the projection
-# alone; but the rest adds to the norm. The best function is its own projection.
+# is orthogonal to those sections, so it vanishes at the points. A loss that uses f only at these points sees only the
+# projection, but the rest adds to the norm. The best function is therefore its own projection.
 
 data = np.array([[0.0], [1.0], [2.2], [4.1], [6.0]])
 p = H.project(f, data)
@@ -102,7 +102,7 @@ bottom.set(xlim=(-1, 7), xlabel="x")
 
 # %%
 # **Fewer points.** A function with many points is often close to one with few. `compress` chooses them greedily and
-# says what was lost, in the norm of the space, which bounds the error everywhere.
+# returns the error in the norm of the space, which bounds the error everywhere.
 
 rng = np.random.default_rng(0)
 long = H.function(rng.uniform(0, 6, size=(200, 1)), rng.normal(size=200) / 10)
@@ -124,4 +124,4 @@ left.set(xlim=(-1, 7), xlabel="x")
 left.set_title("A function and its reduced set", loc="left", fontsize=11)
 right.semilogy(ranks, lost / long.norm(), "o-", color=BLUE, linewidth=1.5, markersize=4)
 right.set(xlabel="points kept", xticks=[1, 4, 8, 12, 16])
-right.set_title("Lost, as a part of the norm", loc="left", fontsize=11)
+right.set_title("Error relative to the norm", loc="left", fontsize=11)

@@ -2,10 +2,10 @@ r"""
 What a kernel sees of a graph
 =============================
 
-A kernel between graphs compares counts: of labels, of neighbourhoods, of paths, of walks, of small subgraphs. Each
-forgets something, and what it forgets no method can bring back. Here are molecules of a made-up chemistry, chains with
-branches, of which some are closed to a ring of four atoms and some to a ring of six. Which is which is to be learned
-from the graphs; the atoms themselves are drawn at random and tell nothing.
+A graph kernel compares counts of labels, neighbourhoods, paths, walks or small subgraphs. Each count discards
+information that no method can recover. The data are molecules of a made-up chemistry: branched chains, some of them
+closed to a ring of four atoms and some to a ring of six. The task is to learn the type from the graph; the atoms
+themselves are random and carry no information.
 """
 
 import matplotlib.pyplot as plt
@@ -48,9 +48,9 @@ kinds = np.repeat(list(COLOURS), 60)
 graphs = [molecule(kind, rng) for kind in kinds]
 
 # %%
-# A plane picture of a graph is a question for a kernel as well: minus half the squared lengths of its shortest paths
-# are, once centred, inner products of points at these distances, as nearly as there are such points. The first two
-# components are a start, from which the points are moved until their distances fit best.
+# A kernel can also draw a graph in the plane: minus half the squared shortest-path lengths, centred, are approximately
+# inner products of points at these distances. The first two components give starting positions, which are then moved
+# until their distances fit best.
 
 
 def positions(graph):
@@ -85,13 +85,13 @@ for row, kind in zip(axes, COLOURS, strict=True):
     row[0].set_title(kind, loc="left", fontsize=11, color=COLOURS[kind])
 
 # %%
-# Each kernel goes into a support vector machine, normalised so that size does not count, with the labels of the atoms
-# and without. A list of graphs goes where an array of features would; what is computed of each graph is kept, so that
-# no fold computes it again. Names of atoms alone are as good as guessing, and in this chemistry they are in the way of
-# all other counts too: a neighbourhood with its labels is hardly ever met twice. Subgraphs of four nodes contain the
-# ring of four as it is, and tell the other two apart by how many ends there are.
+# Each kernel goes into a support vector machine, normalised to remove the effect of size, with and without the labels
+# of the atoms. A list of graphs replaces the array of features; the features of each graph are cached, and no fold
+# recomputes them. The labels of the atoms alone are no better than guessing, and they also spoil all other counts: a
+# labelled neighbourhood hardly ever occurs twice. Subgraphs of four nodes contain the ring of four itself, and
+# distinguish the other two types by the number of ends.
 #
-# The discriminants on the left were found on one half of the graphs and are shown for the other half.
+# The discriminants on the left were fitted on one half of the graphs and are shown for the other half.
 
 bare = [Graph(g.n, g.edges) for g in graphs]
 kernels = {
@@ -105,7 +105,7 @@ kernels = {
 
 
 def accuracy(kernel, X):
-    """The share of right answers in five folds, for the best of three C."""
+    """The accuracy over five folds, for the best of three C."""
     search = KernelSearchCV(SVC(kernel=kernel.normalized()), {"C": [1, 100, 10000]}, cv=5)
     return search.fit(X, kinds).best_score_
 
@@ -132,5 +132,5 @@ right.axvline(1 / 3, color=GREY, linewidth=1, linestyle=":")
 right.set(yticks=range(len(shares)), yticklabels=shares, xlim=(0.25, 1.03), ylim=(-0.6, 5.6))
 right.tick_params(axis="y", length=0)
 right.spines["left"].set_visible(False)
-right.set_xlabel("share of right answers; dotted: guessing")
+right.set_xlabel("accuracy; dotted: guessing")
 right.set_title("With labels (open) and without (full)", loc="left", fontsize=11)

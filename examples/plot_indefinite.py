@@ -1,14 +1,14 @@
 r"""
-Kernels that are not positive
-=============================
+Indefinite kernels
+==================
 
-Many good similarities are no inner products: the edit distance of words, the sigmoid of old neural networks, distances
-cut off where they no longer mean anything. Their matrices have negative eigenvalues, and
+Many useful similarities are not inner products: the edit distance between words, the sigmoid of old neural networks,
+truncated distances. Their matrices have negative eigenvalues, and
 
 .. math:: K = U \Lambda U^\top, \qquad \lambda_1 \ge \dots \ge \lambda_m \ge 0 > \lambda_{m+1} \ge \dots
 
-measures some squared lengths as negative. There are three ways out: correct the spectrum, learn in the space that does
-belong to such a kernel (a Kreĭn space), or be content with a stationary point of the machine.
+gives some vectors a negative squared length. There are three remedies: correct the spectrum, learn in the Kreĭn space
+of the kernel, or accept a stationary point of the machine.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -27,9 +27,9 @@ plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes
 warnings.simplefilter("ignore", IndefiniteKernelWarning)  # which is what this page is about
 
 # %%
-# **The spectrum.** Two points are as similar here as their :math:`\ell_1` distance is below 2, and points further apart
-# not at all: :math:`k(x, y) = \max(0, 2 - \|x - y\|_1)`. Below are the eigenvalues of k on 160 points in descending
-# order, and what each correction makes of them.
+# **The spectrum.** The similarity of two points decreases with their :math:`\ell_1` distance and is zero beyond 2:
+# :math:`k(x, y) = \max(0, 2 - \|x - y\|_1)`. Below are the eigenvalues of k on 160 points in descending order, and the
+# effect of each correction.
 
 
 def truncated(A, B):
@@ -66,9 +66,9 @@ negative = -values[values < 0].sum() / np.abs(values).sum()
 print(f"{np.sum(values < 0)} of 160 eigenvalues are negative, with {negative:.0%} of the weight.")
 
 # %%
-# **Machines.** `SVC` takes the kernel as it is, with a warning: it ends in a stationary point, of which there may be
-# many. A corrected kernel has one optimum, and is defined for new points too. `KreinSVC` is the machine of the flipped
-# spectrum, written with k itself. Little of the spectrum is negative, but it matters.
+# **Machines.** `SVC` accepts the kernel as it is, with a warning: it finds a stationary point, of which there may be
+# many. A corrected kernel has a single optimum, and is also defined for new points. `KreinSVC` is the machine with the
+# flipped spectrum, expressed in k itself. Only a small part of the spectrum is negative, but it matters.
 
 machines = {
     "SVC, k itself": SVC(kernel=kernel),
@@ -94,11 +94,11 @@ for ax, (name, model) in zip(axes.flat, machines.items(), strict=True):
     ax.spines[:].set_visible(False)
 
 # %%
-# **Regression.** `KreinRidge` solves :math:`(K + \alpha I)a = y`, the condition of a stationary point. There is none
-# where −α is an eigenvalue, and near such an α the direction of that eigenvalue outweighs all others. So the errors of
-# samples that are left out, known in closed form, have poles: at the eigenvalues of the matrices of all other samples,
-# which lie between those of K. Ridge regression with the flipped kernel minimises, and has no poles. The kernel is the
-# difference of a narrow and a wide bell.
+# **Regression.** `KreinRidge` solves :math:`(K + \alpha I)a = y`, the condition of a stationary point. There is none if
+# −α is an eigenvalue, and near such an α the direction of that eigenvalue dominates. The leave-one-out errors, known in
+# closed form, therefore have poles: at the eigenvalues of the matrices without one sample, which lie between those of
+# K. Ridge regression with the flipped kernel is a minimisation and has no poles. The kernel is the difference of a
+# narrow and a wide Gaussian.
 
 t = np.sort(np.random.default_rng(3).uniform(0, 6, 60))[:, None]
 target = np.sin(2 * t[:, 0]) + 0.3 * np.random.default_rng(0).normal(size=60)
@@ -131,8 +131,8 @@ axes[1].set_title("with the best α of each", loc="left", fontsize=11)
 axes[1].set(xlabel="t", ylim=(-2, 1.7))
 
 # %%
-# **Any data.** The negative edit distance compares words. Which of two languages a word is of is learned from the
-# words as they are, and told of new ones.
+# **Any data.** The negative edit distance compares words. The machine learns from the words themselves to which of two
+# languages a word belongs.
 
 english = [
     "water",

@@ -2,9 +2,9 @@ r"""
 Dependence without correlation
 ==============================
 
-Two measurements are independent if no function of the one is correlated with any function of the other. The
-Hilbert–Schmidt independence criterion is the squared norm of the covariance of all features at once; permuting the
-pairs gives its null distribution.
+Two measurements are independent if no function of one is correlated with any function of the other. The Hilbert–Schmidt
+independence criterion is the squared norm of the covariance of all features at once. Permuting the pairs gives its null
+distribution.
 """
 
 # sphinx_gallery_thumbnail_number = 1
@@ -19,9 +19,9 @@ plt.rcParams.update(
 )
 
 # %%
-# **Four samples of 200 pairs, all nearly uncorrelated.** Behind each is the witness of the test, a function of pairs:
-# orange where pairs are more frequent than independence would have them, violet where they are rarer. Only the last
-# sample is independent.
+# **Four samples of 200 pairs, all nearly uncorrelated.** The background is the witness of the test, a function of
+# pairs: orange where pairs are more frequent than under independence, violet where they are less frequent. Only the
+# last sample is independent.
 
 rng = np.random.default_rng(1)
 n = 200
@@ -50,8 +50,9 @@ for ax, (name, (x, y)) in zip(axes, samples.items(), strict=True):
     )
 
 # %%
-# **Where the null distribution comes from.** Permutations are exact at every sample size. The gamma distribution has
-# their mean and variance, in closed form, and the spectrum is the limit of many samples; both cost no permutations.
+# **Where the null distribution comes from.** Permutations are exact at every sample size. The gamma distribution
+# matches their mean and variance in closed form, and the spectrum gives the limit for many samples. Neither needs
+# permutations.
 
 x, y = (v[:40, None] for v in samples["independent"])
 kernel = "gaussian(lengthscale='median')"
@@ -72,7 +73,8 @@ ax.spines["left"].set_visible(False)
 
 # %%
 # **What a third variable explains.** Ice and drownings depend on each other through the weather: given the temperature
-# they are independent, and the test of residuals after regression on it says so. With a direct link it does not.
+# they are independent. The test on the residuals of a regression on temperature confirms this, and with a direct link
+# it rejects.
 
 temperature = rng.normal(size=(300, 1))
 ice = np.tanh(temperature) + 0.3 * rng.normal(size=(300, 1))

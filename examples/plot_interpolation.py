@@ -2,7 +2,7 @@ r"""
 Interpolation and its error
 ===========================
 
-Among all functions of a kernel's space that take given values, one has the smallest norm. It is a combination of the
+Among all functions of a kernel's space with given values, one has the smallest norm. It is a combination of the
 sections at the data,
 
 .. math:: s = \sum_i a_i \, k(\cdot, x_i), \qquad K a = y, \qquad \lVert s \rVert^2 = y^\top K^{-1} y,
@@ -11,7 +11,7 @@ and it comes with a guarantee: every other function f of the space with these va
 
 .. math:: |f(x) - s(x)| \le \sqrt{\lVert f \rVert^2 - \lVert s \rVert^2} \; P(x).
 
-The *power function* P depends on the kernel and the points alone. It is zero at the data and grows between them.
+The *power function* P depends only on the kernel and the points. It is zero at the data and grows between them.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -25,10 +25,10 @@ INK, BLUE, ORANGE, GREEN, GREY = "#222222", "#1f6fb2", "#d1601f", "#1b8a6b", "#9
 plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY})
 
 # %%
-# The kernel decides what happens between the points. A short lengthscale lets the function fall back to zero, a long
-# one carries values over, and has to pay for it where neighbours disagree: the norm says how much. The smoothness of
-# the kernel is the smoothness of the function: Laplace's has corners, Matérn's is twice differentiable, and the
-# Gaussian's is analytic.
+# The kernel decides what happens between the points. With a short lengthscale the function drops to zero between them.
+# A long one carries values over, at the cost of a larger norm where neighbours disagree. The function is as smooth as
+# the kernel: with Laplace's it has corners, with Matérn's it is twice differentiable, and with the Gaussian it is
+# analytic.
 
 nodes = np.array([[0.4], [1.3], [2.1], [3.6], [4.4], [6.0], [6.9]])
 values = np.array([0.2, 1.1, 0.3, -0.9, 0.4, 0.6, -0.3])
@@ -63,7 +63,7 @@ for ax, (title, kernels) in zip(axes, families.items(), strict=True):
 # %%
 # **A band that holds.** Let f be a function of known norm B. From seven of its values, the interpolant and the bound
 # :math:`\sqrt{B^2 - \lVert s \rVert^2} \, P(x)` enclose it everywhere; no probability is involved. The more of B the
-# interpolant uses up, the narrower the band.
+# interpolant uses, the narrower the band.
 
 kernel = Matern(nu=2.5, lengthscale=1.0)
 f = RKHS(kernel).function(
@@ -104,9 +104,9 @@ bottom.set(xlim=(-0.5, 8), ylim=(0, None), xlabel="x")
 bottom.legend(frameon=False, loc="upper left", fontsize=9)
 
 # %%
-# **Thin plates.** The kernel :math:`r^2 \log r` is only conditionally positive definite, of order two. It brings the
-# affine functions along, unpenalised, and its interpolant is the surface through the points that bends least: an
-# elastic plate. There is no lengthscale to choose.
+# **Thin plates.** The kernel :math:`r^2 \log r` is only conditionally positive definite, of order two. It adds the
+# affine functions, unpenalised, and its interpolant is the surface through the points that bends least, like an elastic
+# plate. There is no lengthscale to choose.
 
 
 def terrain(X):
@@ -117,7 +117,7 @@ def terrain(X):
 rng = np.random.default_rng(2)
 sites = rng.uniform((0, 0), (2, 1.5), size=(90, 2))
 plate = KernelInterpolator(ThinPlate()).fit(sites, terrain(sites))
-print(f"{ThinPlate().definiteness}; free part: {plate.function_.basis}")
+print(f"{ThinPlate().definiteness}; unpenalised part: {plate.function_.basis}")
 
 u, v = np.meshgrid(np.linspace(0, 2, 120), np.linspace(0, 1.5, 90))
 mesh = np.column_stack([u.ravel(), v.ravel()])

@@ -1,15 +1,15 @@
 r"""
-Three bands, and what they promise
-==================================
+Three prediction bands and their guarantees
+===========================================
 
-A band of level 0.9 should hold nine of ten new values. Three ways to draw one differ in what they know:
+A band of level 0.9 should contain nine of ten new values. Three methods make different assumptions:
 
-- the **Gaussian process** behind ridge regression, ``predict(X, return_std=True)``: right where its model is, with one
-  variance of the noise everywhere;
-- **jackknife+** (`mercer.inference.JackknifePlus`): a proven coverage of :math:`1 - 2\alpha` for any
-  distribution, on average over x;
-- **quantile regression** (`mercer.KernelQuantileRegression`): the ends of the band themselves are fitted, so
-  that it can be narrow here and wide there. Nothing is proven.
+- the **Gaussian process** behind ridge regression, ``predict(X, return_std=True)``: correct if its model is, with one
+  noise variance everywhere;
+- **jackknife+** (`mercer.inference.JackknifePlus`): proven coverage of :math:`1 - 2\alpha` for any distribution, on
+  average over x;
+- **quantile regression** (`mercer.KernelQuantileRegression`): fits the ends of the band, whose width can therefore
+  vary. Nothing is proven.
 
 The noise of these data grows tenfold from left to right. All coverages are measured on 40 000 new samples.
 """
@@ -40,8 +40,8 @@ X_new, y_new = draw(40_000, np.random.default_rng(5))
 grid = np.linspace(0, 6, 300)[:, None]
 
 # %%
-# Ridge regression chooses its lengthscale, scale and noise by the marginal likelihood. The process adds the variance of
-# the noise to that of the function; jackknife+ needs no model, and here no refit either.
+# Ridge regression chooses its lengthscale, scale and noise by the marginal likelihood. The Gaussian process adds the
+# noise variance to that of the function; jackknife+ needs no model, and here no refits either.
 
 ridge = KernelRidgeCV(
     kernel="1.0*gaussian(lengthscale=1.0)", cv="marginal_likelihood", optimize=True
@@ -65,7 +65,7 @@ bands = {
 }
 
 # %%
-# The dotted curves are the true quantiles. The first two bands are nearly of one width; the third follows the noise.
+# The dotted curves are the true quantiles. The first two bands have nearly constant width; the third follows the noise.
 
 inside, width = {}, {}
 figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.6), layout="constrained", sharey=True)
@@ -88,9 +88,9 @@ for ax, (name, (colour, band)) in zip(axes, bands.items(), strict=True):
 axes[0].set_ylabel("y")
 
 # %%
-# On average all hold about what they say. At a given x they do not: a band of one width holds nearly everything where
-# the noise is small, and too little where it is large. The guarantee of jackknife+ is over the draw of x, and this is
-# what it does not say; the quantiles err less, and by an amount that nobody promised.
+# On average all three have about the requested coverage. At a given x they do not: a band of constant width contains
+# nearly everything where the noise is small, and too little where it is large. The guarantee of jackknife+ holds on
+# average over x and does not exclude this. The quantiles err less, but without any guarantee.
 
 cells = np.linspace(0, 6, 25)
 place = np.digitize(X_new[:, 0], cells) - 1
@@ -100,10 +100,10 @@ ax.axhline(0.8, color=GREY, linewidth=1, linestyle=(0, (4, 3)))
 for name, (colour, _) in bands.items():
     share = np.array([inside[name][place == c].mean() for c in range(24)])
     ax.plot((cells[:-1] + cells[1:]) / 2, share, color=colour, linewidth=2, label=name)
-ax.text(5.96, 0.905, "asked for", color=GREY, fontsize=9, ha="right")
-ax.text(0.04, 0.805, "proven for jackknife+, on average over x", color=GREY, fontsize=9)
+ax.text(5.96, 0.905, "requested", color=GREY, fontsize=9, ha="right")
+ax.text(0.04, 0.805, "guaranteed for jackknife+, on average over x", color=GREY, fontsize=9)
 ax.set(xlabel="x", xlim=(0, 6), ylim=(0.6, 1.01))
 ax.yaxis.set_major_formatter("{x:.0%}")
-ax.set_title("Share of new values inside the band, along x", loc="left", fontsize=11)
+ax.set_title("Fraction of new values inside the band, along x", loc="left", fontsize=11)
 ax.legend(frameon=False, loc="lower left", ncols=3)
 plt.show()

@@ -2,12 +2,12 @@ r"""
 An algebra of kernels
 =====================
 
-A kernel says which functions are simple. Sums, products and other operations make new kernels from old ones, and with
-them new notions of simple:
+A kernel defines which functions are simple. Sums, products and other operations make new kernels from old ones, and
+with them new notions of simplicity:
 
 .. math:: k_1 + k_2, \qquad k_1 \, k_2, \qquad c \, k, \qquad k^n, \qquad e^{k}, \qquad k(f(x), f(y)).
 
-Each keeps positive definiteness, so each has a space of functions again.
+Each preserves positive definiteness, and so each new kernel has its own space of functions.
 """
 
 import matplotlib.pyplot as plt
@@ -33,9 +33,9 @@ grid = np.linspace(0, 6, 300)[:, None]
 x = grid[:, 0]
 
 # %%
-# To see what is typical of a space, draw functions from it. The columns of a pivoted Cholesky factor
+# To see typical functions of a space, draw some at random. The columns of a pivoted Cholesky factor
 # :math:`K = L L^\top` on a grid are the values of functions :math:`\varphi_1, \varphi_2, \dots` that are orthonormal in
-# the space. So with random numbers z,
+# the space. With random numbers z,
 #
 # .. math:: f = \sum_j z_j \varphi_j, \qquad \lVert f \rVert = \lVert z \rVert,
 #
@@ -81,8 +81,8 @@ gallery(
 )
 
 # %%
-# **Sums and products.** A function of the space of a sum is a sum of functions, one from each: a wave on a line. A
-# product makes what both factors allow: times a Gaussian, a wave need not be the same everywhere; times a line, it
+# **Sums and products.** A function in the space of a sum is a sum of functions, one from each: a wave on a line. A
+# product combines both factors: multiplied by a Gaussian, a wave may change along the axis; multiplied by a line, it
 # grows. Warping the input bends time.
 
 gallery(
@@ -96,10 +96,9 @@ gallery(
 )
 
 # %%
-# **What is proven.** Definiteness follows through the algebra from what is known of the parts, and is never guessed:
-# what has no proof is UNKNOWN. The power kernel :math:`-\lVert x - y \rVert` is conditionally positive definite only,
-# yet its exponential, and its product with a positive number, are covered by theorems. A kernel and its text are the
-# same thing.
+# **What is proven.** Definiteness is derived from the parts through the algebra and never guessed: without a proof it
+# is UNKNOWN. The power kernel :math:`-\lVert x - y \rVert` is only conditionally positive definite, yet theorems cover
+# its exponential and its product with a positive number. A kernel and its text are equivalent.
 
 kernels = [
     Gaussian() + Linear(),

@@ -2,14 +2,13 @@ r"""
 Correlation of functions
 ========================
 
-Two variables can depend on each other and have no correlation. Kernel canonical correlation asks for functions f and g
-that make it large,
+Two variables can be dependent and yet uncorrelated. Kernel canonical correlation finds functions f and g with a large
+correlation,
 
 .. math:: \rho = \max_{f, g} \frac{\sum_i \tilde f(x_i)\, \tilde g(y_i)}
           {\sqrt{\sum_i \tilde f(x_i)^2 + \varepsilon \|f\|^2}\,\sqrt{\sum_i \tilde g(y_i)^2 + \varepsilon \|g\|^2}},
 
-and it is the penalty that gives the question a meaning: without it any pairing of distinct points has functions that
-correlate perfectly.
+and the penalty is essential: without it, any pairing of distinct points has functions that correlate perfectly.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -22,7 +21,7 @@ INK, BLUE, ORANGE, GREY = "#222222", "#1f6fb2", "#d1601f", "#9a9a9a"
 plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY})
 
 # %%
-# Two coordinates of noisy points on a closed curve. A line through them tells nothing.
+# The data are two coordinates of noisy points on a closed curve. A straight line shows nothing.
 
 rng = np.random.default_rng(0)
 angle = rng.uniform(0, 2 * np.pi, 400)
@@ -34,9 +33,9 @@ linear = np.corrcoef(x[:, 0], y[:, 0])[0, 1]
 print(f"correlation of x and y: {linear:.2f}")
 
 # %%
-# **How strong a penalty?** Each penalty gives a whole spectrum of correlations, one for each pair of functions. Random
-# pairings of the same points have one too: what functions can make of nothing. Where the two are furthest apart, the
-# functions say most about the pairs.
+# **How strong a penalty?** Each penalty gives a spectrum of correlations, one for each pair of functions. Random
+# pairings of the same points have a spectrum too, which shows what functions find in noise. The best penalty is the one
+# where the two spectra differ most.
 
 kernel = "gaussian(lengthscale=0.1)"
 model = KernelCCA(
@@ -88,8 +87,8 @@ right.set_title("Correlation of the first component", loc="left", fontsize=11)
 right.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0, 0.12))
 
 # %%
-# **The functions.** At the chosen penalty f and g show how the coordinates hang together, and the new points on the
-# right, which took no part, agree. Both functions have mean 0 and variance 1 on the sample.
+# **The functions.** At the chosen penalty, f and g show how the coordinates are related, and the new points on the
+# right, which were not used in the fit, agree. Both functions have mean 0 and variance 1 on the sample.
 
 f, g = model.transform(x[new], y[new])
 line = np.linspace(-1.25, 1.25, 200)[:, None], np.linspace(-1.45, 1.65, 200)[:, None]
@@ -108,7 +107,7 @@ axes[3].set_title(
 )
 
 # %%
-# **Without a penalty** the correlation of any sample is 1, of random pairs as well, and on new points nothing is left.
+# **Without a penalty** the correlation of any sample is 1, even for random pairs, and on new points nothing remains.
 
 shuffled = rng.permutation(y)
 for name, other in (("pairs", y), ("random pairs", shuffled)):
@@ -118,7 +117,8 @@ for name, other in (("pairs", y), ("random pairs", shuffled)):
     )
 
 # %%
-# **How many components are real?** Permutations of the pairs tell; each component is tested beside those before it.
+# **How many components are real?** Permutations of the pairs give the answer; each component is tested given the
+# previous ones.
 
 test = KernelCCA(6, kernel=kernel, epsilon=chosen, n_permutations=199, random_state=0).fit(
     x[fit], y[fit]

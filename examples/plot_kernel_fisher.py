@@ -2,13 +2,13 @@ r"""
 Fisher's discriminant with kernels
 ==================================
 
-Fisher asked for the direction in which classes lie far apart and each of them is narrow. In the space of a kernel the
-direction is a function f, and the question
+Fisher's discriminant is the direction in which classes are far apart and each of them is narrow. In the space of a
+kernel the direction is a function f, and the problem
 
 .. math:: \max_f \frac{\text{scatter of } f \text{ between classes}}
           {\text{scatter of } f \text{ within classes} + \alpha \|f\|^2}
 
-has one answer less than there are classes. They are a map of the data in which classes are round clouds.
+has one solution fewer than there are classes. Together they map the data so that classes become round clouds.
 """
 
 # sphinx_gallery_thumbnail_number = 3
@@ -25,8 +25,8 @@ INK, BLUE, ORANGE, GREY = "#222222", "#1f6fb2", "#d1601f", "#9a9a9a"
 plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY})
 
 # %%
-# **Two classes** have one discriminant. Its contours follow the shape of the classes, which no straight line tells
-# apart. ``alpha="loo"`` takes the penalty under which each label is most likely from the fit without that sample.
+# **Two classes** have one discriminant. Its contours follow the shape of the classes, which no straight line separates.
+# ``alpha="loo"`` chooses the penalty under which each label is most likely according to the fit without that sample.
 
 X, y = make_moons(200, noise=0.25, random_state=1)
 low, high = X.min(axis=0) - 0.4, X.max(axis=0) + 0.4
@@ -51,9 +51,9 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
     ax.spines[:].set_visible(False)
 
 # %%
-# **The sample flatters.** Where alpha is small, values of the sample itself gather around the means of their classes;
-# those that the same machine gives to samples it has not seen do not. Leave-one-out shows this without fitting again:
-# it is exact, with means and scatter of the others, and costs one decomposition for all alphas together.
+# **Training values are optimistic.** If alpha is small, the values of the training samples gather around their class
+# means, but the values of unseen samples do not. Leave-one-out shows this without refitting: it is exact, with means
+# and scatter of the other samples, and costs one decomposition for all alphas.
 
 alphas = np.logspace(-7, 1, 25)
 path = KernelFisher("gaussian(lengthscale=0.5)", alpha="loo", alphas=alphas).fit(X, y)
@@ -86,8 +86,8 @@ ax.set(xlabel="α", ylim=(0, None))
 ax.set_title("loss of samples left out, −log p", loc="left", fontsize=11)
 
 # %%
-# **Ten classes** have nine discriminants, shown here are the first two, for digits that were not in the sample. Each of
-# the following ones takes further digits out of the crowd in the middle; by all nine, few are mistaken.
+# **Ten classes** have nine discriminants. The plot shows the first two for digits that were not in the sample. Each
+# further discriminant separates more digits from the crowd in the middle; with all nine, few are misclassified.
 
 X, y = load_digits(return_X_y=True)
 X = X / 16
@@ -123,7 +123,7 @@ for ax, (name, model) in zip(axes, {"linear": linear, "kernel": kernel}.items(),
 axes[0].set_ylabel("second discriminant")
 
 # %%
-# What the machine is worth is known before the test data are seen.
+# Leave-one-out estimates the error before the test data are used.
 
 model = KernelFisher("gaussian(lengthscale=1.5)", alpha=kernel.alpha_)
 print(expected_loss(model, X_train, y_train))

@@ -1,10 +1,10 @@
 r"""
-Sources that FastICA does not see
-=================================
+Sources that FastICA misses
+===========================
 
-Independent component analysis undoes a linear mixture x = As by looking for components that are independent. FastICA
-judges a component s by one number, :math:`E[\log\cosh s]`: the further from that of a Gaussian variable, the better.
-Kernel ICA asks instead whether *any* functions in the kernel's space of two components go together,
+Independent component analysis separates a linear mixture x = As by looking for independent components. FastICA scores a
+component s by one number, :math:`E[\log\cosh s]`: the further from its value for a Gaussian variable, the better.
+Kernel ICA asks instead whether *any* functions of two components in the kernel's space are correlated,
 
 .. math:: \min_W\; -\tfrac12 \log\det R, \qquad R_{ij} = \tilde K_i(\tilde K_i + \tfrac{n\kappa}{2} I)^{-1}
           \tilde K_j(\tilde K_j + \tfrac{n\kappa}{2} I)^{-1}, \quad R_{ii} = I,
@@ -30,13 +30,14 @@ plt.rcParams.update(
 )
 
 # %%
-# A source with three modes, whose side modes are placed so that :math:`E[g'(s) - s\,g(s)] = 0` for FastICA's
-# :math:`g = \tanh`. That number decides how well FastICA can hold on to the source, and 0 is its value for a Gaussian
-# variable. To the eye the source is as far from Gaussian as one could wish.
+# The source has three modes, whose side modes are placed so that :math:`E[g'(s) - s\,g(s)] = 0` for FastICA's :math:`g
+# = \tanh`. That number decides how well FastICA can identify the source, and 0 is its value for a Gaussian variable.
+# Yet the source is clearly far from Gaussian.
 #
-# In the lower picture are both contrasts while the whitened sources turn, themselves at 0. The kernel's has one deep
-# minimum in a quarter of a circle, after which the two components merely change places. FastICA's, the sum of
-# :math:`(E \log\cosh s - E \log\cosh \nu)^2` with a Gaussian ν, should be largest there, and is so elsewhere.
+# The lower plot shows both contrasts as the whitened sources rotate; the sources themselves are at 0. The kernel
+# contrast has one deep minimum per quarter turn, after which the two components merely swap. FastICA's contrast, the
+# sum of :math:`(E \log\cosh s - E \log\cosh \nu)^2` with a Gaussian ν, should be largest there, but is largest
+# elsewhere.
 
 SHARE, NARROW = 0.15, 0.2
 node, weight = np.polynomial.hermite_e.hermegauss(80)
@@ -135,10 +136,10 @@ ax.set(xlim=(-45, 45), ylim=(0, 1.25), yticks=[0, 1], xlabel="angle from the sou
 ax.set_title("The two contrasts, each in units of its largest value", loc="left", fontsize=11)
 
 # %%
-# One sample may be luck. Twelve samples of 500, with random mixtures: errors of FastICA with its three
-# nonlinearities, and of kernel ICA with both contrasts. (The Amari error is 0 for the right components in any order
-# and scale, and 1 for the worst.) A fourth power, "cube", sees this source: whoever knows what to look for needs no
-# kernel.
+# One sample could be luck. For twelve samples of 500 with random mixtures, the plot shows the errors of FastICA with
+# its three nonlinearities, and of kernel ICA with both contrasts. (The Amari error is 0 for the correct components in
+# any order and scale, and 1 for the worst.) A fourth power, "cube", does find this source: if you know what to look
+# for, you need no kernel.
 
 errors = {
     "FastICA logcosh": [],

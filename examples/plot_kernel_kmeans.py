@@ -2,12 +2,13 @@ r"""
 k-means in the space of a kernel
 ================================
 
-k-means looks for a partition whose means are near their points. In the space of a kernel the means are functions,
+k-means finds a partition whose means are close to their points. In the space of a kernel the means are functions,
 
 .. math:: m_c = \frac{1}{|c|} \sum_{i \in c} k(\cdot, x_i), \qquad
           \lVert \varphi(x) - m_c \rVert^2 = k(x, x) - 2\, m_c(x) + \lVert m_c \rVert^2,
 
-and a cluster is where one of them is high, whatever its shape; with the linear kernel it is k-means itself.
+and a cluster is the region where one of them is largest, whatever its shape. With the linear kernel this is ordinary
+k-means.
 """
 
 # sphinx_gallery_thumbnail_number = 1
@@ -26,9 +27,9 @@ plt.rcParams.update(
 )
 
 # %%
-# **A disc in a ring.** The same algorithm with two kernels. Straight borders cannot separate the two; in the space of a
-# Gaussian kernel the ring and the disc are two clouds. Lines are where the distances to both means are equal. Right,
-# the mean of the disc's cluster, a function on the plane.
+# **A disc in a ring.** The same algorithm with two kernels. A straight boundary cannot separate the two, but in the
+# space of a Gaussian kernel the ring and the disc are two separate clouds. Lines show where the distances to both means
+# are equal. Right: the mean of the disc's cluster, as a function on the plane.
 
 X, _ = make_circles(400, factor=0.25, noise=0.08, random_state=0)
 x0, x1 = np.meshgrid(np.linspace(-1.4, 1.4, 200), np.linspace(-1.4, 1.4, 200))
@@ -57,11 +58,12 @@ for ax in axes:
     ax.spines[:].set_visible(False)
 
 # %%
-# **Every round lowers the objective,** and none may raise it. Left, ten starts by k-means++ in the space: points of the
-# sample are drawn in proportion to their squared distance to the nearest one before. Where rounds end, a single move of
-# a point may still help, since it moves the means too; ``local_search`` makes such moves (orange). Right, which number
-# of clusters: the mean silhouette, with distances in the space, and the agreement of clusterings of random parts of
-# the sample, with one standard error. Both see five groups; only the second also says how sure it is.
+# **No iteration increases the objective.** Left: ten k-means++ starts in the space, which draw sample points with
+# probability proportional to the squared distance to the nearest one drawn before. When the iterations stop, moving a
+# single point may still help, because it also moves the means; ``local_search`` makes such moves (orange). Right:
+# choosing the number of clusters by the mean silhouette, with distances in the space, and by the agreement of
+# clusterings of random subsamples, with one standard error. Both find five groups; only the second also shows its
+# uncertainty.
 
 rng = np.random.default_rng(3)
 corners = np.array([[0, 0], [3.2, 0.4], [1.4, 2.6], [4.6, 2.8], [-1.6, 2.6]])

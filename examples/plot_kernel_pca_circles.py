@@ -2,8 +2,8 @@ r"""
 Kernel PCA of concentric circles
 ================================
 
-Three rings around one centre. Linear PCA can only turn the plane. In the space of a kernel the rings may lie along
-directions of their own: which, depends on the kernel,
+The data are three concentric rings. Linear PCA can only rotate the plane. In the space of a kernel the rings may be
+separated along some direction, depending on the kernel,
 
 .. math:: e^{-\|x - y\|^2}, \qquad x^\top y + 1, \qquad (x^\top y + 1)^2 .
 """
@@ -35,10 +35,10 @@ fits = {
 }
 
 # %%
-# The features of the sample. The affine kernel gives the plane back: its constant is lost in centring. The quadratic
-# kernel has five directions: two of the plane, three of its products :math:`x_1^2, x_1 x_2, x_2^2`. One of them is
-# :math:`x_1^2 + x_2^2`, the squared radius, which tells the rings apart: here the fifth. Of the Gaussian kernel the
-# first component is a function of the radius already.
+# The features of the sample. The affine kernel reproduces the plane: its constant vanishes in centring. The quadratic
+# kernel has five directions: two of the plane and three of the products :math:`x_1^2, x_1 x_2, x_2^2`. One of them,
+# here the fifth, is :math:`x_1^2 + x_2^2`, the squared radius, which separates the rings. With the Gaussian kernel the
+# first component is already a function of the radius.
 
 shown = [(0, 1), (0, 1), (0, 4)]
 figure, axes = plt.subplots(1, 4, figsize=(11, 3.1), layout="constrained")
@@ -55,8 +55,8 @@ for ax, (name, pca), (i, j) in zip(axes[1:], fits.items(), shown, strict=True):
     )
 
 # %%
-# Each component is a function on the plane, of norm one in the space, so that it can be drawn: its level lines are the
-# sets of points that the component does not tell apart. Those that are circles separate the rings.
+# Each component is a function on the plane with norm one in the space, and can be drawn: along a contour line, all
+# points have the same value. Components with circular contours separate the rings.
 
 side = np.linspace(-2.8, 2.8, 121)
 grid = np.stack(np.meshgrid(side, side), axis=-1)

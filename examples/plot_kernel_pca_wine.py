@@ -2,9 +2,9 @@ r"""
 Kernel PCA of wines, and its bandwidth
 ======================================
 
-178 wines of three growers, with 13 chemical measurements each, standardised. Linear PCA has no parameter. Kernel PCA
-with :math:`k(x, y) = e^{-\|x - y\|^2 / \sigma^2}` has one, and it matters: for large σ it is linear PCA, for small σ
-every wine is alike to itself only.
+The data are 178 wines from three growers, with 13 standardised chemical measurements each. Linear PCA has no parameter.
+Kernel PCA with :math:`k(x, y) = e^{-\|x - y\|^2 / \sigma^2}` has one, and it matters: for large σ it is linear PCA; for
+small σ every wine is similar only to itself.
 """
 
 # sphinx_gallery_thumbnail_number = 1
@@ -26,9 +26,9 @@ X, grower = load_wine(return_X_y=True)
 X = StandardScaler().fit_transform(X)
 
 # %%
-# The first two components. The growers, which the method does not know, are told apart by all but the smallest σ;
-# there the variance is spread over as many directions as there are wines. Around σ = 2.5 each grower has an arm of its
-# own; from σ = 12 on the picture is that of linear PCA.
+# The first two components. All but the smallest σ separate the growers, which the method does not know; at the smallest
+# σ the variance is spread over as many directions as there are wines. Around σ = 2.5 each grower has its own arm; from
+# σ = 12 on the plot is that of linear PCA.
 
 widths = [1.0, 2.5, 5.0, 12.0, 60.0]
 fits = {"linear PCA": KernelPCA(2, kernel="linear").fit(X)}
@@ -55,11 +55,11 @@ for ax in axes[1]:
 axes[0, 0].legend(frameon=False, handletextpad=0.1, fontsize=9)
 
 # %%
-# Which σ, and how many components? The error of held-out wines in the space falls with every component, and is small
-# for large σ because all images are near each other; alone it says nothing. `choose_components` compares the share of
-# variance explained with that of columns shuffled independently. Where growers are known, they can decide instead:
-# here by a logistic regression on two components. Both say that these wines ask for little more than linear PCA: the
-# share rises to that of a wide kernel, and any σ above 2 tells the growers apart.
+# Which σ, and how many components? The reconstruction error of held-out wines falls with every component, and is small
+# for large σ because all images are close together; alone it says nothing. `choose_components` compares the share of
+# variance explained with that of independently shuffled columns. If the growers are known, they can decide instead,
+# here by a logistic regression on two components. Both show that these wines need little more than linear PCA: the
+# share rises to that of a wide kernel, and any σ above 2 separates the growers.
 
 sigmas = np.geomspace(0.6, 60, 12)
 kernels = [Gaussian.from_gamma(1 / s**2) for s in sigmas]

@@ -2,9 +2,9 @@ r"""
 Partial least squares with kernels
 ==================================
 
-Principal components are the directions in which a sample varies most, whether that matters or not. Partial least
-squares looks at the targets too: each component is the function that varies most *together* with what of y is not yet
-explained. A few of them often do what takes many principal components.
+Principal components are the directions in which a sample varies most, whether or not that matters. Partial least
+squares also uses the targets: each component is the function with the largest covariance with the part of y that is not
+yet explained. A few of them often achieve what takes many principal components.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -18,9 +18,9 @@ INK, BLUE, ORANGE, GREY = "#222222", "#1f6fb2", "#d1601f", "#9a9a9a"
 plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY})
 
 # %%
-# **A curve with noise.** With each component the fit follows the sample more closely, at first what is there to follow,
-# then the noise. The number of components is the only parameter besides the kernel, and held-out folds choose it:
-# ``n_components="cv"`` runs once for each fold, and has the errors of all numbers from that.
+# **A curve with noise.** With each component the fit follows the sample more closely: first the signal, then the noise.
+# The number of components is the only parameter besides the kernel, and held-out folds choose it: ``n_components="cv"``
+# runs once per fold and gets the errors for all numbers from that run.
 
 
 def truth(x):
@@ -56,8 +56,8 @@ ax.set(xlabel="components", ylim=(0, None))
 ax.set_title("squared error, held out", loc="left", fontsize=11)
 
 # %%
-# **Components that know what they are for.** Two rings are two classes, and two further coordinates are noise that
-# varies more. The leading principal components draw the noise; those of partial least squares tell the rings apart.
+# **Components that use the targets.** Two rings are two classes, and two further coordinates are noise with larger
+# variance. The leading principal components show the noise; those of partial least squares separate the rings.
 
 outer, ring = make_circles(240, factor=0.35, noise=0.06, random_state=0)
 X = np.column_stack([outer, 1.1 * rng.normal(size=(240, 2))])
@@ -84,8 +84,8 @@ for ax, (name, Z) in zip(axes, pictures.items(), strict=True):
     ax.set(xticks=[], yticks=[])
 
 # %%
-# **Fewer components.** The same sample, other half held out: the error of a regression on the leading components of
-# either kind.
+# **Fewer components.** The same sample with the other half held out: the error of a regression on the leading
+# components of each kind.
 
 train, test = np.arange(240) % 2 == 0, np.arange(240) % 2 == 1
 counts = np.arange(1, 31)
@@ -103,5 +103,5 @@ for count in counts:
 figure, ax = plt.subplots(figsize=(6.5, 3.2), layout="constrained")
 for (name, values), colour in zip(errors.items(), (GREY, ORANGE), strict=True):
     ax.plot(counts, 100 * np.array(values), "o-", color=colour, markersize=4, label=name)
-ax.set(xlabel="components", ylabel="wrong, %", ylim=(0, None))
+ax.set(xlabel="components", ylabel="error, %", ylim=(0, None))
 ax.legend(frameon=False)

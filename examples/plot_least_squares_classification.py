@@ -1,13 +1,13 @@
 r"""
-Labels by least squares
-=======================
+Least-squares classification
+============================
 
-Ridge regression on labels ±1 is a classifier. By :math:`y_i^2 = 1` its errors are those of a margin,
+Ridge regression on labels ±1 is a classifier. Because :math:`y_i^2 = 1`, its errors are margin errors,
 
 .. math:: \tfrac12 \sum_i \bigl(1 - y_i (f(x_i) + b)\bigr)^2 + \tfrac{\alpha}{2} \|f\|_H^2,
 
-as of a support vector machine, but squared, and on both sides: a point that lies far on the right side is charged too.
-In return the solution is one linear system, and leaving out each sample needs no refit.
+as in a support vector machine, but squared and two-sided: a point far on the correct side also pays. In return, the
+solution is one linear system, and leave-one-out needs no refit.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -27,9 +27,9 @@ X, y = make_moons(200, noise=0.25, random_state=3)
 X_new, y_new = make_moons(20_000, noise=0.25, random_state=4)
 
 # %%
-# **Every parameter by leave-one-out.** `mercer.KernelRidgeClassifierCV` decomposes each kernel once and has the
-# left-out values of all samples for all alphas from that. The lines are the share of left-out samples that are right,
-# for five lengthscales; the ring marks the choice, which 20,000 new points judge.
+# **Every parameter by leave-one-out.** `mercer.KernelRidgeClassifierCV` decomposes each kernel once, which gives the
+# leave-one-out values of all samples for all alphas. The lines show the leave-one-out accuracy for five lengthscales;
+# the ring marks the choice, which is then tested on 20,000 new points.
 
 lengthscales = (0.1, 0.3, 0.6, 1.2, 4.0)
 model = KernelRidgeClassifierCV(
@@ -50,9 +50,9 @@ ax.set_title(
 )
 
 # %%
-# **Beside a support vector machine** with the same kernel and C = 1. One is as good as the other, but the function of
-# the least-squares machine stands on all samples, that of the other on the ringed ones. Right are the sizes of the
-# coefficients, the largest first.
+# **Compared with a support vector machine** with the same kernel and C = 1. Both are equally good, but the function of
+# the least-squares machine uses all samples, and that of the other only the ringed ones. Right: the magnitudes of the
+# coefficients, in descending order.
 
 machines = {
     "least squares": LeastSquaresSVC(model.kernel_, alpha=model.alpha_).fit(X, y),
@@ -73,9 +73,9 @@ axes[2].legend(frameon=False, loc="upper right")
 axes[2].set_title("Coefficients, relative to the largest", loc="left", fontsize=11)
 
 # %%
-# **What a sample says of itself.** On the training data a flexible machine is right because it has seen the answer. The
-# value at a sample of the machine that had not seen it tells more, and costs nothing: here with too short a
-# lengthscale, where every sample seems to be right.
+# **Training values are optimistic.** On the training data a flexible machine is right because it has seen the answer.
+# The leave-one-out value at a sample tells more and costs nothing. Here the lengthscale is too short, and every
+# training sample seems to be right.
 
 flexible = LeastSquaresSVC("gaussian(lengthscale=0.08)", alpha=0.02).fit(X, y)
 sign = 2 * y - 1

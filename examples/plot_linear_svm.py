@@ -1,13 +1,13 @@
 r"""
-Weights that can be looked at
-=============================
+Weights as pictures
+===================
 
-A linear machine has one weight for each feature, and so many samples as one likes: it is solved in the weights, without
-a kernel matrix,
+A linear machine has one weight per feature and handles any number of samples, because it is solved for the weights,
+without a kernel matrix,
 
 .. math:: \min_{w,\, b}\; \tfrac12 \|w\|^2 + C \sum_i \max\bigl(0,\; 1 - y_i (w^\top x_i + b)\bigr)^2 .
 
-Where a feature is a pixel, the weights are a picture of what the machine looks for.
+If the features are pixels, the weights show what the machine looks for.
 """
 
 import matplotlib.pyplot as plt
@@ -25,8 +25,8 @@ plt.rcParams.update(
 )
 
 # %%
-# **A three or an eight?** Orange pixels speak for the eight, violet ones against it: what closes a three to an eight is
-# ink at its left. With ``penalty="l1"`` most weights are exactly zero, and a few pixels decide.
+# **A three or an eight?** Orange pixels speak for the eight, violet ones against it: ink on the left turns a three into
+# an eight. With ``penalty="l1"`` most weights are exactly zero, and a few pixels decide.
 
 images, labels = load_digits(return_X_y=True)
 mine = np.isin(labels, (3, 8))
@@ -52,8 +52,8 @@ for ax in axes:
     ax.spines[:].set_visible(False)
 
 # %%
-# **A line that outliers do not carry away.** ``LinearSVR`` charges errors beyond ε in proportion, least squares by
-# their square. A tenth of these five hundred values is wrong, all of them on the right and too low.
+# **A robust line.** ``LinearSVR`` penalises errors beyond ε linearly, least squares quadratically. A tenth of these
+# five hundred values are wrong, all of them on the right and too low.
 
 rng = np.random.default_rng(0)
 x = rng.uniform(0, 10, 500)
@@ -75,9 +75,9 @@ ax.set(xlabel="x", xlim=(0, 10))
 ax.legend(frameon=False, loc="upper left")
 
 # %%
-# **Curved, with few features.** On features of a kernel a linear machine draws curves. Here they are those of
-# `mercer.KernelFeatureAnalysis`, each on one sample more, and the dashed line is the machine with the kernel
-# itself, on all samples.
+# **Curved boundaries from few features.** On kernel features a linear machine draws curves. The features come from
+# `mercer.KernelFeatureAnalysis`, each of which adds one sample; the dashed line is the machine with the kernel itself,
+# on all samples.
 
 X, y = make_moons(600, noise=0.2, random_state=0)
 X_new, y_new = make_moons(5000, noise=0.2, random_state=1)
@@ -97,4 +97,4 @@ ax.semilogx(counts, scores, "o-", color=BLUE, linewidth=2, markersize=5)
 ax.set_xticks(counts, [str(count) for count in counts])
 ax.minorticks_off()
 ax.set(xlabel="features", ylim=(None, 1.0))
-ax.set_title("Right on new points", loc="left", fontsize=11)
+ax.set_title("Accuracy on new points", loc="left", fontsize=11)

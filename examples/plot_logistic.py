@@ -2,15 +2,15 @@ r"""
 Probabilities of classes
 ========================
 
-A support vector machine knows on which side of a boundary a point lies. Kernel logistic regression says how likely each
-class is there. It has one function for each of k classes, all fitted together,
+A support vector machine tells on which side of a boundary a point lies. Kernel logistic regression tells how likely
+each class is. It fits one function for each of k classes, all together,
 
 .. math:: \min_{f_1, \dots, f_k,\, c}\; \sum_i \Big(\log \sum_j e^{f_j(x_i) + c_j} - f_{y_i}(x_i) - c_{y_i}\Big)
           + \tfrac{\alpha}{2} \sum_j \|f_j\|_H^2, \qquad
           P(y = j \mid x) = \frac{e^{f_j(x) + c_j}}{\sum_l e^{f_l(x) + c_l}},
 
-and its solution has a term for every sample. The import vector machine finds nearly the same probabilities on a handful
-of samples.
+and its solution has a term for every sample. The import vector machine finds nearly the same probabilities with a
+handful of samples.
 """
 
 # sphinx_gallery_thumbnail_number = 1
@@ -27,10 +27,10 @@ plt.rcParams.update(
 )
 
 # %%
-# Three clouds that overlap, two of them bent. In each place the colours are mixed by the probabilities: pure where a
-# class is nearly certain, and towards grey where it is not. On the black lines two classes are equally likely; within
-# the dashed ones a class has 90 %. Far from all samples the kernel part fades, and what remains are the shares of the
-# classes: the machine knows where it has seen nothing.
+# The data are three overlapping clouds, two of them bent. The colour at each point mixes the class colours by their
+# probabilities: pure where a class is nearly certain, and greyish where it is not. On the black lines two classes are
+# equally likely; inside the dashed lines a class has 90 %. Far from all samples the kernel part fades and the class
+# frequencies remain: the machine knows where it has seen no data.
 
 
 def draw(n, rng):
@@ -75,8 +75,8 @@ for spine in ax.spines.values():
 ax.set_title("Three classes: where each is likely, and how certainly", loc="left", fontsize=11)
 
 # %%
-# Are they probabilities? Of the new points to which the machine gives a class with a probability near p, a share p
-# should be of that class. This machine is a little too modest: its penalty was not chosen for that.
+# Are the probabilities calibrated? Among new points that get a class with probability near p, a fraction p should
+# belong to that class. This machine is slightly underconfident: its penalty was not chosen for calibration.
 
 p_new = model.predict_proba(X_new)
 print(f"accuracy on new points {model.score(X_new, y_new):.3f}")
@@ -86,9 +86,9 @@ for low in np.arange(0, 1, 0.2):
     print(f"said {p_new[chosen].mean():.2f}: {chosen.sum():5d} times, true in {share:.2f} of them")
 
 # %%
-# **Few points suffice.** For two classes, `ImportVectorMachine` starts with none, adds in each round the sample whose
-# section lowers the objective most, and stops when one no longer pays. Its objective falls quickly to that of the full
-# machine, on which all samples have a coefficient.
+# **Few points are enough.** For two classes, `ImportVectorMachine` starts with none, adds in each round the sample
+# whose section lowers the objective most, and stops when another point no longer pays off. Its objective falls quickly
+# to that of the full machine, in which all samples have a coefficient.
 
 two = y != "east"
 settings = {"kernel": "gaussian(lengthscale=0.6)", "alpha": 0.2}
@@ -143,7 +143,7 @@ for spine in right.spines.values():
     spine.set_visible(False)
 
 # %%
-# What the sparse machine loses in probability, over the whole picture and on new points of the two classes:
+# The error of the sparse machine's probabilities, over the whole plot and on new points of the two classes:
 
 difference = np.abs(full.predict_proba(grid) - few.predict_proba(grid)).max()
 test = y_new != "east"

@@ -2,14 +2,14 @@ r"""
 Low-rank approximations
 =======================
 
-A Gram matrix of n points has :math:`n^2` entries, but often far fewer numbers in it. An approximation of rank r through
+A Gram matrix of n points has :math:`n^2` entries, but often much less information. An approximation of rank r from
 landmarks :math:`C` among the points,
 
 .. math:: \hat K = k(X, C) \, k(C, C)^{-1} \, k(C, X),
 
-projects every :math:`k(\cdot, x)` onto the span of the r landmarks' sections. What it leaves out,
-:math:`K - \hat K`, is positive semi-definite, so its trace bounds each of its eigenvalues, and every representation
-reports that trace. Which landmarks are good ones?
+projects every :math:`k(\cdot, x)` onto the span of the sections at the r landmarks. The error, :math:`K - \hat K`, is
+positive semi-definite, so its trace bounds each of its eigenvalues, and every representation reports that trace. Which
+landmarks are good?
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -43,24 +43,24 @@ methods = {
 }
 
 # %%
-# Twenty-five landmarks each. Uniform ones go where the points are, and mostly say the same. The other rules look at
-# what is still missing: by clusters, by ridge leverage scores :math:`(K (K + \lambda I)^{-1})_{ii}`, or one after
-# another, by the residual :math:`k(x_i, x_i) - \hat K_{ii}`: at random in proportion to it
-# (randomly pivoted Cholesky), or always the largest (incomplete Cholesky).
+# Each rule chooses twenty-five landmarks. Uniform landmarks go where the points are, and are mostly redundant. The
+# other rules look at what is still missing: by clusters, by ridge leverage scores :math:`(K (K + \lambda
+# I)^{-1})_{ii}`, or one at a time by the residual :math:`k(x_i, x_i) - \hat K_{ii}`: at random with probability
+# proportional to it (randomly pivoted Cholesky), or always the largest (incomplete Cholesky).
 
 figure, axes = plt.subplots(1, 5, figsize=(10, 2.6), sharex=True, sharey=True, layout="constrained")
 for ax, (name, (representation, colour, marker)) in zip(axes, methods.items(), strict=True):
     gram = representation(25).build(kernel, X, np.random.default_rng(0))
     ax.plot(*X.T, ".", color="#cfcfcf", markersize=2.5)
     ax.plot(*gram.features.centres.T, marker, color=colour, markersize=7, markeredgecolor="white")
-    ax.set_title(f"{name}\ntrace left: {gram.trace_error / len(X):.1%}", loc="left", fontsize=10)
+    ax.set_title(f"{name}\ntrace error: {gram.trace_error / len(X):.1%}", loc="left", fontsize=10)
     ax.set(aspect="equal", xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
 
 # %%
-# No approximation of rank r leaves less than the eigenvalues beyond the first r, the grey area. Random pivots follow
-# it at every rank; greedy ones begin with the outliers and catch up late. Both cost :math:`O(n r^2)` operations and
-# never look at the whole matrix. Curves are means over four draws.
+# No approximation of rank r has a smaller error than the eigenvalues beyond the first r, the grey area. Random pivots
+# stay close to it at every rank; greedy ones start with the outliers and catch up late. Both cost :math:`O(n r^2)`
+# operations and never form the whole matrix. Curves are means over four draws.
 
 ranks = np.array([4, 10, 20, 30, 40, 60, 80, 100])
 K = kernel(X)
@@ -80,13 +80,13 @@ for name, (representation, colour, marker) in methods.items():
 ax.fill_between(np.arange(101), tail, 1e-9, color="#e6e6e6", linewidth=0)
 ax.text(12, 3e-6, "impossible", color="#777777")
 ax.set(xlabel="rank", xlim=(0, 104), ylim=(3e-7, 1.2))
-ax.set_title("Trace error, as a part of the trace", loc="left", fontsize=11)
+ax.set_title("Trace error relative to the trace", loc="left", fontsize=11)
 ax.legend(frameon=False, fontsize=9)
 
 # %%
 # **Random features** need no data at all: they are cosines and sines of random frequencies. Their trace is exact
-# whatever their quality, so the next picture compares Frobenius norms. The error falls like :math:`1/\sqrt r`,
-# whatever the kernel, while landmarks profit from the decay of the eigenvalues.
+# whatever their quality, so the next plot compares Frobenius norms. The error falls like :math:`1/\sqrt r` for any
+# kernel, while landmarks benefit from the decay of the eigenvalues.
 
 
 def distance(representation, seed):
@@ -108,5 +108,5 @@ ax.fill_between(rank, best, 1e-9, color="#e6e6e6", linewidth=0)
 ax.text(4, 3e-4, "impossible", color="#777777")
 ax.text(330, 0.12, r"$\propto 1/\sqrt{r}$", color=INK)
 ax.set(xlabel="rank", xlim=(3, 1300), ylim=(1e-4, 1.2))
-ax.set_title("Error in the Frobenius norm, relative", loc="left", fontsize=11)
+ax.set_title("Relative error in the Frobenius norm", loc="left", fontsize=11)
 ax.legend(frameon=False, fontsize=9)

@@ -2,13 +2,13 @@ r"""
 The simplest classifier
 =======================
 
-Take the mean of each class and assign a new point to the nearer one. With :math:`\mu_\pm` the two means and
-:math:`c = \tfrac12 (\mu_+ + \mu_-)` the point halfway between them, that is the sign of
+Take the mean of each class and assign a new point to the nearer one. With the two means :math:`\mu_\pm` and the
+midpoint :math:`c = \tfrac12 (\mu_+ + \mu_-)`, this is the sign of
 
 .. math:: g(x) = \langle \mu_+ - \mu_-, \; x - c \rangle.
 
-Nothing here asks for coordinates, only for inner products. So the same sentence makes sense in the space of any kernel,
-where a point x stands for the function :math:`k(\cdot, x)`:
+This needs no coordinates, only inner products. The same rule therefore works in the space of any kernel, where a point
+x is represented by the function :math:`k(\cdot, x)`:
 
 .. math:: g(x) = \frac{1}{n_+} \sum_{y_i = +} k(x_i, x) - \frac{1}{n_-} \sum_{y_i = -} k(x_i, x) + b.
 """
@@ -81,9 +81,9 @@ print(
 )
 
 # %%
-# **The Gaussian kernel** replaces each point by a bump, so that the means are smooth densities, and the boundary the
-# curve on which they are equal in height, up to the constant b. Classes that no line separates have clearly different
-# means. A long lengthscale comes back to the linear rule, a short one only looks at the nearest points.
+# **The Gaussian kernel** replaces each point by a bump. The means become smooth densities, and the boundary is the
+# curve where they are equal, up to the constant b. Classes that no line separates have clearly different means. A long
+# lengthscale gives the linear rule, a short one uses only the nearest points.
 
 data = {
     "moons": make_moons(200, noise=0.2, random_state=0),
@@ -114,9 +114,8 @@ for row, (X, y) in zip(axes, data.values(), strict=True):
         ax.set_title(f"{name}: {model.score(X, y):.0%} right", loc="left", fontsize=11)
 
 # %%
-# The means are functions in the space, and their distance says how far apart the classes are there. It is the quantity
-# on which two-sample tests rest. For the circles the means of the plane nearly coincide; those of the Gaussian kernel
-# do not.
+# The means are functions in the space, and their distance measures how far apart the classes are. Two-sample tests are
+# based on it. For the circles, the means in the plane nearly coincide; those of the Gaussian kernel do not.
 
 X, y = data["circles"]
 for name, kernel in kernels.items():

@@ -7,8 +7,8 @@ With respect to a measure, a kernel has eigenvalues and eigenfunctions, and is t
 .. math:: \\int k(x, y) \\, \\psi_j(y) \\, d\\mu(y) = \\lambda_j \\psi_j(x), \\qquad
           k(x, y) = \\sum_j \\lambda_j \\psi_j(x) \\psi_j(y).
 
-For the Gaussian kernel under a Gaussian measure, and for Brownian motion on the unit interval, they are known in closed
-form. For all other pairs a sample stands for the measure.
+They are known in closed form for the Gaussian kernel under a Gaussian measure, and for Brownian motion on the unit
+interval. For all other pairs a sample approximates the measure.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ INK, BLUE, ORANGE, GREY = "#222222", "#1f6fb2", "#d1601f", "#9a9a9a"
 plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY})
 
 # %%
-# The first eigenfunctions. Those of Brownian motion are sines, those of the Gaussian kernel Hermite polynomials times a
-# Gaussian. Each has one zero more than the one before, and far less weight in the kernel.
+# The first eigenfunctions. Those of Brownian motion are sines; those of the Gaussian kernel are Hermite polynomials
+# times a Gaussian. Each has one more zero than the previous one, and much less weight in the kernel.
 
 pairs = {
     "Gaussian kernel, standard normal measure": (
@@ -54,9 +54,9 @@ for ax, (title, (kernel, measure, x)) in zip(axes, pairs.items(), strict=True):
     ax.set_title(title, loc="left", fontsize=11)
 
 # %%
-# On a sample, the eigenvalues of :math:`K/m` approach those of the closed form, the large ones first. Beyond the number
-# that the sample can resolve they fall off too early. Nodes and weights of a quadrature rule make a far better sample
-# than random draws.
+# On a sample, the eigenvalues of :math:`K/m` approach the exact ones, the large ones first. Beyond the number that the
+# sample can resolve they fall off too early. The nodes and weights of a quadrature rule work far better than random
+# draws.
 
 exact = mercer_expansion(Gaussian(), GaussianMeasure(), n=18).eigenvalues
 rng = np.random.default_rng(0)
@@ -82,7 +82,7 @@ ax.legend(frameon=False)
 # %%
 # The coefficients :math:`c_j = \int f \psi_j \, d\mu` of a function in the space give its norm,
 # :math:`\lVert f \rVert^2 = \sum_j c_j^2 / \lambda_j`, term by term from below. The eigenvalues of the smooth Gaussian
-# kernel fall so fast that a few terms say everything; those of Brownian motion fall like :math:`1/j^2`.
+# kernel fall so fast that a few terms are enough; those of Brownian motion fall like :math:`1/j^2`.
 
 cases = {
     "Gaussian kernel": (Gaussian(), GaussianMeasure(), [[-1.0], [0.4], [1.2]], BLUE),
@@ -97,5 +97,5 @@ for name, (kernel, measure, points, colour) in cases.items():
     visible = missing > 1e-10
     ax.loglog(np.arange(1, 201)[visible], missing[visible], color=colour, linewidth=2, label=name)
 ax.set(xlabel="terms", ylim=(1e-10, 2))
-ax.set_title(r"Part of $\Vert f\Vert^2$ still missing", loc="left", fontsize=11)
+ax.set_title(r"Relative error of $\Vert f\Vert^2$", loc="left", fontsize=11)
 ax.legend(frameon=False)

@@ -6,8 +6,8 @@ Which kernel, on which columns, at which scale? Instead of choosing one, ``Multi
 
 .. math:: k = \sum_j \mu_j\, \frac{k_j}{s_j}, \qquad \mu_j \ge 0,
 
-where :math:`s_j` is the variance of the sample in the space of :math:`k_j`, so that weights can be compared. It wraps
-any estimator that takes a kernel.
+where :math:`s_j` is the variance of the sample in the space of :math:`k_j`, which makes the weights comparable. It
+wraps any estimator with a kernel.
 """
 
 # sphinx_gallery_thumbnail_number = 1
@@ -26,12 +26,12 @@ plt.rcParams.update(
 )
 
 # %%
-# **Which columns, at which scale.** The targets are a fast wave in the first column and a slow one in the second; the
-# third says nothing. There are twelve kernels, four lengthscales on each column. Equal weights know nothing of this;
-# independent alignments weigh every kernel that agrees with the targets; the alignment of the combination (``alignf``)
-# leaves out what others say already. The objective of the ridge itself (``simplemkl``, and ``lp`` with all weights
-# positive) is lowered by any kernel that fits the targets with little norm, their noise included: hence some weight on
-# the roughest kernel of the third column, and more of it the weaker the penalty.
+# **Which columns, at which scale.** The targets are a fast wave in the first column plus a slow one in the second; the
+# third is irrelevant. There are twelve kernels, four lengthscales on each column. Uniform weights use none of this.
+# Independent alignments give weight to every kernel that agrees with the targets. The alignment of the combination
+# (``alignf``) drops redundant kernels. Any kernel that fits the targets with a small norm, noise included, lowers the
+# objective of the ridge itself (``simplemkl``, and ``lp`` with all weights positive): hence some weight on the roughest
+# kernel of the third column, and more of it the weaker the penalty.
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-2, 2, size=(300, 3))
@@ -63,24 +63,24 @@ for i, j in np.ndindex(W.shape):
 ax.set_yticks(range(12), list(kernels))
 ax.set_xticks(range(len(methods)), [f"{m}\nerror {errors[m]:.3f}" for m in methods])
 ax.set_title(
-    "Share of each kernel, and the error against the truth on new points", loc="left", fontsize=11
+    "Weight of each kernel, and the error against the truth on new points", loc="left", fontsize=11
 )
 ax.tick_params(length=0)
 ax.hlines([3.5, 7.5], -0.5, len(methods) - 0.5, color="white", linewidth=4)
 ax.spines[:].set_visible(False)
 
 # %%
-# **Views.** Where `mercer.datasets.load_mfeat` finds them, these are 2000 handwritten numerals in six
-# descriptions, from Fourier coefficients to pixels and a few morphological numbers; elsewhere the four quarters of
+# **Views.** If `mercer.datasets.load_mfeat` finds the data, these are 2000 handwritten numerals in six descriptions,
+# from Fourier coefficients to pixels and a few morphological numbers; otherwise they are the four quarters of
 # scikit-learn's digits. Each view has a Gaussian kernel at the median distance, and 20 numerals of each class are
-# labelled. A line is one draw of them: the learned weights are compared with equal ones on the same samples. Where
-# views are about equally good and different, as the quarters are, there is nothing to gain.
+# labelled. Each line is one draw of them and compares learned with uniform weights on the same samples. If views are
+# different but about equally good, like the quarters, there is nothing to gain.
 
 try:
     views, labels = load_mfeat(return_X_y=True, download_if_missing=False)
 except FileNotFoundError:
     print(
-        "The numerals are not here; quarters of scikit-learn's digits take the place of the views."
+        "The numerals are not available; quarters of scikit-learn's digits replace the views."
     )
     images, labels = load_digits(return_X_y=True)
     grid = images.reshape(-1, 2, 4, 2, 4)
@@ -130,8 +130,8 @@ axes[1].set_xticks([0, 1], ["sum", "learned"])
 axes[1].set_title("The combinations", loc="left", fontsize=11)
 
 # %%
-# **Without labels.** Around k-means the clusters take the place of the labels: weights and clusters are found in turn,
-# and neither step lowers the alignment of the combination with its own clusters.
+# **Without labels.** Around k-means the clusters replace the labels: weights and clusters are updated in turn, and
+# neither step lowers the alignment of the combination with its own clusters.
 
 some = rng.permutation(len(X))[:500]
 clusters = MultipleKernel(KernelKMeans(10, n_init=5, random_state=0), kernels).fit(X[some])

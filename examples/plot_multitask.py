@@ -2,12 +2,12 @@ r"""
 Learning many tasks at once
 ===========================
 
-Six people, a curve for each, and few samples of each curve. A fit of each person alone has too little to go by; one fit
-to all of them finds only what they have in common. `MultitaskKernelRidge` does both: with the kernel
+Six people have one curve each, with few samples per curve. Separate fits have too little data; one fit to all finds
+only what they have in common. `MultitaskKernelRidge` combines both: with the kernel
 
 .. math:: K\big((x, s), (x', t)\big) = \bigl(\sigma + (1 - \sigma)\,[s = t]\bigr)\, k(x, x')
 
-each curve is a part in common plus a part of its own, and the share :math:`\sigma` says how large the first is.
+each curve is a common part plus an individual part, and the share :math:`\sigma` sets the size of the first.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ plt.rcParams.update(
 )
 
 # %%
-# **A share chosen by leave-one-out.** The errors of leave-one-out have a closed form, so that all shares and all
-# strengths of the penalty are tried at little cost. At the ends of the scale are the separate fits and the pooled one.
+# **A share chosen by leave-one-out.** Leave-one-out errors have a closed form, which makes it cheap to try all shares
+# and all penalties. The ends of the scale are separate fits and the pooled fit.
 
 rng = np.random.default_rng(7)
 kernel, n, people = Gaussian(1.0), 60, 6
@@ -49,7 +49,7 @@ error = {name: np.mean((values - truth) ** 2) for name, values in found.items()}
 figure, axes = plt.subplots(2, 3, figsize=(11, 5.2), layout="constrained", sharex=True, sharey=True)
 for t, ax in enumerate(axes.flat):
     ax.plot(grid, truth[:, t], color=GREY, lw=4, alpha=0.5, label="the curve")
-    ax.plot(grid, found["separate"][:, t], color=RED, lw=1.2, label="alone")
+    ax.plot(grid, found["separate"][:, t], color=RED, lw=1.2, label="separate")
     ax.plot(grid, found["together"][:, t], color=BLUE, lw=1.8, label="together")
     ax.plot(x[who == t], y[who == t], "o", color="black", ms=4, label="samples")
     ax.spines[["top", "right"]].set_visible(False)
@@ -65,13 +65,13 @@ figure.suptitle(
 )
 
 # %%
-# **Labels.** Of the same curves only the signs are told. ``MultitaskSVC`` is the support vector machine with the same
-# kernel, its share found by cross-validation, which has little to go by: ten signs of each person. A row is a person,
-# a dot a sample.
+# **Labels.** Now only the signs of the same curves are known. ``MultitaskSVC`` is the support vector machine with the
+# same kernel. Cross-validation chooses its share from little data: ten signs per person. Each row is a person, each dot
+# a sample.
 
 sign = np.where(curves[np.arange(n), who] > 0, 1, -1)
 machines = {
-    "alone": MultitaskSVC(C=10.0, kernel=kernel, task=1, coupling=0.0),
+    "separate": MultitaskSVC(C=10.0, kernel=kernel, task=1, coupling=0.0),
     "together": MultitaskSVC(C=10.0, kernel=kernel, task=1, random_state=0),
 }
 answers = {"the signs": np.sign(truth)} | {
@@ -95,9 +95,9 @@ for ax, (name, signs) in zip(axes, answers.items(), strict=True):
 axes[0].set_ylabel("person")
 
 # %%
-# **A matrix that is learned.** A share says that all tasks are alike. The marginal likelihood finds more: which tasks
-# are alike, which are opposite, and which go their own way. Here three outputs follow one function, two its
-# negative, and one none of it.
+# **A learned matrix.** A share treats all tasks as equally similar. The marginal likelihood finds more: which tasks are
+# similar, which are opposite, and which are unrelated. Here three outputs follow one function, two its negative, and
+# one neither.
 
 loadings = np.array([1.0, 1.0, 1.0, -1.0, -1.0, 0.0])
 x = np.sort(rng.uniform(0, 10, 60))
@@ -128,8 +128,8 @@ axes[2].set_title("minus log-likelihood", loc="left", fontsize=10)
 axes[2].set_xlabel("step")
 
 # %%
-# **Nothing is invented.** Between unrelated functions the common part does not earn its parameters, and the learned
-# matrix is diagonal.
+# **No false coupling.** For unrelated functions the common part does not justify its parameters, and the learned matrix
+# is diagonal.
 
 Y = root @ rng.normal(size=(60, 6)) + 0.2 * rng.normal(size=(60, 6))
 model = MultitaskKernelRidge(kernel=kernel, coupling="learned").fit(x[:, None], Y)

@@ -2,12 +2,12 @@ r"""
 One class, all quantiles
 ========================
 
-Where does a sample lie? The one-class machine answers with a region in which a function of the kernel's space is large.
-It has two forms. The ν form asks for a fraction: at most ν of the samples lie outside,
+The one-class machine finds the region where a sample lies: the set where a function of the kernel's space is large. It
+has two forms. In the ν form at most a fraction ν of the samples lies outside,
 
 .. math:: \min_{h,\, \rho}\; \tfrac12 \lVert h \rVert^2 - \nu n \rho + \sum_i \max\bigl(0,\; \rho - h(x_i)\bigr),
 
-and the hinge form wants :math:`f \ge 1` on the sample, at a price C:
+and the hinge form asks for :math:`f \ge 1` on the sample, with penalty C:
 
 .. math:: \min_f\; \tfrac12 \lVert f \rVert^2 + C \sum_i \max\bigl(0,\; 1 - f(x_i)\bigr).
 
@@ -28,9 +28,9 @@ plt.rcParams.update(
 )
 
 # %%
-# **Two forms of one machine.** Eighty numbers around two centres, and the machine with ν = 0.3: left as it is, with its
-# threshold ρ, right the hinge form with the C that the first machine names. Only the scale differs. Where the sample is
-# dense, the function is a plateau within one per cent of the threshold, shaded; orange samples lie off it.
+# **Two forms of one machine.** The data are eighty numbers around two centres. Left: the machine with ν = 0.3 and its
+# threshold ρ. Right: the hinge form with the C that the first machine reports. Only the scale differs. Where the sample
+# is dense, the function is a plateau within one per cent of the threshold, shaded; orange samples lie outside it.
 
 rng = np.random.default_rng(3)
 x = np.concatenate([rng.normal(-2.2, 0.6, 50), rng.normal(2, 0.8, 30)])[:, None]
@@ -60,13 +60,13 @@ for ax, model, name, level in (
 # %%
 # **The exact path.** Written with the mean of the losses and a penalty :math:`\lambda \lVert f \rVert^2`, so that
 # :math:`C = 1/(2 \lambda n)`, the coefficients :math:`\alpha_i = 2 \lambda n\, a_i \in [0, 1]` of
-# :math:`f = \sum_i a_i k(\cdot, x_i)` are piecewise linear in λ: a sample waits at 1 while it is outside and at 0 while
-# it is inside, and moves only on the boundary (Lee and Scott 2007). ν is their mean, so that they are piecewise linear
-# in ν as well. `mercer.selection.one_class_path` walks from breakpoint to breakpoint, and one walk gives every
-# machine.
+# :math:`f = \sum_i a_i k(\cdot, x_i)` are piecewise linear in λ: a coefficient is 1 while its sample is outside and 0
+# while it is inside, and changes only while the sample is on the boundary (Lee and Scott 2007). ν is their mean, so
+# they are piecewise linear in ν as well. `mercer.selection.one_class_path` goes from breakpoint to breakpoint, and a
+# single pass gives every machine.
 #
-# Right, the coefficients of all samples, six of them marked; the coloured lines are the machines whose regions
-# are on the left.
+# Right: the coefficients of all samples, six of them marked. The coloured lines are the machines whose regions are on
+# the left.
 
 X, _ = make_moons(120, noise=0.13, random_state=2)
 path = one_class_path(X, gamma=2.0)
@@ -99,10 +99,10 @@ right.xaxis.set_major_formatter("{x:g}")
 right.set_title(f"α along ν: {len(path.nu)} breakpoints\n", loc="left", fontsize=11)
 
 # %%
-# **How odd is a new point?** The values themselves say little, and on the sample they flatter: a support vector holds
-# its own region up. With ``calibration="cv"`` each fifth of the sample is judged by a machine that was fitted to the
-# rest, and `p_values` tells how many of these held-out scores are as low as that of x. Of new points from the
-# same source, about a fraction t then has a p-value of at most t: the blue curve keeps to the diagonal. Points that are
+# **How unusual is a new point?** The values themselves say little, and on the sample they are optimistic: a support
+# vector supports its own region. With ``calibration="cv"`` each fifth of the sample is scored by a machine fitted to
+# the rest, and `p_values` gives the fraction of these held-out scores that are as low as that of x. Among new points
+# from the same source, about a fraction t then has a p-value of at most t: the blue curve follows the diagonal. Points
 # spread over the whole window gather at the left end.
 
 model = OneClassSVM(nu=0.1, gamma=2.0, calibration="cv").fit(X)

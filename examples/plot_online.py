@@ -1,13 +1,13 @@
 r"""
-A stream, one step a sample
-===========================
+Learning from a stream
+======================
 
-The online machine sees each sample once. It takes one gradient step in the space of the kernel, and forgets a little:
+The online machine sees each sample once. It takes one gradient step in the space of the kernel and forgets a little:
 
 .. math:: f_{t+1} = (1 - \eta\alpha)\, f_t - \eta\, \ell'\bigl(y_t, f_t(x_t)\bigr)\, k(\cdot, x_t).
 
-Each step adds at most one term, and shrinks all others. So a term's weight is its age, the oldest may be dropped, and
-the machine follows a target that moves, with memory that does not grow.
+Each step adds at most one term and shrinks all others. Old terms have small weights and can be dropped, and so the
+machine follows a moving target with bounded memory.
 """
 
 # sphinx_gallery_thumbnail_number = 1
@@ -23,9 +23,9 @@ plt.rcParams.update(
 )
 
 # %%
-# **A target that drifts.** Two thousand samples of a wave, whose phase stays for 600 samples, moves for 800, and stays
-# again. The machine keeps 150 terms, which are the dots: as they age they fade, and then they are dropped. While the
-# wave moves, f lags behind it by what it has not yet forgotten.
+# **A drifting target.** The data are two thousand samples of a wave whose phase is constant for 600 samples, moves for
+# 800, and is constant again. The machine keeps 150 terms, shown as dots, which fade as they age and are then dropped.
+# While the wave moves, f lags behind it by what it has not yet forgotten.
 
 rng = np.random.default_rng(0)
 n, kernel, alpha, eta = 2000, Gaussian(0.5), 0.02, 0.5
@@ -63,9 +63,9 @@ for ax, stop in zip(axes, (40, 600, 1000, 2000), strict=True):
     ax.set_title(f"after {stop} samples", loc="left", fontsize=11)
 
 # %%
-# **Error and size over time.** Above, the distance of f to the wave of the moment; the shaded samples are those of the
-# drift. A ridge regression of all samples so far is the better one while nothing moves, and the worse one long after:
-# most of what it has seen is not true any more. Below, the number of terms.
+# **Error and size over time.** Above: the distance between f and the current wave; the drift is shaded. A ridge
+# regression on all samples so far is better while nothing moves, and worse long afterwards: most of its data are out of
+# date. Below: the number of terms.
 
 steps = np.arange(50, n + 1, 50)
 online, errors, sizes = machine(150), {"online": [], "ridge": []}, {"online": [], "ridge": []}
@@ -92,10 +92,10 @@ axes[1].set_xlabel("samples seen")
 axes[1].set_title("Terms", loc="left", fontsize=11)
 
 # %%
-# **What may be dropped.** Weights fade by :math:`1 - \eta\alpha = 0.99` a step, so that all that was dropped beyond a
-# budget of τ terms has a norm of at most :math:`(1 - \eta\alpha)^\tau L / \alpha`, with L = 1 the largest slope of the
-# loss. The machine keeps account of its own, smaller, bound in ``truncation_error_``. The error of f is long settled
-# when the bound is still large: what is dropped is stale anyway.
+# **The truncation error.** Weights shrink by :math:`1 - \eta\alpha = 0.99` per step. Everything dropped beyond a budget
+# of τ terms therefore has a norm of at most :math:`(1 - \eta\alpha)^\tau L / \alpha`, with L = 1 the largest slope of
+# the loss. The machine computes a smaller bound of its own, ``truncation_error_``. The error of f settles long before
+# the bound is small: the dropped terms are out of date anyway.
 
 budgets = np.array([5, 10, 20, 40, 80, 160, 320, 640])
 fitted = [machine(int(budget)).fit(x, y) for budget in budgets]

@@ -2,13 +2,13 @@ r"""
 Back from the space
 ===================
 
-A projection onto principal components, a mean, the middle of two functions: elements :math:`t = \sum_i \gamma_i
-k(\cdot, x_i)` of the space that are the image of no point, as a rule. A *pre-image* is a point whose image is as near
-as possible,
+A projection onto principal components, a mean, or the midpoint of two functions is an element :math:`t = \sum_i
+\gamma_i k(\cdot, x_i)` of the space, but usually not the image of any point. A *pre-image* is a point whose image is as
+close to it as possible,
 
 .. math:: \min_y\; \|k(\cdot, y) - t\|^2 = k(y, y) - 2\, t(y) + \|t\|^2 .
 
-Four ways lead there; all are methods of `mercer.preimage`.
+`mercer.preimage` has four methods.
 """
 
 import matplotlib.pyplot as plt
@@ -24,10 +24,10 @@ plt.rcParams.update(
 
 # %%
 # **Denoising a curve.** Kernel PCA learns a spiral from clean points. Noisy points are projected onto its components,
-# and their pre-images are drawn with a line from where they came. The iteration and the descent look for the same
-# minimum and find it. The other two do without derivatives. One asks the nearest neighbours in the space for their
-# distances; here these lie along a line, and say little of the direction across it. The other has learned a map from
-# the space to the plane. The numbers are root mean squares of the distance to the spiral, and of that in the space.
+# and lines connect them to their pre-images. The fixed-point iteration and gradient descent look for the same minimum
+# and find it. The other two need no derivatives. One uses the distances to the nearest neighbours in the space; here
+# these lie along a line and say little about the direction across it. The other has learned a map from the space to the
+# plane. The numbers are root mean squares of the distance to the spiral, and of the distance in the space.
 
 
 def spiral(t):
@@ -68,9 +68,9 @@ for ax, method in zip(axes, (FixedPoint(), Gradient(), DistanceBased(), Learned(
 print(f"noisy points lie {off(noisy):.3f} off the spiral")
 
 # %%
-# **The distance tells how much to believe.** Half way between the images of two points there is no image. While the two
-# are near to each other the middle between them is nearly one; farther apart than two lengthscales, the mean has two
-# bumps, the nearest image is that of one of the two, or close to it, and the distance says so.
+# **The distance tells how far to trust a pre-image.** The midpoint between the images of two points is not itself an
+# image. If the two are close to each other, it is nearly one. If they are more than two lengthscales apart, the
+# midpoint has two bumps, the nearest image is that of one of the two or close to it, and the distance is large.
 
 H = RKHS("gaussian(lengthscale=1)")
 gaps = np.linspace(0.1, 4, 60)

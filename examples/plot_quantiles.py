@@ -2,15 +2,15 @@ r"""
 Quantiles that do not cross
 ===========================
 
-The mean says little where the noise changes with x. Quantile regression estimates the curve that y stays below with
+The mean says little if the noise changes with x. Quantile regression estimates the curve that y stays below with
 probability τ,
 
 .. math:: \min_{f \in H,\, c}\; \sum_i \max\{\tau r_i, (\tau - 1) r_i\} + \tfrac{\alpha}{2} \|f\|_H^2,
           \qquad r_i = y_i - f(x_i) - c.
 
-Each level is a problem of its own, and nothing keeps the solutions apart: the curve of 30 % may rise above that of
-50 %, which is no distribution. Fitted together, with :math:`f_\tau \le f_{\tau'}` for τ < τ' as a constraint, they
-cannot.
+Each level is a separate problem, and nothing prevents the solutions from crossing: the 30 % curve may rise above the 50
+% curve, which is impossible for a distribution. Fitted together with the constraint :math:`f_\tau \le f_{\tau'}` for τ
+< τ', they cannot cross.
 """
 
 # sphinx_gallery_thumbnail_number = 1
@@ -25,8 +25,8 @@ plt.rcParams.update(
 )
 
 # %%
-# Eighty samples of a sine, with noise that grows along x, and five levels. The penalty is weak, so that the curves
-# follow single samples, as happens wherever data are few.
+# The data are eighty samples of a sine with noise that grows along x; there are five levels. The penalty is weak, so
+# the curves follow single samples, as happens when data are scarce.
 
 rng = np.random.default_rng(1)
 X = np.sort(rng.uniform(0, 6, 80))[:, None]
@@ -40,13 +40,13 @@ together = KernelQuantileRegression(**settings, non_crossing=grid).fit(X, y)
 
 
 def crossings(model):
-    """The share of the line on which a level lies above the next, but for rounding."""
+    """The fraction of the line where a level lies above the next, up to rounding."""
     return np.mean((np.diff(model.predict(grid), axis=1) < -1e-4).any(axis=1))
 
 
 # %%
-# Left, each level alone; places where curves cross are shaded. Right, all together, in order at the samples and at
-# 301 further points.
+# Left: each level alone, with crossings shaded. Right: all levels together, in order at the samples and at 301 further
+# points.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained", sharey=True)
 shades = plt.get_cmap("viridis")(np.linspace(0.1, 0.85, len(levels)))
@@ -67,8 +67,8 @@ for level, value, shade in zip(levels, together.predict([[6.0]])[0], shades, str
     )
 
 # %%
-# The order costs little: the objectives of all levels together rise by a fraction of a per cent. The gap certifies
-# that no functions in order have a lower one.
+# The constraint costs little: the sum of the objectives rises by a fraction of a per cent. The duality gap certifies
+# that no ordered functions have a lower one.
 
 costs = [sum(s.objective for s in model.solution_) for model in (apart, together)]
 print(
@@ -81,9 +81,9 @@ for level, curve in zip(levels, together.predict(X).T, strict=True):
 
 # %%
 # **Expectiles** are to the mean what quantiles are to the median: they minimise squares, weighted by τ above the curve
-# and by 1 − τ below. So they feel how far the values beyond them lie, and not only on which side. Here all values above
-# the highest quantile are moved up, to three times their distance from the middle one. The quantiles stay exactly where
-# they are; expectiles follow, and that may be what is wanted, of losses, or not, of errors.
+# and by 1 − τ below. They therefore depend on how far the values beyond them lie, and not only on which side. Here all
+# values above the highest quantile are moved up to three times their distance from the median curve. The quantiles do
+# not change at all. The expectiles follow, which may be right for financial losses and wrong for measurement errors.
 
 few = [0.1, 0.5, 0.9]
 methods = {

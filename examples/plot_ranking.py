@@ -2,12 +2,12 @@ r"""
 Ranking along the data
 ======================
 
-Here is one sample; what else is like it? The nearest are one answer. Another follows the data: a query gives its score
-to its neighbours, these to theirs, each step worth :math:`\alpha` of the last,
+Which samples are similar to a given one? The nearest are one answer. Another follows the data: a query passes its score
+to its neighbours, these to theirs, with a factor :math:`\alpha` per step,
 
 .. math:: f = y + \alpha S y + (\alpha S)^2 y + \dots = (I - \alpha S)^{-1} y,
 
-with :math:`S` the affinities of neighbours, divided by the roots of their sums.
+where :math:`S` contains the affinities of neighbours, divided by the square roots of their sums.
 """
 
 import matplotlib.pyplot as plt
@@ -22,9 +22,9 @@ plt.rcParams.update(
 )
 
 # %%
-# **Two moons.** Darker is higher in the ranking. By distance, half of the other moon comes before the far end of the
-# query's own; along the data, all of the own moon comes first. A second query that is marked as unwanted (−1) lowers
-# what is near it.
+# **Two moons.** Darker samples rank higher. By distance, half of the other moon comes before the far end of the query's
+# own moon; along the data, the whole of its own moon comes first. A second query marked as unwanted (−1) lowers the
+# scores near it.
 
 X, moon = make_moons(300, noise=0.06, random_state=0)
 query = int(np.argmin(X[:, 0]))
@@ -48,8 +48,9 @@ for ax, scores, title in zip(axes, (distance, along.scores_, feedback), titles, 
     ax.spines[:].set_visible(False)
 
 # %%
-# **Digits.** Each of 150 digits asks for others of its kind among a thousand. Precision is the share of right ones
-# among the first k answers. The graph is built once; queries, here all at once, are right-hand sides of one system.
+# **Digits.** Each of 150 digits searches for its own class among a thousand. Precision is the fraction of correct
+# answers among the first k. The graph is built once; the queries are right-hand sides of one system, here solved
+# together.
 
 data = load_digits()
 images, digit = data.data[:1000] / 16, data.target[:1000]
@@ -72,8 +73,8 @@ ax.set(xlim=(1, 116), ylim=(0.5, 1.01), xlabel="answers", xticks=[1, 30, 60, 90]
 ax.set_title("Precision", loc="left", fontsize=11)
 
 # %%
-# **New digits.** A query need not be one of the samples. Of 300 digits that the model has never seen these are the
-# three that gain most: their answers 41 to 50, by distance and along the data, the wrong ones in red.
+# **New digits.** A query need not be one of the samples. Of 300 digits that the model has never seen, these three gain
+# most. The plot shows their answers 41 to 50, by distance and along the data, with wrong ones in red.
 
 new, kind = data.data[1000:1300] / 16, data.target[1000:1300]
 by_distance = np.argsort(np.linalg.norm(images - new[:, None], axis=2), axis=1)[:, :50]

@@ -2,9 +2,8 @@ r"""
 Relevance vectors
 =================
 
-The relevance vector machine gives every weight of :math:`f = w_0 + \sum_j w_j\, k(\cdot, x_j)` a precision of its own,
-:math:`w_j \sim N(0, 1/\alpha_j)`, and lets the probability of the data choose: most precisions end at infinity, and
-their weights at zero.
+The relevance vector machine gives every weight of :math:`f = w_0 + \sum_j w_j\, k(\cdot, x_j)` its own precision,
+:math:`w_j \sim N(0, 1/\alpha_j)`, and maximises the evidence: most precisions become infinite, and their weights zero.
 """
 
 # sphinx_gallery_thumbnail_number = 1
@@ -21,9 +20,9 @@ plt.rcParams.update(
 )
 
 # %%
-# **Regression.** A hundred noisy values of sin(x)/x. Orange rings are the terms that each machine keeps; the band is
-# two standard deviations of a new value, noise included, and the noise is estimated, not given. The support vector
-# machine keeps what lies on or outside its tube, the relevance vector machine the terms that make the data most
+# **Regression.** The data are a hundred noisy values of sin(x)/x. Orange rings mark the terms that each machine keeps.
+# The band is two standard deviations of a new value, noise included, and the noise is estimated. The support vector
+# machine keeps the samples on or outside its tube, the relevance vector machine the terms that make the data most
 # probable.
 
 rng = np.random.default_rng(0)
@@ -49,11 +48,11 @@ for ax, values, kept, name in (
     ax.set_title(f"{len(kept)} {name}", loc="left", fontsize=11)
 
 # %%
-# **What the evidence does.** Each step changes one precision, the one that gains most: early steps take columns in,
-# later ones exchange them, and the evidence never falls. The noise variance is held low at first, so that columns come
-# in which explain much together and little alone; once they have settled it is estimated too, which is the cliff. At
-# the end :math:`\alpha_j \mu_j^2 = 1 - \alpha_j \Sigma_{jj}` for all columns that remain, and no change of a single
-# precision gains anything.
+# **The course of the evidence.** Each step changes the precision that gains most: early steps add columns, later ones
+# exchange them, and the evidence never decreases. The noise variance is kept low at first, which lets in columns that
+# explain much together and little alone. Once they have settled it is estimated too, which is the cliff. At the end
+# :math:`\alpha_j \mu_j^2 = 1 - \alpha_j \Sigma_{jj}` for all remaining columns, and no change of a single precision
+# helps.
 
 gamma = 1 - relevance.precision_ * np.diag(relevance.covariance_)
 gap = relevance.log_evidence_ - relevance.evidence_history_[:-1]
@@ -67,7 +66,7 @@ print("well-determined weights, γ:", gamma.round(3))
 print(f"noise: {np.sqrt(relevance.noise_variance_):.3f}, drawn with 0.1")
 
 # %%
-# **Classification.** Relevance vectors lie apart from the boundary, as prototypes; support vectors lie along it.
+# **Classification.** Relevance vectors lie away from the boundary, like prototypes; support vectors lie along it.
 
 X, labels = make_moons(200, noise=0.25, random_state=1)
 x0, x1 = np.meshgrid(np.linspace(-2, 3, 220), np.linspace(-1.6, 2.1, 160))

@@ -1,10 +1,10 @@
 r"""
-A report, and what it warns of
-==============================
+A report and its warnings
+=========================
 
-``mercer.report`` writes one HTML file about an estimator and its data: the problem that is solved, the error beside
-simple rivals, what the fit looks like, and what a statistician would warn of. Here it is asked about 178 wines, first
-as they come, and then after its advice was taken.
+``mercer.report`` writes one HTML file about an estimator and its data: the optimisation problem, the error compared
+with simple baselines, diagnostics, and the warnings of a statistician. Here it describes a model of 178 wines, first on
+the raw data and then after following its advice.
 """
 
 from itertools import pairwise
@@ -21,22 +21,22 @@ INK = "#222222"
 X, y = load_wine(return_X_y=True, as_frame=True)
 
 # %%
-# **As they come.** One column, proline, is counted in hundreds, others in tenths, and a kernel with one lengthscale
-# sees the first alone.
+# **Raw data.** The column proline has values in the hundreds, others in tenths, and a kernel with a single lengthscale
+# sees only proline.
 
-before = report(SVC(), X, y, title="Wines, as they come")
+before = report(SVC(), X, y, title="Wines, unscaled")
 print(before)
 
 # %%
-# **With scaling in a pipeline**, where each fold computes its own, nothing is left to warn of.
+# **With scaling in a pipeline**, where each fold computes its own, no warnings remain.
 
 scaled = make_pipeline(StandardScaler(), SVC())
 after = report(scaled, X, y, title="Wines, scaled")
 print(after)
 
 # %%
-# The kernel matrices, which both reports show, tell why: samples are ordered by class, and only after scaling do three
-# blocks appear.
+# The kernel matrices, which both reports show, explain why: samples are ordered by class, and only scaling reveals
+# three blocks.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained")
 raw = SVC().fit(X, y).kernel_(X.to_numpy())
@@ -55,6 +55,6 @@ bar = figure.colorbar(image, ax=axes, shrink=0.8, label="similarity")
 bar.outline.set_visible(False)
 
 # %%
-# The page itself. ``after.save("wine.html")`` writes it as a file that needs no network.
+# The page itself. ``after.save("wine.html")`` writes a file that needs no network.
 
 after

@@ -2,13 +2,13 @@ r"""
 One machine for any loss
 ========================
 
-Whatever the loss, and whatever the increasing penalty Ψ, the best function of the space is a sum over the samples:
+For any loss and any increasing penalty Ψ, the best function of the space is a sum over the samples:
 
 .. math:: \min_{f \in H,\, c}\; \sum_i w_i\, \ell\Big(y_i,\, f(x_i) + \sum_b c_b h_b(x_i)\Big)
           + \alpha\, \Psi(\|f\|_H) \quad\Longrightarrow\quad f = \sum_i a_i\, k(\cdot, x_i).
 
-`mercer.KernelMachine` is this sentence as an estimator. Here is one sample, seen through one kernel, and each of
-the three choices in turn; then the theorem itself.
+`mercer.KernelMachine` is this theorem as an estimator. With one sample and one kernel, we vary each of the three
+choices in turn, and then look at the theorem itself.
 """
 
 import matplotlib.pyplot as plt
@@ -30,14 +30,13 @@ kernel = Gaussian(lengthscale=0.8)
 grid = np.linspace(-1.5, 7.5, 400)[:, None]
 
 # %%
-# **The loss** says what to make of three samples that are far off. Squares are drawn to them, Huber's loss feels a
-# constant pull, Hampel's none at all. The pinball loss asks for another curve: the one with a tenth of the samples
-# below it.
+# **The loss** decides how to treat three outliers. The squared loss follows them, Huber's loss feels a constant pull,
+# Hampel's none at all. The pinball loss fits a different curve: the one with a tenth of the samples below it.
 #
-# **The free part** says where f goes when there are no data: to zero, to a constant, to a line.
+# **The unpenalised part** decides where f goes without data: to zero, to a constant, to a line.
 #
-# **The penalty** says how much norm may be spent, here of Huber's loss. Its square is the usual one. The norm itself
-# may give exactly f = 0. A ball is a budget.
+# **The penalty** limits the norm, here with Huber's loss. The squared norm is the usual choice. The norm itself may
+# give exactly f = 0. A ball is a budget.
 
 choices = {
     "loss": [
@@ -46,7 +45,7 @@ choices = {
         ("Hampel", GREEN, (0, (4, 2)), {"loss": "hampel(a=0.2, b=0.4, c=1)", "alpha": 0.1}),
         ("pinball, 10 %", GREY, "-", {"loss": "pinball(quantile=0.1)", "alpha": 0.1}),
     ],
-    "free part": [
+    "unpenalised part": [
         ("none", ORANGE, "-", {"free": None}),
         ("constant", GREEN, "-", {"free": 0}),
         ("line", BLUE, "-", {"free": 1}),
@@ -79,9 +78,9 @@ for ax, (choice, cases) in zip(axes, choices.items(), strict=True):
     ax.legend(frameon=False, loc="upper left", fontsize=9, handlelength=1.8)
 
 # %%
-# **The theorem.** Take any function of the space, for example the section at a point between the samples, and
-# subtract its projection onto the sections at the samples. What is left, g, is orthogonal to all of these, and hence
-# zero at every sample. To the loss f and f + tg are the same; the norm tells them apart:
+# **The theorem.** Take any function of the space, for example the section at a point between the samples, and subtract
+# its projection onto the sections at the samples. The remainder g is orthogonal to all of these, and hence zero at
+# every sample. f and f + tg have the same loss but different norms:
 #
 # .. math:: J(f + t g) = J(f) + \tfrac{\alpha}{2} t^2 \|g\|^2.
 
@@ -100,8 +99,8 @@ def objective(loss, f):
 
 
 # %%
-# Left, f for Huber's loss and the functions f + tg: all go through the same points. Right, the objectives of three
-# losses along t. They are three different problems with three different solutions f, and the same rise.
+# Left: f for Huber's loss and the functions f + tg, which all pass through the same points. Right: the objectives of
+# three losses along t. The three problems have different solutions f, but the objectives rise equally.
 
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(10.5, 4), width_ratios=[1.35, 1], layout="constrained"

@@ -2,9 +2,10 @@ r"""
 Finding the other half
 ======================
 
-Samples with two views, an image and its caption, a document and its translation, are searched across the views: a query
-of one kind, answers of the other. Kernel canonical correlation gives both the same coordinates, in which they can be
-compared: with functions :math:`f_j` and :math:`g_j` of variance one and their correlations :math:`\rho_j`,
+Samples with two views, such as an image and its caption or a document and its translation, can be searched across the
+views: query with one view, get answers from the other. Kernel canonical correlation gives both views common
+coordinates. With functions :math:`f_j` and :math:`g_j` of variance one and their correlations :math:`\rho_j`, the
+similarity is
 
 .. math:: s(x, y) = \sum_j \rho_j\, f_j(x)\, g_j(y).
 
@@ -27,9 +28,9 @@ upper, lower, digit = data.data[order, :32] / 16, data.data[order, 32:] / 16, da
 fit, new = slice(0, 1000), slice(1000, None)
 
 # %%
-# The lower half of a digit that the model has never seen is looked for among the lower halves of all new digits. Two
-# figures say how well that goes: the mean reciprocal rank of the very half that belongs to the query, and the mean
-# average precision of the halves of the same digit. A low-rank factor of the kernel matrices keeps it cheap.
+# The query is the upper half of a digit that the model has never seen; the candidates are the lower halves of all new
+# digits. Two scores measure the result: the mean reciprocal rank of the matching half, and the mean average precision
+# for halves of the same digit. A low-rank factor of the kernel matrices keeps the cost low.
 
 same = digit[new, None] == digit[new]
 results = {}
@@ -54,8 +55,8 @@ for place, (ax, title) in enumerate(zip(axes, titles, strict=True)):
     ax.set_title(title, loc="left", fontsize=11)
 
 # %%
-# Queries, their true lower halves, and the five best answers, in blue frames where they belong to the right digit. The
-# wrong ones are mostly possible ones: the top of this 3 may be that of a 2 as well.
+# Queries, their true lower halves, and the five best answers, framed in blue if they belong to the correct digit. Most
+# wrong answers are plausible: the top of this 3 could also be that of a 2.
 
 queries = [int(np.flatnonzero(digit[new] == d)[3]) for d in (0, 2, 3, 4, 6, 7, 9)]
 answers = model.retrieve(upper[new][queries], 5, candidates=lower[new])

@@ -2,8 +2,8 @@ r"""
 Choosing alpha without refitting
 ================================
 
-How strong should the penalty be? Leave each sample out in turn, and see how well the others predict it. For kernel
-ridge regression that needs no refits: with the leverages :math:`h_{ii}(\alpha)`, the diagonal of the matrix that takes
+How strong should the penalty be? Leave each sample out in turn and see how well the others predict it. Kernel ridge
+regression needs no refits for this: with the leverages :math:`h_{ii}(\alpha)`, the diagonal of the matrix that maps
 :math:`y` to the fitted values,
 
 .. math:: y_i - f^{(-i)}(x_i) = \frac{y_i - f(x_i)}{1 - h_{ii}(\alpha)}
@@ -34,8 +34,8 @@ grid = np.linspace(0, 10, 600)[:, None]
 alphas = np.geomspace(1e-4, 1e3, 120)
 
 # %%
-# **The path.** 120 strengths cost hardly more than one. The error on the data only falls with a smaller penalty; the
-# leave-one-out error has a minimum, close to that of the true error, which only we know here.
+# **The path.** 120 penalties cost hardly more than one. The training error always falls with a smaller penalty; the
+# leave-one-out error has a minimum close to that of the true error, which is known in this simulation.
 
 kernel = Gaussian(lengthscale=0.6)
 model = KernelRidgeCV(alphas, kernel=kernel).fit(X, y)
@@ -64,8 +64,8 @@ right.legend(frameon=False, loc="lower left")
 right.set_title("Too weak, chosen, too strong", loc="left", fontsize=11)
 
 # %%
-# **Alpha and the kernel together.** A list of kernels costs one eigendecomposition each. All three criteria that need
-# no refits agree on the region; the marginal likelihood is the most decided.
+# **Alpha and the kernel together.** A list of kernels costs one eigendecomposition each. All three criteria without
+# refits agree on the region; the marginal likelihood has the sharpest optimum.
 
 lengths = np.geomspace(0.1, 5, 25)
 kernels = [Gaussian(lengthscale=s) for s in lengths]
@@ -87,9 +87,9 @@ for ax, (name, cv) in zip(axes, criteria.items(), strict=True):
 axes[0].set_ylabel("lengthscale")
 
 # %%
-# **Uncertainty.** With :math:`\alpha` as the variance of the noise the fit is the mean of a Gaussian process, and its
-# largest likelihood is found by climbing from the grid: in :math:`\alpha`, in the scale of the kernel and in its
-# lengthscale. The band is twice the standard deviation of the function, which is wide where there are no samples.
+# **Uncertainty.** With :math:`\alpha` as the noise variance, the fit is the mean of a Gaussian process. Starting from
+# the grid, its likelihood is maximised over :math:`\alpha`, the scale of the kernel and its lengthscale. The band is
+# twice the standard deviation of the function, which is wide where there are no samples.
 
 gap = (X[:, 0] < 3.2) | (X[:, 0] > 5)
 process = KernelRidgeCV(alphas[::8], kernel=1.0 * kernel, cv="marginal_likelihood", optimize=True)

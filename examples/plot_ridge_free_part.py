@@ -1,9 +1,9 @@
 r"""
-Ridge regression with a free part
-=================================
+Ridge regression with an unpenalised part
+=========================================
 
-The penalty of kernel ridge regression pulls the function towards zero. What should not be pulled, a mean level or a
-trend, goes into a free part of functions :math:`h_b` that the penalty does not see:
+The penalty of kernel ridge regression shrinks the function towards zero. A mean level or a trend that should not shrink
+goes into an unpenalised part with functions :math:`h_b`:
 
 .. math:: \min_{f, c} \; \tfrac12 \sum_i w_i \Big( y_i - f(x_i) - \sum_b c_b h_b(x_i) \Big)^2
           + \tfrac{\alpha}{2} \lVert f \rVert^2.
@@ -26,10 +26,10 @@ grid = np.linspace(-3, 13, 500)[:, None]
 x = grid[:, 0]
 
 # %%
-# Among the data the three fits hardly differ. Beyond them each falls back to its free part: to zero, to the intercept,
-# to the line. With the line, the kernel part only has to explain the waves, and its norm is the smallest.
+# Within the data the three fits hardly differ. Beyond them each returns to its unpenalised part: to zero, to the
+# intercept, to the line. With the line, the kernel part only has to explain the waves, and its norm is the smallest.
 
-cases = {"no free part": {}, "intercept": {"fit_intercept": True}, "straight line": {"free": 1}}
+cases = {"nothing": {}, "intercept": {"fit_intercept": True}, "straight line": {"free": 1}}
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), sharey=True, layout="constrained")
 for ax, (name, options) in zip(axes, cases.items(), strict=True):
     model = KernelRidge(alpha=0.3, kernel=kernel, **options).fit(X, y)
@@ -44,10 +44,9 @@ for ax, (name, options) in zip(axes, cases.items(), strict=True):
     ax.set_title(f"{name}: norm {model.function_.norm():.1f}", loc="left", fontsize=11)
 
 # %%
-# **The penalty.** A larger :math:`\alpha` buys a smaller norm with a larger error on the data. On the curve of all
-# such bargains each :math:`\alpha` is a point, and :math:`-\alpha` the slope there, in squares: one unit of
-# :math:`\lVert f \rVert^2` less costs :math:`\alpha` units of squared error. For :math:`\alpha \to \infty` only the
-# line is left.
+# **The penalty.** A larger :math:`\alpha` trades a larger error on the data for a smaller norm. Each :math:`\alpha` is
+# a point on the trade-off curve. In squares, the slope there is :math:`-\alpha`: reducing :math:`\lVert f \rVert^2` by
+# one unit costs :math:`\alpha` units of squared error. For :math:`\alpha \to \infty` only the line remains.
 
 strengths = np.logspace(-3, 3, 40)
 fits = [KernelRidge(alpha=a, kernel=kernel, free=1).fit(X, y) for a in strengths]
@@ -74,9 +73,9 @@ right.set(xlabel=r"norm $\Vert f\Vert$", ylim=(0, 0.9), xlim=(-0.3, 1.25 * norms
 right.set_title("Root mean squared error on the data", loc="left", fontsize=11)
 
 # %%
-# **Weights.** Where the noise is known to differ, weights :math:`w_i = \sigma^2 / \sigma_i^2` say so. Here the right
-# half is six times as noisy as the left. Without weights one :math:`\alpha` has to serve both and the right half is
-# overfitted; with them it is smoothed, and the left half is not.
+# **Weights.** If the noise is known to vary, use weights :math:`w_i = \sigma^2 / \sigma_i^2`. Here the right half is
+# six times as noisy as the left. Without weights one :math:`\alpha` has to serve both, and the right half is
+# overfitted; with weights it is smoothed, and the left half is not.
 
 sigma = np.where(X[:, 0] < 5, 0.2, 1.2)
 truth = 3 + 0.5 * x + np.sin(1.5 * x)

@@ -2,14 +2,14 @@ r"""
 Densities of contaminated samples
 =================================
 
-A kernel density estimate is a mean in the kernel's space, and a mean goes where outliers pull it. The robust estimate
-is an M-estimate of the same mean,
+A kernel density estimate is a mean in the kernel's space, and outliers pull a mean. The robust estimate is an
+M-estimate of the same mean,
 
 .. math:: f = \arg\min_{g \in H} \sum_i \rho\bigl(\lVert k(\cdot, x_i) - g \rVert\bigr)
           = \sum_i w_i\, k(\cdot, x_i),
 
-with Huber's or Hampel's function ρ in place of a square (Kim and Scott 2012). A sample far from all others is far from
-f in the space, and loses weight.
+with Huber's or Hampel's function ρ instead of a square (Kim and Scott 2012). A sample far from all others is far from f
+in the space, and gets less weight.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -35,9 +35,9 @@ def contaminated(seed, share, n=200):
 
 
 # %%
-# **A fifth of the sample is noise.** The truth is shaded. All three estimates have the same bandwidth, the plain
-# one's by least-squares cross-validation. Right, the weights, in units of 1/n: Huber's fall off gently, Hampel's to
-# nothing outside the dense part, which takes the tails of the truth away as well.
+# **A fifth of the sample is noise.** The truth is shaded. All three estimates have the same bandwidth, chosen for the
+# plain one by least-squares cross-validation. Right: the weights, in units of 1/n. Huber's decrease gently; Hampel's
+# drop to zero outside the dense part, which also cuts off the tails of the truth.
 
 x = contaminated(1, 0.2)
 plain = KernelDensity(bandwidth="cv", criterion="least_squares").fit(x)
@@ -70,10 +70,10 @@ right.set(xlim=(-8, 8), ylim=(0, None))
 right.set_title("Weights n·wᵢ", loc="left", fontsize=11)
 
 # %%
-# **Influence curves.** What does one more sample at x′ do to the density? Per unit of its mass, to first order, this
-# is the influence curve, itself a function in the space: `influence` gives it in closed form, for any x′. The plain
-# estimate grows a bump at x′ of the same size wherever x′ lies. Huber's is smaller far away, and Hampel's is zero
-# there. Right, the norm of the curve for every x′.
+# **Influence curves.** What does one more sample at x′ do to the density? The first-order change per unit of its mass
+# is the influence curve, itself a function in the space; `influence` gives it in closed form for any x′. The plain
+# estimate gets a bump at x′ of the same size wherever x′ lies. Huber's bump is smaller far away, and Hampel's is zero
+# there. Right: the norm of the curve for every x′.
 
 at = np.array([[0.5], [6.0]])
 others = np.linspace(-8, 8, 321)[:, None]
@@ -103,9 +103,9 @@ axes[2].set(xlim=(-8, 8), ylim=(0, None), xlabel="x′")
 axes[2].set_title("Size of the curve (L₂)", loc="left", fontsize=11)
 
 # %%
-# **Measured.** Forty samples for each share of contamination, the same bandwidth for all three: the mean integrated
-# squared error against the truth, with its standard error. Huber's estimate is never worse. Hampel's, with the default
-# constants, also drops the tails of a clean sample, and pays off only when much of the sample is noise.
+# **Measured.** The plot shows the mean integrated squared error and its standard error over forty samples for each
+# fraction of contamination, with the same bandwidth for all three. Huber's estimate is never worse. Hampel's, with the
+# default constants, also drops the tails of a clean sample, and pays off only if much of the sample is noise.
 
 shares = [0.0, 0.1, 0.2, 0.3]
 errors = np.empty((len(shares), 40, 3))
@@ -132,6 +132,6 @@ for k, (name, (colour, width)) in enumerate(styles.items()):
         capsize=3,
     )
     ax.text(0.305, mean[-1], name, color=colour, va="center")
-ax.set(xlim=(-0.01, 0.34), ylim=(0, None), xticks=shares, xlabel="share of noise")
+ax.set(xlim=(-0.01, 0.34), ylim=(0, None), xticks=shares, xlabel="fraction of noise")
 ax.xaxis.set_major_formatter("{x:.0%}")
 ax.set_title("Mean integrated squared error", loc="left", fontsize=11)

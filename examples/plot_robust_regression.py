@@ -1,15 +1,14 @@
 r"""
-Regression that outliers do not carry away
-==========================================
+Robust regression
+=================
 
-Least squares asks every sample for a compromise, and a sample that is far off asks loudest. A robust loss bounds what
-one sample can ask for,
+In least squares, a sample that is far off has the largest influence. A robust loss bounds the influence of each sample,
 
 .. math:: \min_{f \in H,\, c}\; \sum_i s^2 \rho\!\left(\frac{y_i - f(x_i) - c}{s}\right)
           + \tfrac{\alpha}{2} \|f\|_H^2,
 
-where s is the scale of the errors. Huber's ρ is quadratic near zero and straight beyond, so that all outliers pull with
-the same small force; Hampel's bends back, so that far outliers do not pull at all.
+where s is the scale of the errors. Huber's ρ is quadratic near zero and linear beyond, and so all outliers pull with
+the same small force. Hampel's bends back, and so distant outliers do not pull at all.
 """
 
 # sphinx_gallery_thumbnail_number = 1
@@ -24,8 +23,8 @@ plt.rcParams.update(
 )
 
 # %%
-# A hundred samples of a sine. On the right part of the line a third of them are wrong, and all on the same side: an
-# instrument that now and then reads four units too high.
+# The data are a hundred samples of a sine. On the right, a third of them are wrong, all on the same side: an instrument
+# occasionally reads four units too high.
 
 rng = np.random.default_rng(5)
 X = np.sort(rng.uniform(0, 6, 100))[:, None]
@@ -45,9 +44,9 @@ for model in models.values():
     model.fit(X, y)
 
 # %%
-# The scale is estimated from the data, by the median of the residuals of a first fit that is robust itself. Left, the
-# three curves; the dashed line is the truth. Right, the weight ρ′(r)/r that each sample has in the solution: one where
-# it counts in full, zero where it is ignored.
+# The scale is estimated from the data, by the median of the residuals of a robust pilot fit. Left: the three curves;
+# the dashed line is the truth. Right: the weight ρ′(r)/r of each sample in the solution, from one (full weight) to zero
+# (ignored).
 
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(10, 4.2), layout="constrained", gridspec_kw={"width_ratios": [3, 2]}
@@ -79,7 +78,7 @@ right.set(xlim=(0, 28), ylim=(-0.03, 1.05), yticks=[0, 0.5, 1], xlabel="residual
 right.set_title("weight of each sample", loc="left", fontsize=11)
 
 # %%
-# How far each curve lies from the truth, and the scale, which was 0.15.
+# The distance of each curve from the truth, and the estimated scale; the true one is 0.15.
 
 for name, model in models.items():
     error = np.sqrt(np.mean((model.predict(grid) - np.sin(grid[:, 0])) ** 2))

@@ -2,13 +2,14 @@ r"""
 Learning with few labels
 ========================
 
-Labels are dear, samples are cheap. Where the samples lie along curves or in clumps, a good function changes little
-along them, and that can be asked for without any label: on a graph that links near samples, with Laplacian :math:`L`,
+Labels are expensive, samples are cheap. If samples lie along curves or in clusters, a good function changes little
+along them. A penalty can express this without any label: on a graph that connects nearby samples, with Laplacian
+:math:`L`,
 
 .. math:: \|f\|_{\tilde H}^2 = \|f\|_H^2 + \gamma\, f(X)^\top L\, f(X).
 
-This is again the norm of a space with a kernel, which `mercer.deformed` makes from any other. Every method is
-semi-supervised by being given that kernel.
+This is again the norm of a kernel's space, and `mercer.deformed` derives that kernel from any other. With it, every
+method becomes semi-supervised.
 """
 
 # sphinx_gallery_thumbnail_number = 1
@@ -27,8 +28,9 @@ plt.rcParams.update(
 )
 
 # %%
-# **Two moons, one label each.** The plain machine knows two points and draws its border half way. The other knows also
-# where the rest lies. Grey lines are the links of the graph: each sample and its six nearest.
+# **Two moons, one label each.** The plain machine knows two points and draws its boundary half way between them. The
+# other also knows where the rest lies. Grey lines are the edges of the graph, from each sample to its six nearest
+# neighbours.
 
 X, y = make_moons(240, noise=0.07, random_state=1)
 places = np.array([[0.7, 0.7], [1.8, -0.1]])
@@ -60,8 +62,8 @@ for ax, (title, machine) in zip(axes, machines.items(), strict=True):
     ax.spines[:].set_visible(False)
 
 # %%
-# **How much the graph is worth.** γ, the parameter `weight`, says how strongly functions follow the graph; 0 is the
-# plain kernel. The function of the machine, blue to red, spreads from its label along the moon.
+# **The weight of the graph.** The parameter `weight`, γ, sets how strongly functions follow the graph; 0 gives the
+# plain kernel. The function of the machine, blue to red, spreads from each label along its moon.
 
 figure, axes = plt.subplots(1, 3, figsize=(10.5, 2.7), layout="constrained")
 for ax, weight in zip(axes, (1.0, 10.0, 100.0), strict=True):
@@ -76,8 +78,9 @@ for ax, weight in zip(axes, (1.0, 10.0, 100.0), strict=True):
     ax.spines[:].set_visible(False)
 
 # %%
-# **Digits.** `SemiSupervised` takes samples and labels as scikit-learn's `semi_supervised` does, with −1 where there is
-# none, and any estimator. `transduction_` are the labels of all samples. Means of five draws of the labelled ones.
+# **Digits.** `SemiSupervised` wraps any estimator and takes samples and labels like scikit-learn's `semi_supervised`,
+# with −1 for a missing label. `transduction_` contains labels for all samples. The plot shows means over five draws of
+# the labelled samples.
 
 data = load_digits()
 images, digit = data.data[:600] / 16, data.target[:600]

@@ -2,13 +2,13 @@ r"""
 Time series of unequal length
 =============================
 
-Two recordings of the same gesture differ in speed. Distances between equal times see that as noise. The global
-alignment kernel sums over *all* ways of matching the times of one series with those of the other,
+Two recordings of the same gesture differ in speed, which looks like noise if you compare them at equal times. The
+global alignment kernel sums over *all* ways to match the times of one series with those of the other,
 
 .. math:: k(x, y) = \sum_{\pi} \prod_{(i, j) \in \pi} \kappa(x_i, y_j),
 
-and is positive definite, so that every method of the library takes a list of series as it takes a table. Dynamic time
-warping keeps the best alignment only, and is not.
+and is positive definite, so every method accepts a list of series in place of a table. Dynamic time warping keeps only
+the best alignment and is not positive definite.
 """
 
 import matplotlib.pyplot as plt
@@ -52,8 +52,8 @@ for label, ax in enumerate(axes):
     ax.set(xlabel="time", yticks=[-1, 0, 1])
 
 # %%
-# The kernel matrices of 60 recordings, in the order of their labels: resampled to one length and compared time by time,
-# and aligned. The lengthscale "median" is a rule for each.
+# The kernel matrices of 60 recordings, ordered by label: resampled to one length and compared at equal times, and
+# aligned. Each kernel uses its own "median" rule for the lengthscale.
 order = np.argsort(y, kind="stable")
 resampled = [np.interp(np.linspace(0, 1, 40), np.linspace(0, 1, len(x)), x) for x in X]
 kernels = {

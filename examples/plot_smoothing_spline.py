@@ -2,12 +2,12 @@ r"""
 Smoothing splines
 =================
 
-Of all functions, the smoothing spline is the best bargain between fidelity and bending,
+The smoothing spline is the best trade-off between fidelity and curvature among all functions,
 
 .. math:: \min_f \; \tfrac12 \sum_i \big( y_i - f(x_i) \big)^2 + \tfrac{\alpha}{2} \int f''(u)^2 \, du.
 
-It is the oldest kernel method: the penalty is a squared norm whose kernel is a spline, straight lines are free, and the
-minimiser is a cubic between neighbouring points. Its price is linear in their number.
+It is the oldest kernel method: the penalty is a squared norm whose kernel is a spline, straight lines are unpenalised,
+and the minimiser is a cubic between neighbouring points. Its cost is linear in their number.
 """
 
 # sphinx_gallery_thumbnail_number = 1
@@ -31,9 +31,9 @@ y = truth(x) + 0.35 * rng.normal(size=len(x))
 grid = np.linspace(-0.7, 10.7, 600)
 
 # %%
-# **How smooth?** The weight of the penalty decides, and the *effective degrees of freedom* say what it means: 2 is a
-# straight line, one per point is interpolation. Cross-validation and the restricted likelihood choose it from the data;
-# both are cheap, because the trace of the smoother and every leave-one-out error come with the fit.
+# **How smooth?** The penalty decides, and the *effective degrees of freedom* interpret it: 2 is a straight line, one
+# per point is interpolation. Cross-validation and the restricted likelihood choose it from the data; both are cheap,
+# because the trace of the smoother and every leave-one-out error come with the fit.
 
 model = SmoothingSpline("reml").fit(x, y)
 figure, (left, right) = plt.subplots(
@@ -75,10 +75,10 @@ right.set_title("Criteria and what they estimate", loc="left", fontsize=11)
 print(model.summary())
 
 # %%
-# **Bands and derivatives.** The spline is the mean of a posterior, and the posterior's deviations make a band that
-# covers on average over x: narrow where the points are dense, wide where they are rare, and open beyond them, where the
-# spline is a straight line. The band misses a part of the narrow peak: one penalty serves the whole axis. Derivatives
-# are exact.
+# **Bands and derivatives.** The spline is a posterior mean, and the posterior standard deviations give a band with the
+# right coverage on average over x: narrow where points are dense, wide where they are sparse, and open beyond them,
+# where the spline is a straight line. The band misses part of the narrow peak, because one penalty serves the whole
+# axis. Derivatives are exact.
 
 low, high = model.interval(grid, 0.95)
 figure, (top, bottom) = plt.subplots(
@@ -101,7 +101,7 @@ print(
 )
 
 # %%
-# Surfaces have `mercer.ThinPlateSpline`, and sums of curves of several variables `mercer.AnovaSpline`,
-# each with its own example.
+# For surfaces see `mercer.ThinPlateSpline`, and for sums of curves of several variables `mercer.AnovaSpline`; each has
+# its own example.
 
 plt.show()

@@ -2,12 +2,12 @@ r"""
 Spectral clustering, and how many clusters
 ==========================================
 
-Samples are the vertices of a graph, affinities A its edges, d the degrees. Good clusters cut few edges, measured
-against the degrees of what they cut off; the best such cut is hard to find, and the leading eigenvectors of
+Samples are the vertices of a graph with edge weights A, the affinities, and degrees d. Good clusters cut few edges
+relative to the degrees of the parts. The best such cut is hard to find, but the leading eigenvectors of
 
 .. math:: D^{-1/2} A D^{-1/2} u_j = \lambda_j u_j
 
-solve the problem without its discreteness. There are as many eigenvalues of 1 as parts without any link between them.
+solve its continuous relaxation. The multiplicity of the eigenvalue 1 is the number of connected components.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -32,8 +32,8 @@ def bare(ax, title):
 
 
 # %%
-# **Two moons.** The second eigenvector tells them apart, and the mean of the samples' values, weighted by affinity,
-# extends it to the plane: new points are labelled without a new fit. White is where no sample is near.
+# **Two moons.** The second eigenvector separates them. The affinity-weighted mean of the samples' values extends it to
+# the plane, so new points get labels without a new fit. White means that no sample is near.
 
 X, _ = make_moons(300, noise=0.07, random_state=0)
 model = SpectralClustering(2, gamma=25.0, random_state=0).fit(X)
@@ -53,9 +53,9 @@ right.scatter(*X.T, c=COLOURS[model.labels_], s=14)
 bare(right, "Clusters, and those of new points")
 
 # %%
-# **The gap in the spectrum.** Six groups, closer and closer to each other. As long as they hardly touch, six
-# eigenvalues are near 1, and the step after the sixth is the largest: the rule that `choose_clusters` follows. When
-# they merge, the step is gone, and so is the answer.
+# **The eigengap.** Six groups move closer and closer together. As long as they hardly touch, six eigenvalues are near
+# 1, and the gap after the sixth is the largest: this is the rule of `choose_clusters`. When the groups merge, the gap
+# disappears, and with it the answer.
 
 rng = np.random.default_rng(0)
 angles = np.arange(6) * np.pi / 3
@@ -85,7 +85,7 @@ axes[1, 0].set_ylabel("λⱼ")
 # %%
 # **From the relaxed cut to a cut.** The normalised cut is, up to a constant, the objective of kernel k-means with the
 # degrees as weights and the matrix σD⁻¹ + D⁻¹AD⁻¹ (Dhillon, Guan, Kulis, 2004). So k-means with single moves can start
-# where the eigenvectors end, and lower the cut itself. On thirty random graphs with three planted groups:
+# from the spectral solution and lower the cut itself. On thirty random graphs with three planted groups:
 
 
 def normalised_cut(A, labels):

@@ -1,9 +1,9 @@
 r"""
-Strings as they are
-===================
+Learning from strings
+=====================
 
-A kernel needs no vectors. Counting common substrings, with or without gaps, makes a list of strings the input of every
-method.
+A kernel needs no vectors. String kernels count common substrings, with or without gaps, and so every method accepts a
+list of strings.
 """
 
 # sphinx_gallery_thumbnail_number = 1
@@ -20,9 +20,9 @@ plt.rcParams.update(
 
 # %%
 # **Descendants.** Three strings of DNA descend from one, and each has twenty children. Letters were replaced, inserted
-# and deleted on the way, so that little is at its place any more and lengths differ. A kernel that compares place by
-# place sees hardly more than chance. Common substrings of four letters need no alignment: the families are blocks of
-# the matrix, and clusters of its first two principal components.
+# and deleted on the way, so few positions still match and lengths differ. A kernel that compares position by position
+# does hardly better than chance. Common substrings of four letters need no alignment: the families appear as blocks of
+# the matrix, and as clusters in its first two principal components.
 
 rng = np.random.default_rng(4)
 
@@ -72,10 +72,10 @@ axes[2].set(xticks=[], yticks=[], xlabel="first component", ylabel="second compo
 axes[2].set_title("Kernel PCA, by content", loc="left", fontsize=11)
 
 # %%
-# **Where, or only what?** Windows of DNA: half of them carry a motif of seven letters, two of which are wrong at
-# random. On the left it starts at the middle of the window, on the right anywhere. A kernel that knows the places of
-# substrings wins the first and loses the second task; counts do not care, and those that forgive wrong letters are
-# ahead when the motif moves.
+# **Does the position matter?** Half of these windows of DNA contain a motif of seven letters, two of which are wrong at
+# random. Left: it starts in the middle of the window. Right: it starts anywhere. A kernel that knows the positions of
+# substrings wins the first task and loses the second. Counts ignore positions, and those that tolerate wrong letters
+# are ahead when the motif moves.
 
 
 def windows(n, moving):

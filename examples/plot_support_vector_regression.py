@@ -2,13 +2,13 @@ r"""
 A tube around the data
 ======================
 
-Support vector regression lets errors below ε go and charges the others for what they exceed it by,
+Support vector regression ignores errors below ε and penalises the excess of the others,
 
 .. math:: \min_{f \in H,\, b}\; \tfrac12 \|f\|_H^2
           + C \sum_i \max\bigl(0,\; |y_i - f(x_i) - b| - \varepsilon\bigr).
 
-A sample inside the tube costs nothing and leaves no trace in :math:`f`. The function stands on those at the edge and
-beyond it, the support vectors.
+A sample inside the tube costs nothing and has no coefficient in :math:`f`. The function uses only the samples on the
+edge of the tube and beyond, the support vectors.
 """
 
 import matplotlib.pyplot as plt
@@ -28,8 +28,8 @@ grid = np.linspace(0, 8, 400)[:, None]
 kernel = "gaussian(lengthscale=0.8)"
 
 # %%
-# **How wide?** A wide tube leaves few support vectors (ringed), and a function that may miss by as much as ε. A narrow
-# one follows more of the noise, and stands on nearly all samples.
+# **How wide?** A wide tube gives few support vectors (ringed), and a function that may be off by ε. A narrow one
+# follows more of the noise and uses nearly all samples.
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.3), layout="constrained", sharey=True)
 for ax, epsilon in zip(axes, (0.6, 0.25, 0.02), strict=True):
@@ -43,9 +43,9 @@ for ax, epsilon in zip(axes, (0.6, 0.25, 0.02), strict=True):
     ax.set_title(f"ε = {epsilon}: {len(on)} of 80 are support vectors", loc="left", fontsize=10)
 
 # %%
-# **A share instead of a width.** In which units is ε? In those of y, where nobody knows it. ``NuSVR`` asks for a share
-# ν instead and finds the width itself: at most ν of the samples lie outside the tube, and at least ν are support
-# vectors. Both shares keep to their side of the diagonal.
+# **A fraction instead of a width.** ε is in the units of y and hard to choose. ``NuSVR`` takes a fraction ν instead and
+# finds the width itself: at most a fraction ν of the samples lies outside the tube, and at least a fraction ν are
+# support vectors. Both fractions stay on their side of the diagonal.
 
 shares = np.linspace(0.05, 1.0, 20)
 machines = [NuSVR(nu=nu, C=10.0, kernel=kernel, tol=1e-6).fit(X, y) for nu in shares]
@@ -59,16 +59,16 @@ left.plot(shares, outside, "s-", color=BLUE, markersize=4)
 left.text(0.3, 0.55, "support vectors", color=ORANGE, ha="right")
 left.text(0.62, 0.4, "outside the tube", color=BLUE)
 left.set(xlabel="ν", xlim=(0, 1), ylim=(0, 1.03), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
-left.set_title("Share of the samples", loc="left", fontsize=11)
+left.set_title("Fraction of the samples", loc="left", fontsize=11)
 right.plot(shares, [m.epsilon_ for m in machines], "o-", color=INK, markersize=4)
 right.axhline(0.2, color=GREY, linewidth=1, linestyle=(0, (4, 2)))
-right.text(1, 0.21, "deviation of the noise", color="#666666", ha="right", va="bottom")
+right.text(1, 0.21, "noise standard deviation", color="#666666", ha="right", va="bottom")
 right.set(xlabel="ν", xlim=(0, 1), ylim=(0, None), xticks=[0, 0.5, 1])
 right.set_title("Half-width ε of the tube", loc="left", fontsize=11)
 
 # %%
-# **Errors count once, not twice.** Beyond the tube the charge is in proportion to the error, and no longer to its
-# square, as in ridge regression: four values that are wrong by far pull no harder than four that are wrong by little.
+# **Linear, not squared, errors.** Beyond the tube the penalty is proportional to the error, and not to its square as in
+# ridge regression: four values with large errors pull no harder than four with small errors.
 
 wrong = y.copy()
 wrong[[15, 30, 45, 60]] += 8.0

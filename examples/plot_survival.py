@@ -2,13 +2,13 @@ r"""
 Survival times
 ==============
 
-How long until it happens, when for many samples it had not happened yet? The loss of Cox compares each sample that had
-its event with all that were still at risk then, and needs no model of time itself:
+How long until an event, if for many samples it had not happened by the end of the study? Cox's loss compares each
+sample with an event to all samples still at risk at that time, and needs no model of time itself:
 
 .. math:: L(f) = \sum_{i : \text{event}} \Big( \log \sum_{j : t_j \ge t_i} e^{f(x_j)} - f(x_i) \Big).
 
-The factor :math:`e^{f(x)}` multiplies the hazard, whatever that is at each time. The loss couples all samples, which is
-nothing to the representer theorem: it asks only that the loss looks at f at the samples.
+The factor :math:`e^{f(x)}` multiplies the hazard, whatever its value at each time. The loss couples all samples, which
+the representer theorem allows: it only requires that the loss depends on f through its values at the samples.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ plt.rcParams.update(
 )
 
 # %%
-# Three hundred samples. The hazard is highest in the middle: a straight line in x, the usual model, would see nothing.
-# Four in ten are censored: they left the study at a random time, before their event.
+# The data are three hundred samples. The hazard is highest in the middle: a straight line in x, the usual model, would
+# find nothing. Four in ten are censored: they left the study at a random time before their event.
 
 rng = np.random.default_rng(2)
 n = 300
@@ -40,8 +40,8 @@ y = np.column_stack([np.minimum(event, leave), event <= leave])
 print(f"{100 * np.mean(y[:, 1] == 0):.0f} % are censored")
 
 # %%
-# Targets are two columns, time and event. f is defined up to a constant, since a factor on all hazards cancels: no free
-# part is needed, and for the picture both curves have the mean 0 over the samples.
+# Targets are two columns, time and event. f is defined up to a constant, because a factor on all hazards cancels. No
+# unpenalised part is needed, and in the plot both curves have mean 0 over the samples.
 
 kernel = "gaussian(lengthscale=1)"
 model = KernelMachine("cox", kernel=kernel, alpha=1.0).fit(X, y)
@@ -75,12 +75,12 @@ axes.set(xlabel="x", xlim=(-3, 3), ylim=(-1.42, 1.6))
 axes.legend(frameon=False, loc="upper right")
 
 # %%
-# From the sums over the risk sets follows the cumulative hazard that is common to all, a step at each event (Breslow),
+# The sums over the risk sets give the common cumulative hazard, with a step at each event (Breslow),
 #
 # .. math:: \Lambda(t) = \sum_{i : \text{event}, t_i \le t} \Big( \sum_{j : t_j \ge t_i} e^{f(x_j)} \Big)^{-1},
 #
-# and with it the probability to be without an event at time t, :math:`S(t \mid x) = \exp(-\Lambda(t)\, e^{f(x)})`.
-# For three values of x, over the truth.
+# and with it the probability of no event until time t, :math:`S(t \mid x) = \exp(-\Lambda(t)\, e^{f(x)})`. The plot
+# shows it for three values of x, with the truth behind.
 
 _, axes = plt.subplots(figsize=(6.5, 4), layout="constrained")
 times = np.sort(y[y[:, 1] == 1, 0])
@@ -98,8 +98,8 @@ axes.set_title("Probability of no event until t (pale: true)", loc="left", fonts
 axes.set(xlabel="t", xlim=(0, 3), ylim=(0, 1.02))
 
 # %%
-# How often does the sample with the higher f have its event first? `score` is the share of all pairs in which the order
-# is known, here of new samples; a coin has 0.5.
+# How often does the sample with the higher f have its event first? `score` is the fraction over all pairs with known
+# order, here for new samples; guessing gives 0.5.
 
 X_new = rng.uniform(-3, 3, (2000, 1))
 event = rng.exponential(np.exp(-log_hazard(X_new[:, 0])))

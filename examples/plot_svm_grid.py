@@ -2,10 +2,10 @@ r"""
 Choosing C and γ
 ================
 
-A machine with the Gaussian kernel has two numbers to choose: C, the price of an error, and γ, which in
-:math:`k(x, y) = \exp(-\gamma \lVert x - y \rVert^2)` says how far the influence of a point reaches
-(:math:`\gamma = 1 / 2\ell^2` for the lengthscale ℓ). Both matter by their order of magnitude, so one searches powers of
-two and looks at the cross-validated score as a landscape, as LIBSVM's grid.py does.
+A machine with the Gaussian kernel has two parameters: C, the penalty of an error, and γ, which in :math:`k(x, y) =
+\exp(-\gamma \lVert x - y \rVert^2)` sets how far the influence of a point reaches (:math:`\gamma = 1 / 2\ell^2` for the
+lengthscale ℓ). Only their orders of magnitude matter, so we search powers of two and plot the cross-validated score, as
+LIBSVM's grid.py does.
 """
 
 import matplotlib.pyplot as plt
@@ -32,17 +32,17 @@ def search(log_C, log_gamma):
 
 
 # %%
-# **A coarse grid** shows the shape of the landscape: a ridge that runs down to the right. A smoother kernel (small γ)
-# needs a higher price of errors to draw the same boundary. Far above the ridge the kernel sees no two points as alike;
-# below it, the machine is nearly constant and answers with the larger class.
+# **A coarse grid** shows the overall shape: a ridge that runs down to the right. A smoother kernel (small γ) needs a
+# larger C for the same boundary. Far above the ridge no two points are similar to the kernel; below it, the machine is
+# nearly constant and predicts the larger class.
 
 coarse = search(np.arange(-5, 16, 2), np.arange(-15, 4, 2))
 display = GridDisplay.from_cv_results(coarse.cv_results_)
 
 # %%
 # **A fine grid** around the best point seldom finds much: near the top the score is flat, and differences of half a per
-# cent are two patients in four hundred. Whoever reports the highest score of a search reports one that was chosen for
-# being high; what the machine is worth is seen on data that took no part.
+# cent are two patients in four hundred. The highest score of a search is optimistic, because it was selected for being
+# high; measure the machine on data that the search did not use.
 
 a, b = np.log2([coarse.best_params_["svc__C"], coarse.best_params_["svc__gamma"]])
 fine = search(np.arange(a - 2, a + 3), np.arange(b - 2, b + 3))

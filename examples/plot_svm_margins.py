@@ -2,13 +2,13 @@ r"""
 Margins, slack and support vectors
 ==================================
 
-A support vector machine looks for the function :math:`f` and offset :math:`b` that minimise
+A support vector machine finds the function :math:`f` and intercept :math:`b` that minimise
 
 .. math:: \tfrac12 \lVert f \rVert^2 + C \sum_i \xi_i, \qquad \xi_i = \max\bigl(0,\; 1 - y_i (f(x_i) + b)\bigr).
 
-The boundary lies where :math:`f + b = 0`, the margins where :math:`f + b = \pm 1`. A point on the right side of its
-margin costs nothing; any other pays its slack :math:`\xi_i`, drawn here as a line to its margin. Only points on or
-beyond their margin carry weight in :math:`f`: the support vectors, with a ring around them.
+The boundary is where :math:`f + b = 0`, the margins where :math:`f + b = \pm 1`. A point on the correct side of its
+margin costs nothing; any other pays its slack :math:`\xi_i`, drawn here as a line to its margin. Only points on their
+margin or on the wrong side of it have a coefficient in :math:`f`: the ringed support vectors.
 """
 
 import matplotlib.pyplot as plt
@@ -25,9 +25,9 @@ plt.rcParams.update(
 )
 
 # %%
-# **C weighs errors against width.** With the linear kernel the margin has the width :math:`2 / \lVert f \rVert`. A
-# small C buys a wide margin with much slack; raising it makes slack expensive, and the margin narrows until few points
-# lie in it.
+# **C weighs errors against width.** With the linear kernel the margin has width :math:`2 / \lVert f \rVert`. A small C
+# allows a wide margin with much slack; a larger C makes slack expensive, and the margin narrows until few points lie in
+# it.
 
 rng = np.random.default_rng(4)
 X = np.concatenate(
@@ -49,9 +49,9 @@ for ax, C in zip(axes, (0.02, 0.2, 20), strict=True):
     )
 
 # %%
-# **A share instead of a price.** C has no unit that means something. ``NuSVC`` takes a share ν instead: at most ν of
-# the samples lie within the margin or beyond it, and at least ν are support vectors. Each of its machines is that of
-# some C, up to a factor.
+# **A fraction instead of a penalty.** The scale of C has no direct meaning. ``NuSVC`` takes a fraction ν instead: at
+# most a fraction ν of the samples lies within the margin or beyond it, and at least a fraction ν are support vectors.
+# Up to a factor, each of its machines is the machine for some C.
 
 figure, axes = plt.subplots(
     1, 3, figsize=(11, 3.9), layout="constrained", subplot_kw={"aspect": "equal"}
@@ -68,9 +68,9 @@ for ax, nu in zip(axes, (0.8, 0.4, 0.15), strict=True):
     )
 
 # %%
-# **With a kernel** the margin is straight in the kernel's space, and a curve in the plane. The lengthscale of the
-# Gaussian kernel says how fast the curve may turn: too long, and it cannot follow the moons; too short, and it clings
-# to the points, nearly all of which are then support vectors.
+# **With a kernel** the margin is straight in the kernel's space and curved in the plane. The lengthscale of the
+# Gaussian kernel limits how fast the curve may turn: if it is too long, the curve cannot follow the moons; if it is too
+# short, the curve clings to the points, nearly all of which are then support vectors.
 
 X, y = make_moons(120, noise=0.22, random_state=1)
 figure, axes = plt.subplots(
@@ -85,9 +85,9 @@ for ax, lengthscale in zip(axes, (3.0, 0.7, 0.12), strict=True):
     )
 
 # %%
-# **More classes and more features.** With three classes each pair has its own machine, and they vote. Of the 13
-# features of these wines two are drawn, with the others held at their mean: the regions are a slice through the space,
-# and points that lie off the slice may seem to be on the wrong side of it.
+# **More classes and more features.** With three classes each pair has its own machine, and they vote. The plot shows
+# two of the 13 features of these wines, with the others fixed at their means: the regions are a slice through the
+# space, and points off the slice may appear to be on the wrong side.
 
 wine = load_wine(as_frame=True)
 X = StandardScaler().set_output(transform="pandas").fit_transform(wine.data)

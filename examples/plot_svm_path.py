@@ -2,17 +2,17 @@ r"""
 All machines from wide to narrow
 ================================
 
-How large should C be? `mercer.selection.svm_path` fits the machines for a whole range of it, each from the
-solution before, on kernel rows that they share, and says of each what is known without a test set:
+How large should C be? `mercer.selection.svm_path` fits machines for a whole range of C, each from the previous solution
+and on shared kernel rows. For each it reports what is known without a test set:
 
-- the *training error*, which only ever flatters;
-- the ξα *bound* of Joachims: leaving out sample i can make an error only where
+- the *training error*, which is always optimistic;
+- the ξα *bound* of Joachims: leaving out sample i can cause an error only if
   :math:`2 \alpha_i R^2 + \xi_i \ge 1`, with :math:`R^2 = \max k - \min k`;
-- the *span estimate* of Vapnik and Chapelle: leaving out a support vector p makes an error where
+- the *span estimate* of Vapnik and Chapelle: leaving out a support vector p causes an error if
   :math:`\alpha_p S_p^2 \ge y_p f(x_p)`, with :math:`S_p` the distance of :math:`k(\cdot, x_p)` from the affine span of
   the other support vectors that are strictly between their bounds.
 
-The bound counts too many, and the estimate is the leave-one-out error itself as long as no other sample meets or leaves
+The bound counts too many, and the estimate equals the leave-one-out error as long as no other sample reaches or leaves
 a bound. They cost one pass over the kernel matrix, and one inverse of the size of the free support vectors.
 """
 
@@ -30,7 +30,7 @@ plt.rcParams.update(
 )
 
 # %%
-# Three hundred points of two noisy moons are given, twenty thousand others tell the truth.
+# The machines see three hundred points of two noisy moons; twenty thousand others measure the true error.
 
 X, y = make_moons(300, noise=0.3, random_state=0)
 X_new, y_new = make_moons(20_000, noise=0.3, random_state=4)
@@ -40,13 +40,13 @@ true_error = np.array([np.mean((f(X_new) > 0) != y_new) for f in path.functions]
 print(f"{len(path.C)} machines from {path.n_rows} kernel rows of {len(X)} samples")
 
 # %%
-# **Errors.** The training error is least at the end, where the true error has long turned: more C then buys noise. The
-# span estimate follows the true error, with the noise of three hundred samples, and its least value, at the dotted
-# line, is a good choice; where all coefficients are at their bound there is none. The bound lies far above, but it is
-# proven.
+# **Errors.** The training error is smallest at the end, long after the true error has turned: a larger C then fits
+# noise. The span estimate follows the true error, with the noise of three hundred samples, and its minimum, at the
+# dotted line, is a good choice. It does not exist where all coefficients are at their bound. The leave-one-out bound is
+# far above, but it is proven.
 #
 # **Support vectors.** With a small C nearly all coefficients are at their bound C: the machine is close to the
-# difference of the class means. As C grows, fewer samples lie within the margin, and more of those that carry it are
+# difference of the class means. As C grows, fewer samples lie within the margin, and more of the support vectors are
 # free.
 
 best = path.C[np.nanargmin(path.span_estimate)]
@@ -76,8 +76,8 @@ for ax in (top, bottom):
     ax.axvline(best, color=INK, linewidth=1, linestyle=":")
 
 # %%
-# **Three machines of the path:** a wide margin that nearly everybody violates, the one that the span estimate chose,
-# and one that bends around single points.
+# **Three machines of the path:** a wide margin that nearly all samples violate, the machine chosen by the span
+# estimate, and one that bends around single points.
 
 figure, axes = plt.subplots(
     1, 3, figsize=(11, 3.2), layout="constrained", subplot_kw={"aspect": "equal"}

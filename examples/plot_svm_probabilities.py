@@ -2,14 +2,14 @@ r"""
 Probabilities from a support vector machine
 ===========================================
 
-The value :math:`f(x)` of a machine says which class, and in units of its own how clearly. A calibrated machine turns it
-into a probability by the most likely map of the form
+The value :math:`f(x)` of a machine gives the class and, in arbitrary units, how clear the decision is. A calibrated
+machine turns it into a probability by the most likely map of the form
 
 .. math:: P(y = 1 \mid x) = \frac{1}{1 + e^{-a f(x)}}, \qquad a = a_+ \text{ where } f > 0,\; a_- \text{ where } f < 0.
 
-The map is monotone and takes 0 to ½, so that the likelier class is the one that is predicted. Its two slopes must not
-come from values at points that the machine was fitted to, which it has pushed out of the margin itself: each fifth of
-the sample is held out in turn, and judged by a machine that was fitted to the rest.
+The map is monotone and maps 0 to ½, so the more probable class is the predicted one. Its two slopes must not come from
+training points, which the machine itself has pushed out of the margin: each fifth of the sample is held out in turn and
+scored by a machine fitted to the rest.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -26,7 +26,7 @@ plt.rcParams.update(
 
 
 # %%
-# **Two classes** with known densities, one narrow and one wide, so that the right answer is known everywhere.
+# **Two classes** with known densities, one narrow and one wide: the correct answer is known everywhere.
 
 
 class Mixture:
@@ -58,11 +58,11 @@ model = SVC(C=1, gamma=0.1, calibration="cv").fit(X, y)
 f, p = model.decision_function(X_new), model.predict_proba(X_new)[:, 1]
 
 # %%
-# On 6,000 new points one can count. Left, how often the second class has a value near f, with two standard deviations,
-# and the map that was fitted without having seen any of them; below, how many points there are. The two slopes differ:
-# among the points of the narrow class there are always some of the wide one, and the machine cannot be as sure of it.
-# Right, the same against the probability that was promised. Where the machine's boundary lies a little off the true
-# one, no map that takes 0 to ½ can mend it: the price of probabilities that never contradict the prediction.
+# We count on 6,000 new points. Left: how often the second class has a value near f, with two standard deviations, and
+# the map that was fitted without them; below, the number of points. The two slopes differ: among the points of the
+# narrow class there are always some of the wide one, and the machine cannot be as sure of it. Right: the same against
+# the predicted probability. Where the machine's boundary is slightly off the true one, no map that maps 0 to ½ can
+# correct it: the price of probabilities that never contradict the prediction.
 
 
 def counted(by, edges):
@@ -94,13 +94,13 @@ left.set_title("Fraction of the second class, and the map", loc="left", fontsize
 
 right.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=(0, (4, 2)))
 right.errorbar(*counted(p, np.linspace(0, 1, 11)), **dots)
-right.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="promised")
+right.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="predicted probability")
 right.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
 right.set_title("Observed", loc="left", fontsize=11)
 
 # %%
-# The Brier score is the mean of :math:`\sum_c (p_c - [y = c])^2`. The machine knows its own from the held-out samples;
-# no probabilities are better than the true ones.
+# The Brier score is the mean of :math:`\sum_c (p_c - [y = c])^2`. The machine estimates its own from the held-out
+# samples; no probabilities are better than the true ones.
 
 scores = {
     "told by the machine": model.calibration_.brier,
@@ -117,9 +117,9 @@ for name, score in scores.items():
 #
 # .. math:: \min_{p}\; \sum_{i \ne j} (r_{ji} p_i - r_{ij} p_j)^2, \qquad \sum_i p_i = 1.
 #
-# Each point of the plane has the colours of the classes, mixed by their probabilities; lines are where the likeliest
-# class has 60, 80 and 95 per cent. Far from all samples the machine falls back on its offsets, and is less sure than
-# the normal densities, which know no distance that is too far.
+# The colour at each point mixes the class colours by their probabilities; on the lines the most probable class has 60,
+# 80 and 95 per cent. Far from all samples the machine falls back on its intercepts and is less certain than the normal
+# densities, which extrapolate to any distance.
 
 three = Mixture([(-1.3, -0.6), (1.4, -0.8), (0.1, 1.3)], [0.9, 0.7, 0.8], [0.4, 0.3, 0.3])
 rng = np.random.default_rng(1)

@@ -1,13 +1,14 @@
 r"""
-A table with gaps
-=================
+A table with missing values
+===========================
 
-Numbers, categories and holes: `mercer.kernels.Table` makes one kernel of a data frame. A missing value is not
-filled in. Its feature vector is the mean of those of the observed values,
+`mercer.kernels.Table` builds one kernel for a data frame with numbers, categories and missing values. It does not
+impute missing values. Their feature vector is the mean of those of the observed values,
 
 .. math:: \varphi(\text{missing}) = \frac1n \sum_{i=1}^n k(\cdot, x_i),
 
-so that it is as similar to a value as the observed values are on average, and the matrix stays positive definite.
+so a missing value is as similar to a value as the observed values are on average, and the matrix stays positive
+definite.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -29,9 +30,9 @@ plt.rcParams.update(
 )
 
 # %%
-# **What a missing value is similar to.** Against an observed value t, a Gaussian kernel gives the missing one the mean
-# of its bumps on the sample, a density estimate up to scale. An imputed mean would be similar to the gap between the
-# two groups, where nobody is.
+# **What a missing value is similar to.** With a Gaussian kernel, the similarity of a missing value to an observed value
+# t is the mean of the bumps on the sample, a density estimate up to scale. An imputed mean would lie in the gap between
+# the two groups, where there are no samples.
 
 rng = np.random.default_rng(0)
 heights = np.concatenate([rng.normal(110, 6, 60), rng.normal(172, 8, 60)])
@@ -49,9 +50,9 @@ ax.set(xlabel="height (cm)", ylabel="similarity", ylim=(-0.05, 1.05))
 ax.legend(frameon=False)
 
 # %%
-# **More and more holes.** A response that depends on two numbers and a category. Values are removed at random, and
-# ridge regression is judged by cross-validation: on the automatic kernel of the table as it is, and after imputing
-# means and most frequent categories.
+# **More and more missing values.** A response depends on two numbers and a category. Values are removed at random, and
+# cross-validation compares ridge regression with the automatic kernel on the table as it is, and after imputing means
+# and most frequent categories.
 
 n = 300
 table = pd.DataFrame(
@@ -99,14 +100,14 @@ for (name, values), colour in zip(scores.items(), (GREY, BLUE), strict=True):
         va="center",
     )
 ax.set(
-    xlabel="share of the values that is missing",
-    ylabel="R² on the folds left out",
+    xlabel="fraction of missing values",
+    ylabel="R² on held-out folds",
     xlim=(-0.01, 0.66),
 )
 ax.set_xticks(shares, [f"{s:.0%}" for s in shares])
 
 # %%
-# **What was chosen** is written in the fitted kernel.
+# **The fitted kernel** shows what was chosen.
 
 fitted = models["Table, gaps and all"].fit(table, y)
 for name, k in fitted.kernel_.kernels.items():

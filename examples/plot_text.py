@@ -1,12 +1,12 @@
 r"""
-Documents as they are
-=====================
+Learning from documents
+=======================
 
-A list of documents is all that a method needs; the kernel splits them into words and weighs these by how rare they are,
+Pass a list of documents to any method. The kernel splits them into words and weights these by rarity,
 
 .. math:: k(x, y) = \sum_w \operatorname{idf}_w^2 \operatorname{tf}_w(x)\, \operatorname{tf}_w(y),
 
-normalised to the cosine of the angle between documents. The frequencies are read off the training documents.
+normalised to the cosine of the angle between documents. The frequencies come from the training documents.
 """
 
 # sphinx_gallery_thumbnail_number = 1
@@ -24,8 +24,8 @@ plt.rcParams.update(
 )
 
 # %%
-# **News.** Where `mercer.datasets.load_r8` finds them, these are reports of a news agency in five of the topics
-# of Reuters-21578; elsewhere sentences made up of the topics' words.
+# **News.** If `mercer.datasets.load_r8` finds the data, these are news agency reports on five of the topics of
+# Reuters-21578; otherwise they are sentences made up of the topics' words.
 
 rng = np.random.default_rng(0)
 topics = ["acq", "crude", "grain", "interest", "ship"]
@@ -35,7 +35,7 @@ try:
     chosen = np.concatenate([np.flatnonzero(topic == t)[:100] for t in topics])
     labels, documents = topic[chosen], [news.data[i] for i in chosen]
 except FileNotFoundError:
-    print("The news are not here; made-up sentences take their place.")
+    print("The news are not available; made-up sentences replace them.")
     words = {
         "acq": "shares acquire merger stake company offer board",
         "crude": "oil barrel opec crude output prices energy",
@@ -72,8 +72,7 @@ for ax, (i, j) in zip(axes, [(0, 1), (2, 3)], strict=True):
 axes[0].legend(frameon=False, markerscale=1.5, loc="best")
 
 # %%
-# **A classifier** from few labels: words that are weighed by how rare they are need fewer documents than words that are
-# only counted.
+# **A classifier** from few labels: weighting words by rarity needs fewer documents than counting them.
 
 order = rng.permutation(len(documents))
 held, pool = order[: len(order) // 3], order[len(order) // 3 :]
@@ -97,7 +96,7 @@ for colour, (name, k) in zip(COLOURS, kernels.items(), strict=False):
                 scores.append(model.score([documents[i] for i in held], labels[held]))
         accuracy.append(np.mean(scores) if scores else np.nan)
     ax.plot(sizes, accuracy, color=colour, marker="o", markersize=4, linewidth=2, label=name)
-ax.set(xscale="log", xlabel="labelled documents", ylabel="accuracy on a third left out")
+ax.set(xscale="log", xlabel="labelled documents", ylabel="accuracy on a held-out third")
 ax.legend(frameon=False, loc="lower right")
 ax.set_xticks(sizes, [str(s) for s in sizes])
 ax.minorticks_off()

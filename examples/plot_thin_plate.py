@@ -2,14 +2,14 @@ r"""
 A surface from scattered points
 ===============================
 
-A thin metal plate, bent until it passes close to some heights, takes the shape of least energy. The *thin-plate spline*
+A thin metal plate that is bent to pass close to some heights takes the shape of least energy. The *thin-plate spline*
 is that surface,
 
 .. math:: \min_f \; \tfrac12 \sum_i \big( y_i - f(x_i) \big)^2
           + \tfrac{\alpha}{2} \int f_{uu}^2 + 2 f_{uv}^2 + f_{vv}^2,
 
-and a kernel method: the energy is a squared norm, planes cost nothing, and the minimiser is a plane and one radial
-function :math:`r^2 \log r` for each point. The points may lie anywhere; no grid is needed, and turning the axes changes
+and a kernel method: the energy is a squared norm, planes cost nothing, and the minimiser is a plane plus one radial
+function :math:`r^2 \log r` for each point. The points may lie anywhere without a grid, and rotating the axes changes
 nothing.
 """
 
@@ -41,8 +41,8 @@ places = places[~lake]
 heights = franke(*places.T) + 0.05 * rng.normal(size=len(places))
 
 # %%
-# **The surface.** The weight of the penalty is chosen by generalised cross-validation. The posterior deviation says
-# where the surface is known: it is smallest among the points, and grows in the circle without any and at the border.
+# **The surface.** Generalised cross-validation chooses the penalty. The posterior standard deviation shows how well the
+# surface is known: it is small near the points, and grows in the empty circle and at the border.
 
 model = ThinPlateSpline().fit(places, heights)
 axis = np.linspace(0, 1, 121)
@@ -65,7 +65,7 @@ haze = panels[2].contourf(
     axis, axis, deviation, np.linspace(0, 0.1, 11), cmap="Oranges", extend="max"
 )
 panels[2].plot(*places.T, color="white", markersize=3.4, **dots)
-panels[2].set_title("its posterior deviation", loc="left", fontsize=11)
+panels[2].set_title("posterior standard deviation", loc="left", fontsize=11)
 bar = {"location": "bottom", "pad": 0.02, "aspect": 40, "drawedges": False}
 figure.colorbar(shades, ax=panels[:2], shrink=0.6, ticks=np.arange(0, 1.3, 0.3), **bar)
 figure.colorbar(haze, ax=panels[2:], ticks=[0, 0.05, 0.1], **{**bar, "aspect": 25})
@@ -75,8 +75,8 @@ print(model.summary())
 
 # %%
 # **How stiff a plate?** One eigendecomposition serves every alpha. The criteria see only the noisy heights, yet they
-# follow the true error: down on the left, where the plate is too stiff, and up on the right, where it bends to the
-# noise. Their minima are flat; whether 50 or 70 degrees of freedom are chosen hardly matters.
+# follow the true error: falling on the left, where the plate is too stiff, and rising on the right, where it fits the
+# noise. Their minima are flat; 50 or 70 degrees of freedom make hardly any difference.
 
 counts = np.linspace(4, 150, 60)
 fits = [ThinPlateSpline(df=df).fit(places, heights) for df in counts]

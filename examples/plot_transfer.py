@@ -2,9 +2,9 @@ r"""
 A new patient, without a label
 ==============================
 
-Each patient's measurements form a cloud, and what separates ill from healthy cells depends on where the cloud lies. A
-new patient comes without labels. Pooling all patients finds one boundary for everybody; but the cloud of the new
-patient is seen, and it says which boundary to use. Marginal transfer learning fits a function of both,
+Each patient's measurements form a cloud, and the boundary between ill and healthy cells depends on where the cloud
+lies. A new patient has no labels. Pooling all patients finds one boundary for everyone, but the cloud of the new
+patient is observed and determines which boundary to use. Marginal transfer learning fits a function of both,
 
 .. math:: f(P, x) = \sum_{i,j} a_{ij}\, k_D(P, P_i)\, k(x, x_{ij}),
 
@@ -23,8 +23,8 @@ plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes
 
 
 # %%
-# Every patient has a place and a direction. The boundary runs through the middle of the cloud, across the direction;
-# the cloud is longer along it, so that the unlabelled points show both.
+# Every patient has a location and a direction. The boundary runs through the middle of the cloud, perpendicular to the
+# direction. The cloud is elongated along it, so the unlabelled points reveal both.
 def patients(n, size, rng):
     clouds = []
     for _ in range(n):
@@ -49,8 +49,8 @@ distributions = DistributionGaussian(Gaussian(2.0), lengthscale="median")
 transfer = MarginalTransfer(machine, distributions).fit(X, y, groups=groups)
 
 # %%
-# Three new patients. Below is the decision of the transferred function for *that* patient's cloud: the same fitted
-# function, with another sample as its first argument.
+# Three new patients. The plots show the decision for *that* patient's cloud: the same fitted function, with a different
+# sample as its first argument.
 grid = np.stack(np.meshgrid(np.linspace(-5, 5, 90), np.linspace(-5, 5, 90)), axis=-1).reshape(-1, 2)
 figure, axes = plt.subplots(2, 3, figsize=(9, 6.2), sharex=True, sharey=True, layout="constrained")
 
@@ -81,9 +81,9 @@ for column, patient in enumerate((1, 6, 12)):
     axes[1, column].set_xlabel(f"new patient {column + 1}", color=INK)
 
 # %%
-# How much is gained depends on the lengthscale of the distributions' kernel. If it is large all patients are alike,
-# which is pooling; if it is small each is a world of its own, and little is known about new ones. The median
-# discrepancy lies between. More patients help; pooling has no use for them.
+# The gain depends on the lengthscale of the kernel on distributions. If it is large, all patients are alike, which is
+# pooling; if it is small, each patient is isolated, and little is known about new ones. The median discrepancy lies
+# between. More patients help; pooling does not benefit from them.
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True, layout="constrained")
 median = transfer.distribution_kernel_.lengthscale
 factors = np.geomspace(0.1, 100, 10)

@@ -35,10 +35,10 @@ search = KernelSearchCV(
 ).fit(X, y)
 
 # %%
-# **Ten lengthscales, by gradients.** Leave-one-out looks at errors alone; the marginal likelihood believes in a
-# Gaussian process with noise of variance alpha, which here is right, and tells all five inputs from the noise. The
-# function is linear in inputs 4 and 5, for which a long lengthscale is enough; leave-one-out, less decided, gives
-# input 8 a shorter one.
+# **Ten lengthscales, by gradients.** Leave-one-out uses only the errors. The marginal likelihood assumes a Gaussian
+# process with noise variance alpha, which is correct here, and separates all five inputs from the noise. The function
+# is linear in inputs 4 and 5, for which a long lengthscale is enough; leave-one-out is less decisive and gives input 8
+# a shorter one.
 
 start = KernelRidge(1.0, kernel=100.0 * Gaussian(np.ones(10)), fit_intercept=True)
 criteria = {
@@ -79,12 +79,12 @@ for place, (model, colour) in enumerate(models.values()):
 right.set(yticks=range(3), yticklabels=list(models), xlabel="error on new samples")
 right.set_xlim(right=1.15 * max(error(model) for model, _ in models.values()))
 right.invert_yaxis()
-right.set_title("What it is worth", loc="left", fontsize=11)
+right.set_title("Test error", loc="left", fontsize=11)
 
 # %%
-# **Machines.** The errors of a support vector machine when each sample is left out have no gradient, but the span of
-# its support vectors estimates them smoothly. The class is a disc in two of six inputs; the search starts with all six
-# alike.
+# **Support vector machines.** The leave-one-out errors of a support vector machine have no gradient, but the span of
+# its support vectors gives a smooth estimate. The class is a disc in two of six inputs; the search starts with the same
+# lengthscale for all six.
 
 rng = np.random.default_rng(0)
 Z = rng.uniform(-2, 2, size=(1150, 6))

@@ -2,8 +2,8 @@ r"""
 Do two samples differ, and where?
 =================================
 
-The mean of a distribution in the space, :math:`\mu_P = \mathbb{E}\, k(\cdot, x)`, says all about it if the kernel is
-rich enough. The distance of two means is a statistic, permuting which sample a point belongs to gives its null
+The mean of a distribution in the space, :math:`\mu_P = \mathbb{E}\, k(\cdot, x)`, determines it if the kernel is rich
+enough. The distance between two means is a test statistic. Permuting the assignment of points to samples gives its null
 distribution, and the difference of the means, the witness, shows where the samples differ.
 """
 
@@ -20,8 +20,8 @@ plt.rcParams.update(
 )
 
 # %%
-# **The same mean, the same variance.** A normal sample and one from two bumps, of 300 points each. The witness is
-# positive where the first sample is denser.
+# **Same mean, same variance.** A normal sample and a bimodal one, with 300 points each. The witness is positive where
+# the first sample is denser.
 
 rng = np.random.default_rng(3)
 X = rng.normal(size=(300, 1))
@@ -51,10 +51,9 @@ axes[1].set_title(
 )
 
 # %%
-# **No lengthscale is good for all differences.** A shift is seen by long lengthscales, a fine comb by short ones. The
-# aggregated test compares the smallest p-value over its ten kernels with the distribution of that minimum under the
-# same permutations. So its level is exact, and what it pays for looking at many scales is less than what a wrong scale
-# costs.
+# **No lengthscale suits all differences.** Long lengthscales detect a shift, short ones a fine comb. The aggregated
+# test compares the smallest p-value over its ten kernels with the distribution of that minimum under the same
+# permutations. Its level is exact, and using many scales costs less power than using a wrong one.
 
 lengthscales = np.geomspace(0.004, 4, 7)
 differences = {
@@ -87,11 +86,11 @@ for (name, draw), colour in zip(differences.items(), (BLUE, ORANGE), strict=True
         ha="center",
     )
 ax.set(xlabel="lengthscale of a single kernel", ylim=(0, 1.08), yticks=[0, 0.5, 1])
-ax.set_title("Share of rejections at level 5 %", loc="left", fontsize=11)
+ax.set_title("Rejection rate at level 5 %", loc="left", fontsize=11)
 
 # %%
 # **A sample and a formula.** If one distribution is known by its score, the gradient of its log-density, no second
-# sample is needed: the Stein kernel makes of it a space in which that distribution has mean zero. Here the score of the
+# sample is needed: in the space of the Stein kernel that distribution has mean zero. Here we test the score of the
 # standard normal distribution, −x, against draws from it and from a wider one.
 
 draws = {"normal": rng.normal(size=(200, 1)), "1.4 times as wide": 1.4 * rng.normal(size=(200, 1))}

@@ -2,9 +2,9 @@ r"""
 Denoising digits
 ================
 
-Kernel PCA projects the image :math:`\varphi(x)` of a noisy digit onto the leading components of clean ones. What is
-left of the noise is what looks like a digit. The projection lies in the kernel's space, and a *pre-image* brings it
-back: a digit whose own image is as near to it as possible.
+Kernel PCA projects the image :math:`\varphi(x)` of a noisy digit onto the leading components of clean ones. Only the
+part of the noise that looks like a digit remains. The projection lies in the kernel's space; its *pre-image* is a digit
+whose own image is as close to it as possible.
 """
 
 # sphinx_gallery_thumbnail_number = 1
@@ -21,9 +21,9 @@ from mercer.preimage import DistanceBased, FixedPoint
 INK, BLUE, GREY = "#222222", "#1f6fb2", "#9a9a9a"
 
 # %%
-# **The digits.** Where `mercer.datasets.load_usps` finds them, these are the USPS digits, 16 × 16; elsewhere
-# scikit-learn's, 8 × 8. Both methods see clean digits only. A part of the others chooses their settings, and the rest
-# measures the error.
+# **The digits.** If `mercer.datasets.load_usps` finds the data, these are the USPS digits, 16 × 16; otherwise they are
+# scikit-learn's, 8 × 8. Both methods are fitted to clean digits only. Some of the other digits choose their settings,
+# and the rest measure the error.
 
 rng = np.random.default_rng(0)
 try:
@@ -31,7 +31,7 @@ try:
     X = X.astype(float)
     lengthscales, components = (8.0, 12.0), (32, 64, 128, 256)
 except FileNotFoundError:
-    print("The USPS digits are not here; scikit-learn's 8 × 8 digits take their place.")
+    print("The USPS digits are not available; scikit-learn's 8 × 8 digits replace them.")
     X, labels = load_digits(return_X_y=True)
     X = X / 16
     lengthscales, components = (2.0, 4.0), (32, 64, 128)
@@ -64,9 +64,9 @@ def best(restored):
 
 
 # %%
-# **Restored.** For linear PCA the way back is part of the projection. For kernel PCA it is found from the distances to
-# the nearest clean digits (`DistanceBased`), or by iterating towards the nearest image (`FixedPoint`, "auto" for this
-# kernel). The first answers from a few neighbours and hence more sharply; the second averages over all of the sample.
+# **Restored digits.** In linear PCA the projection is already a digit. In kernel PCA the pre-image comes from the
+# distances to the nearest clean digits (`DistanceBased`), or from a fixed-point iteration (`FixedPoint`, "auto" for
+# this kernel). The first uses a few neighbours and gives sharper images; the second averages over the whole sample.
 
 linear = {q: PCA(q, random_state=0).fit(train) for q in (4, 8, 12, 16, 24, 32, 48)}
 kernel = {
@@ -88,8 +88,8 @@ for noise in (gaussian, speckle):
     )
 
 # %%
-# One digit of each class among those that measure, under either noise. The numbers are mean square errors over all two
-# hundred of them.
+# One digit of each class from the test set, with each kind of noise. The numbers are mean squared errors over all two
+# hundred test digits.
 
 shown = [100 + int(np.flatnonzero(labels[measured] == digit)[0]) for digit in range(10)]
 side = int(X.shape[1] ** 0.5)
