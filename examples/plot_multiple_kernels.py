@@ -79,9 +79,7 @@ ax.spines[:].set_visible(False)
 try:
     views, labels = load_mfeat(return_X_y=True, download_if_missing=False)
 except FileNotFoundError:
-    print(
-        "The numerals are not available; quarters of scikit-learn's digits replace the views."
-    )
+    print("The numerals are not available; quarters of scikit-learn's digits replace the views.")
     images, labels = load_digits(return_X_y=True)
     grid = images.reshape(-1, 2, 4, 2, 4)
     quarters = ["top left", "top right", "bottom left", "bottom right"]

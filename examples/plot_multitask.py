@@ -57,7 +57,7 @@ for t, ax in enumerate(axes.flat):
 handles, labels = axes[0, 0].get_legend_handles_labels()
 figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
 figure.suptitle(
-    f"Mean squared error: alone {error['separate']:.2f}, pooled {error['pooled']:.2f}, "
+    f"Mean squared error: separate {error['separate']:.2f}, pooled {error['pooled']:.2f}, "
     f"together {error['together']:.2f} (share {models['together'].share_:g})",
     x=0.01,
     ha="left",
