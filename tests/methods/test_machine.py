@@ -12,10 +12,12 @@ from sklearn.model_selection import cross_val_score
 
 from mercer import (
     RKHS,
+    KernelInterpolator,
     KernelLogisticRegression,
     KernelMachine,
     KernelQuantileRegression,
     KernelRidge,
+    KernelRidgeCV,
     RobustKernelRegression,
 )
 from mercer.gram import Centered, Nystrom
@@ -510,10 +512,39 @@ def test_sizes_without_squares_are_refused(model, words):
         model.fit(A, target)
 
 
-def test_free_functions_that_are_zero_change_nothing():
-    # on zeros all functions are constants, and the best one is the median
-    model = KernelQuantileRegression("gaussian", free=2).fit(np.zeros((5, 2)), [1.0, 5.0, 2.0, 8.0, 3.0])
-    assert np.allclose(model.predict(np.zeros((1, 2))), 3.0)
+@pytest.mark.parametrize("loss", [*REGRESSION, "epsilon_insensitive", "hinge", "logistic", "multinomial"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_dependent_free_functions_are_refused_whatever_the_loss(loss, weighted):
+    """Their coefficients are not determined: one may be moved to another without a change of any value."""
+    A, weight = np.c_[X, np.full(N, 2.5)], np.ones(N)
+    if weighted:  # the third column varies on samples that do not count alone
+        A[:9, 2], weight[:9] = rng.normal(size=9), 0.0
+    target = LABEL if loss in ("hinge", "logistic", "multinomial") else y
+    with pytest.raises(ValueError, match=f"^KernelMachine: free: its 4 functions .* on these {N - 9 * weighted} samp"):
+        KernelMachine(loss, kernel="gaussian", free=1).fit(A, target, weight)
+
+
+def test_dependent_free_functions_are_refused_by_each_method():
+    for model in (KernelQuantileRegression("gaussian", free=2), RobustKernelRegression("gaussian", free=1)):
+        with pytest.raises(ValueError, match=f"^{type(model).__name__}: free: its . functions are linearly dependent"):
+            model.fit(np.zeros((5, 2)), [1.0, 5.0, 2.0, 8.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [KernelMachine("absolute"), KernelQuantileRegression(), KernelRidge(), KernelRidgeCV(), KernelInterpolator()],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize(
+    "kernel, sample",
+    [("precomputed", K), ("spectrum(length=1)", ["ab", "b"] * (N // 2)), ("delta", LABEL), ("constant", X.tolist())],
+    ids=["precomputed", "strings", "labels", "anything"],
+)
+def test_polynomials_need_coordinates(model, kernel, sample):
+    """Kernel values are none, and neither are strings, labels or lists of anything."""
+    model = clone(model).set_params(kernel=kernel, free=1)
+    with pytest.raises(ValueError, match=f"^{type(model).__name__}: free = 1 stands for polynomials of coordinates"):
+        model.fit(sample, y)
 
 
 def test_interior_points_end_where_floats_resolve_no_more():

@@ -256,14 +256,23 @@ class KernelEstimator(Estimator):
         moved[0, ...] -= gram.kernel.constant(gram.X, coefficients)
         return moved
 
-    def _free_basis(self, free: Any, fit_intercept: bool) -> Polynomials | Functions | None:
+    def _free_basis(self, X: Any, free: Any, fit_intercept: bool = False) -> Polynomials | Functions | None:
+        """The free functions of the checked X; polynomials are refused where samples have no coordinates."""
         if fit_intercept:
             if free is not None:
                 raise ValueError(
                     f"{where(self)}: fit_intercept=True and free={free!r} exclude each other; use free=0 or more."
                 )
             return Polynomials(0)
-        return as_basis(free)
+        basis = as_basis(free)
+        if annihilated(basis) > 1:
+            coordinates = not self.kernel_.domain.precomputed and len(getattr(X, "shape", ())) == 2
+            if not coordinates or getattr(X.dtype, "kind", "f") not in "fiub":
+                raise ValueError(
+                    f"{where(self)}: free = {free!r} stands for polynomials of coordinates, and the samples of the "
+                    f"kernel {self.kernel_} have none; give free=0, the constant, or a list of functions of X."
+                )
+        return basis
 
     def _require_definite(self, X: Any, order: int) -> None:
         """Refuse a kernel that is proven not to be conditionally positive definite of this order; 0 means PD."""

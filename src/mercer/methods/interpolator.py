@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._array import host, like, namespace
 from .._errors import REMEDIES, check_number, where
-from ..basis import Polynomials, annihilated, as_basis
+from ..basis import Polynomials, annihilated
 from ..evaluation import bind
 from ..gram import Dense
 from ..solvers.linear import Inverse
@@ -85,7 +85,7 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
                 f"{where(self)}: the kernel {self.kernel_} is INDEFINITE, so no norm is minimised; use a PD kernel. "
                 f"{REMEDIES}"
             )
-        basis = as_basis(self.free)
+        basis = self._free_basis(X, self.free)
         order = claim.order if claim.is_cpd else 0
         if annihilated(basis) < order:
             if basis is not None:

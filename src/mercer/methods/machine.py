@@ -176,7 +176,7 @@ class KernelMachine(LossEstimator):
         self.loss_.check(y)
         if loss.task == "regression":
             unit_of_squares(self, "y", y)
-        basis = self._free_basis(self.free, False)
+        basis = self._free_basis(X, self.free)
         self._require_definite(X, annihilated(basis))
         gram = self._build(X, self._constant_is_free(basis))
         H = None if basis is None else np.asarray(basis(X), dtype=np.float64)

@@ -124,7 +124,7 @@ class KernelRidge(RidgeRegressor):
         """Fit to samples X and targets y of shape (n,) or (n, n_targets)."""
         X, y = self._check_fit(X, y, multi_output=True, y_numeric=True)
         weight = self._check_weight(sample_weight, X)
-        basis = self._free_basis(self.free, self.fit_intercept)
+        basis = self._free_basis(X, self.free, self.fit_intercept)
         alpha = self._check_alpha(1 if y.ndim == 1 else y.shape[1])
         self._fit_system(X, y, alpha, weight, basis)
         return self

@@ -14,7 +14,7 @@ from .._array import host, like
 from .._errors import check_choice, is_one_of, warn, where
 from .._folds import folds
 from .._units import unit_of_squares
-from ..basis import Polynomials, annihilated, as_basis
+from ..basis import annihilated
 from ..gram import Gram
 from ..kernels import Kernel
 from ..kernels.expression import as_kernel
@@ -101,7 +101,7 @@ class RidgeSearch(RidgeMethod):
         """Score every strength with every kernel, and keep the best; y is what scorers are given."""
         alphas = self._check_search()
         unit_of_squares(self, "y", target)
-        basis = as_basis(self.free) if self.free is not None else Polynomials(0) if self.fit_intercept else None
+        basis = self._free_basis(X, self.free, self.fit_intercept and self.free is None)
         kernels = [as_kernel(k) for k in self.kernel] if self._is_list(self.kernel) else [self._kernel(1)]
         splits = None
         if self.cv is not None and not isinstance(self.cv, str):

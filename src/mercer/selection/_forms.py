@@ -189,7 +189,7 @@ def linear(model: Any, X: Any, y: Any, weight: Any) -> Linear | None:
         found = solved(model, X, y, weight)
         if isinstance(found, Solved):
             p = found.problem
-            basis = model._free_basis(model.free, False)
+            basis = model._free_basis(p.gram.X, model.free)
             alphas = np.array([p.alpha])
             return Linear(p.gram, p.H, p.weight, p.y[:, None], alphas, basis, model._check_new)
     return None

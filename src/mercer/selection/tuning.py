@@ -370,7 +370,7 @@ def _regression(model: KernelRidge, name: str, X: Any, y: Any, sample_weight: An
         raise ValueError(
             f"KernelTuner: alpha = {model.alpha!r} of the estimator must be one number > 0, to start from."
         )
-    basis = model._free_basis(model.free, model.fit_intercept)
+    basis = model._free_basis(X, model.free, model.fit_intercept)
     return _ridge(model, name, X, b, model._check_weight(sample_weight, X), basis, float(alpha[0]))
 
 

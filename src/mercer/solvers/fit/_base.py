@@ -16,6 +16,7 @@ import numpy as np
 
 from ...gram import Gram
 from ...losses import Loss
+from ..linear._base import free_factor
 
 FLAT = 1e-7  # of the largest curvature: a floor, which where a loss is linear gives αa = −wℓ′ as it should
 
@@ -31,6 +32,10 @@ class FitProblem:
     weight: np.ndarray
     H: np.ndarray | None = None
     shared: dict[str, Any] = field(default_factory=dict, repr=False)  # by problems that differ in alpha or loss alone
+
+    def __post_init__(self) -> None:
+        if self.H is not None:
+            free_factor(self.H[self.weight > 0])  # refuses functions of which no loss determines the coefficients
 
     @property
     def shape(self) -> tuple[int, ...]:
