@@ -256,6 +256,71 @@ def test_functions_of_numpy_do_not_write_into_samples(path):
         load(forged(path, {"partial": [inner, [2], {"dict": []}]}))
 
 
+# ---- arrays in the place of plain values, and functions that write into them
+
+
+def test_a_forged_model_opens_no_files(path):
+    """An array of the text that is wanted passes for it, until another step writes a second text into it."""
+    secret = path.parent / "secret.txt"
+    secret.write_text("topsecret words")
+    setting, sample = np.array(["content"], "<U8"), np.array([""], f"<U{len(str(secret))}")
+    steps = [
+        FunctionTransformer(partial(np.add, np.array([text])), kw_args={"out": out, "casting": "unsafe"})
+        for text, out in (("filename", setting), (str(secret), sample))
+    ]
+    words = CountVectorizer().fit(["topsecret words other"])
+    with pytest.raises(ModelError, match=r"save: a FunctionTransformer with kw_args = .* writes into an array"):
+        save(make_pipeline(*steps, words), path)
+    place = {"shared": 700, "array": 0}
+    added = {"partial": [{"ufunc": "add"}, [1], {"dict": []}]}
+    with pytest.raises(ModelError, match=r"a FunctionTransformer with kw_args = .* writes into an array"):
+        load(forged(path, like(FunctionTransformer(), func=added, kw_args={"dict": [["out", place]]}), setting))
+    for value in (place, {"shared": 704, "objects": [[1], ["content"]]}, ["content"]):
+        with pytest.raises(ModelError, match="opens the files that its samples name"):
+            load(forged(path, like(words, input=value), setting))
+
+
+def test_plain_values_are_no_arrays(path):
+    """What was checked could be changed later, and compiled code believes it."""
+    kinds = {"shared": 705, "array": 0}
+    model = OneVsRestClassifier(LogisticRegression()).fit(X, np.arange(8) % 3)
+    with pytest.raises(ModelError, match="trusts what its parts predict"):
+        binarizer = like(model.label_binarizer_, y_type_=kinds, classes_=[0, 1], sparse_input_=False)
+        structure = thing("sklearn.multiclass:OneVsRestClassifier", {"label_binarizer_": binarizer, "estimators_": []})
+        load(forged(path, structure, np.array(["multiclass"])))
+    with pytest.raises(ModelError, match="not numbered from 0 on"):
+        numbered = {"dict": [["one", kinds], ["two", 1]]}
+        load(forged(path, like(CountVectorizer().fit(["one two"]), vocabulary_=numbered), np.array([0])))
+
+
+@pytest.mark.parametrize("name", ["sqrt", "add"])
+def test_functions_of_numpy_write_nowhere(name, path):
+    """Called with more arguments than they take, they write into the last."""
+    inner = {"ufunc": name} if name == "sqrt" else {"partial": [{"ufunc": name}, [1.0], {"dict": []}]}
+    function = load(forged(path, inner))
+    A, B = np.array([4.0]), np.array([1.0])
+    np.testing.assert_array_equal(function(A), [2.0] if name == "sqrt" else [5.0])
+    for options in ({"out": B}, {"where": np.array([False])}):
+        with pytest.raises(ModelError, match=f"'{name}' would write into an array"):
+            function(A, **options)
+    with pytest.raises(ModelError, match=f"'{name}' would write into an array"):
+        function(A, B)
+    with pytest.raises(ValueError, match="would write into an array"):
+        load(forged(path, like(Callable(np.minimum), function=inner)))(A[None], B[None])
+    np.testing.assert_array_equal(B, [1.0])
+
+
+def test_functions_of_numpy_come_back(path):
+    save(FunctionTransformer(np.log1p, np.expm1), path)
+    copy = load(path)
+    assert copy.func == np.log1p and hash(copy.func) == hash(np.log1p) and repr(copy.func) == "<ufunc 'log1p'>"
+    assert copy.func != copy.inverse_func and pickle.loads(pickle.dumps(copy)).func == copy.func
+    np.testing.assert_array_equal(clone(copy).fit_transform(X**2), np.log1p(X**2))
+    before = path.read_bytes()
+    save(copy, path)
+    assert path.read_bytes() == before
+
+
 # ---- compiled code
 
 

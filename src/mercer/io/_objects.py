@@ -12,7 +12,7 @@ from copy import copy
 from copyreg import __newobj__  # type: ignore[attr-defined]
 from functools import cached_property, partial
 from math import isfinite
-from numbers import Number
+from numbers import Integral, Number
 from pathlib import Path
 from types import FunctionType, MethodType
 from typing import Any
@@ -55,6 +55,8 @@ PLAIN = "biufU"  # kinds of scalars that JSON holds
 PLACES = {"memory", "checkpoint"}  # parameters that say where to write, or what folder of pickles to read
 READERS = {"input"}  # of scikit-learn's vectorizers: samples may be names of files
 GRIDS = {"param_grid", "param_distributions"}  # where searches keep parameters of others
+KEYWORDS = {"kw_args", "inv_kw_args", "_kwargs", "kernel_params"}  # where estimators keep those of functions
+WRITING = {"out", "where"}  # of functions of NumPy: what they write into, and what they leave there
 LONGEST = 1 << 20  # members of what takes no room in a file: ranges, and arrays of nothing
 DEEPEST = 250  # levels that can be read again: each takes three calls, and Python allows a thousand
 
@@ -121,11 +123,33 @@ def _torch() -> Any:
     return torch
 
 
+class Pure:
+    """A function of NumPy that a file names: it returns its results, and writes them into no array of the model."""
+
+    def __init__(self, ufunc: np.ufunc):
+        self.ufunc, self.__name__ = ufunc, ufunc.__name__
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        if len(args) > self.ufunc.nin or WRITING & options.keys():
+            raise ModelError(f"{self.__name__!r} would write into an array; define a function that returns one.")
+        return self.ufunc(*args, **options)
+
+    def __eq__(self, other: Any) -> bool:
+        return self.ufunc is getattr(other, "ufunc", other)
+
+    def __hash__(self) -> int:
+        return hash(self.ufunc)
+
+    def __repr__(self) -> str:
+        return repr(self.ufunc)
+
+
 def _checked_partial(made: partial) -> partial:
     """A partial, unless it is one of a function of NumPy whose result would go into an array that it is given."""
-    if isinstance(made.func, np.ufunc) and (len(made.args) >= made.func.nin or "out" in made.keywords):
+    function = made.func.ufunc if isinstance(made.func, Pure) else made.func
+    if isinstance(function, np.ufunc) and (len(made.args) >= function.nin or WRITING & made.keywords.keys()):
         raise ModelError(
-            f"a partial of {made.func.__name__!r} writes into an array; define a function that returns one."
+            f"a partial of {function.__name__!r} writes into an array; define a function that returns one."
         )
     return made
 
@@ -151,15 +175,25 @@ def _check_state(cls: type, state: Any) -> None:
                 raise ModelError(
                     f"the attribute {name!r} of a {cls.__name__} would hide what the class has of that name."
                 )
-            if _word(name) in READERS and cls.__module__.startswith("sklearn.") and value != "content":
+            if _word(name) in READERS and cls.__module__.startswith("sklearn.") and not _says(value, "content"):
                 raise ModelError(
                     f"a {cls.__name__} with {name} = {value!r:.80} opens the files that its samples name; read them "
                     f"first, and fit with {name}='content'."
+                )
+            if name in KEYWORDS and (type(value) not in (dict, OrderedDict, type(None)) or WRITING & {*(value or ())}):
+                raise ModelError(
+                    f"a {cls.__name__} with {name} = {value!r:.80} writes into an array; define a function that "
+                    "returns one."
                 )
             if name in CALLERS and not _is_response(value):
                 raise ModelError(
                     f"a {cls.__name__} with {name} = {value!r:.80} would call that method; of what predicts, name one."
                 )
+
+
+def _says(value: Any, text: str) -> bool:
+    """Whether a value is this text, and remains it: an array of it is equal too, until someone writes into it."""
+    return type(value) in (str, np.str_) and value == text
 
 
 def _is_response(value: Any) -> bool:
@@ -218,7 +252,8 @@ def _check_made(made: Any, own: _Copies) -> None:
         raise ModelError(f"a {type(made).__name__} of other than several classes trusts what its parts predict.")
     elif hasattr(made, "vocabulary_"):
         words = made.vocabulary_
-        if type(words) is not dict or sorted(words.values()) != list(range(len(words))):
+        numbers: list[Any] = list(words.values()) if type(words) is dict else [None]
+        if not all(isinstance(k, Integral) for k in numbers) or sorted(numbers) != list(range(len(words))):
             raise ModelError(f"the words of a {type(made).__name__} are not numbered from 0 on.")
 
 
@@ -230,7 +265,7 @@ def _counts_rows(cls: type, state: Any) -> bool:
     if cls.__name__ != "OneVsRestClassifier" or not isinstance(state, dict) or "label_binarizer_" not in state:
         return False
     state["label_binarizer_"] = copy(state["label_binarizer_"])
-    return vars(state["label_binarizer_"]).get("y_type_") != "multiclass"
+    return not _says(vars(state["label_binarizer_"]).get("y_type_"), "multiclass")
 
 
 def _check_one_hot(made: Any, own: _Copies) -> None:
@@ -310,6 +345,7 @@ class Encoder:
         return {"scalar": [x.dtype.str, self.encode(x.item()) if plain else {"array": self._array(np.asarray(x))}]}
 
     def _encode_function(self, x: Any) -> Any:
+        x = x.ufunc if isinstance(x, Pure) else x
         if is_ufunc(x):
             return {"ufunc": x.__name__}
         return {"function": address(x)} if may_be_named(x) else self._by_name(x)
@@ -475,10 +511,10 @@ class Decoder:
         return thing
 
     def _ufunc(self, name: Any) -> Any:
-        function = getattr(np, str(name), None)
+        function: Any = getattr(np, str(name), None)
         if not is_ufunc(function):
             raise ModelError(f"it names {name!r}, which is no function of NumPy for one or two arrays.")
-        return function
+        return Pure(function)
 
     def _torch_dtype(self, name: Any) -> Any:
         dtype = getattr(_torch(), str(name), None)
