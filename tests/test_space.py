@@ -30,7 +30,7 @@ from mercer.kernels import (
     ThinPlate,
     registry,
 )
-from mercer.kernels._algebra import ALGEBRA
+from mercer.kernels.algebra import ALGEBRA
 from mercer.testing import move
 
 

@@ -29,7 +29,7 @@ from .kernels.expression import as_kernel
 from .kernels.features import MercerSeries
 from .measures import GaussianMeasure, Measure, UniformMeasure
 from .solvers.eigen import eigen_solver
-from .solvers.linear._base import Conditioned
+from .solvers.linear import Conditioned
 from .space import RKHS, Function
 
 __all__ = ["MercerExpansion", "mercer_expansion"]

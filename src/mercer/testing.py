@@ -13,8 +13,7 @@ from sklearn.base import clone
 from ._array import host, is_array, like
 from .gram import Centered, Gram, Representation, as_representation
 from .kernels import Gaussian, Kernel
-from .losses import Loss
-from .losses._base import ABILITIES, Task
+from .losses import ABILITIES, Loss, Task
 
 __all__ = ["check_gram", "check_kernel", "check_loss", "move"]
 

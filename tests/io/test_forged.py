@@ -30,7 +30,7 @@ from mercer.io import _allowed
 from mercer.io._objects import Encoder
 from mercer.io.model import ModelError, describe, load, save
 from mercer.kernels import Callable, registry
-from mercer.kernels._algebra import ALGEBRA
+from mercer.kernels.algebra import ALGEBRA
 from mercer.selection import KernelSearchCV
 
 X = np.random.default_rng(0).normal(size=(8, 3))

@@ -39,7 +39,7 @@ from mercer.io._allowed import find
 from mercer.io._objects import DEEPEST, Decoder, Encoder
 from mercer.io.model import ModelError, describe, load, save
 from mercer.kernels import Callable, Features, Gaussian, Linear, Table, registry
-from mercer.kernels._algebra import ALGEBRA
+from mercer.kernels.algebra import ALGEBRA
 from mercer.kernels.expression import as_kernel
 from mercer.kernels.graphs import WeisfeilerLehman
 from mercer.kernels.text import TfIdf

@@ -25,7 +25,8 @@ from mercer.kernels import (
     White,
     registry,
 )
-from mercer.kernels._algebra import (
+from mercer.kernels._definiteness import of_exponential, of_product, of_scaled, of_sum
+from mercer.kernels.algebra import (
     Exp,
     Normalized,
     PowerOf,
@@ -37,7 +38,6 @@ from mercer.kernels._algebra import (
     Tensor,
     Translated,
 )
-from mercer.kernels._definiteness import of_exponential, of_product, of_scaled, of_sum
 from mercer.kernels.expression import parse
 from mercer.kernels.finite import Precomputed
 from mercer.testing import check_kernel

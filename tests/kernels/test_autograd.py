@@ -5,7 +5,7 @@ import pytest
 
 from mercer.domains import Vectors
 from mercer.kernels import ANOVA, Bessel, Kernel, Matern, Wavelet, registry
-from mercer.kernels._algebra import ALGEBRA
+from mercer.kernels.algebra import ALGEBRA
 
 torch = pytest.importorskip("torch")
 

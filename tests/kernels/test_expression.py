@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import CPD, PD, Affine, Constant, Gaussian, Linear, registry
-from mercer.kernels._algebra import ALGEBRA, CenteredAt, Exp, PowerOf, Product, Restricted, Scaled, Series, Sum, Tensor
+from mercer.kernels.algebra import ALGEBRA, CenteredAt, Exp, PowerOf, Product, Restricted, Scaled, Series, Sum, Tensor
 from mercer.kernels.expression import as_kernel, parse, to_text
 from mercer.kernels.features import Features
 from mercer.kernels.finite import Callable, FiniteDomain, Precomputed

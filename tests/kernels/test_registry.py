@@ -3,7 +3,7 @@
 import pytest
 
 from mercer.kernels import Kernel, registry
-from mercer.kernels._algebra import ALGEBRA
+from mercer.kernels.algebra import ALGEBRA
 from mercer.testing import check_kernel
 
 CLASSES = [*registry.values(), *ALGEBRA]

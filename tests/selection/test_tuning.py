@@ -20,7 +20,7 @@ from mercer import SVC, KernelLogisticRegression, KernelRidge, LeastSquaresSVC
 from mercer._progress import Deadline
 from mercer.gram import Dense, Nystrom
 from mercer.kernels import Callable, Delta, Gaussian, Kernel, Linear, Polynomial, Table
-from mercer.kernels._algebra import Exp
+from mercer.kernels.algebra import Exp
 from mercer.selection import expected_loss
 from mercer.selection.tuning import KernelTuner, _Coordinates, _Form, _Search
 from mercer.solvers.hyper import MarginCriterion

@@ -22,7 +22,7 @@ from mercer.kernels import (
     Table,
     registry,
 )
-from mercer.kernels._algebra import Exp, PowerOf, Product, Restricted, Scaled, Series, Sum
+from mercer.kernels.algebra import Exp, PowerOf, Product, Restricted, Scaled, Series, Sum
 from mercer.solvers.hyper import MARGIN, RIDGE, MarginCriterion, RidgeCriterion, chain, contract
 from mercer.solvers.hyper.margin import Machine, Span, radius
 from mercer.solvers.leave_one_out import FormulaError

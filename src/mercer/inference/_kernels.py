@@ -13,7 +13,7 @@ from ..gram import Gram, as_representation
 from ..gram.centered import CenteredGram
 from ..gram.incomplete_cholesky import IncompleteCholesky
 from ..kernels import Kernel
-from ..kernels.bandwidth import _pairs, _squared_distances
+from ..kernels.bandwidth import drawn_pairs, squared_distances
 from ..kernels.expression import as_kernel
 from ._nulls import Moments
 
@@ -28,7 +28,7 @@ def is_collection(kernel: Any) -> bool:
 
 def lengthscales(X: Any, count: int) -> list[float]:
     """From half the 5 % quantile of the distances to twice the 95 % quantile, in equal ratios; of four digits."""
-    squares, unit = _squared_distances(X, _pairs(X))
+    squares, unit = squared_distances(X, drawn_pairs(X))
     low, high = np.quantile(np.sqrt(squares), (0.05, 0.95)) * unit if len(squares) else (1.0, 1.0)
     return [float(f"{s:.4g}") for s in np.geomspace(low / 2, 2 * high, count)]
 

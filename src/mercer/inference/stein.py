@@ -13,8 +13,7 @@ from .._errors import check_number, remedies, speaking, where
 from .._random import generator
 from ..domains import Domain
 from ..gram import Gram, as_representation
-from ..kernels import InverseMultiquadric, Kernel
-from ..kernels._definiteness import PD, UNKNOWN, Definiteness
+from ..kernels import PD, UNKNOWN, Definiteness, InverseMultiquadric, Kernel
 from ..space import Function
 from ._kernels import check_draws, collection
 from ._nulls import aggregate, batches, digits_of

@@ -5,9 +5,12 @@ On vectors, histograms, categories, tables, finite sets and prescribed features;
 and the methods `exp`, `series`, `on`, `warp`, `normalized` and `centered` make new ones.
 """
 
-from . import graphs, sequences, sets, strings, text, trees
+from . import algebra, graphs, sequences, sets, strings, text, trees
 from ._base import Kernel, is_kernel, register, registry
 from ._definiteness import CPD, INDEFINITE, PD, STRICTLY_PD, UNKNOWN, Definiteness
+from ._integrable import Integrable
+from ._metric import OfNorm, OnSphere
+from ._radial import Radial
 from ._structured import Counted, Counts, Structured, clear_cache
 from .anova import ANOVA
 from .arc import ArcCosine, ArcSine
@@ -78,6 +81,7 @@ __all__ = [
     "Gaussian",
     "Hamming",
     "Hellinger",
+    "Integrable",
     "Intersection",
     "InverseMultiquadric",
     "JensenShannon",
@@ -88,6 +92,8 @@ __all__ = [
     "Matern",
     "MercerSeries",
     "Multiquadric",
+    "OfNorm",
+    "OnSphere",
     "Ordinal",
     "Periodic",
     "Polyharmonic",
@@ -97,6 +103,7 @@ __all__ = [
     "graphs",
     "Power",
     "Precomputed",
+    "Radial",
     "RationalQuadratic",
     "Shared",
     "Shifted",
@@ -113,6 +120,7 @@ __all__ = [
     "Wavelet",
     "Wendland",
     "White",
+    "algebra",
     "as_kernel",
     "clear_cache",
     "is_kernel",

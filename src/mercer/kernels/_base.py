@@ -347,9 +347,9 @@ def is_kernel(value: Any) -> bool:
 
 def _algebra() -> Any:
     """The operators, which make kernels and so import this module."""
-    from . import _algebra
+    from . import algebra
 
-    return _algebra
+    return algebra
 
 
 class Report:

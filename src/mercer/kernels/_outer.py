@@ -16,7 +16,7 @@ from ._definiteness import PD, UNKNOWN, Definiteness, of_exponential, of_scaled
 from ._parts import Unary, inner_examples, times, transposed
 
 
-class _Outer(Unary):
+class Outer(Unary):
     """g(k(x, y)) for a function g with derivatives g′ and g″; derivatives follow by the chain rule."""
 
     def outer(self, t: Any, xp: Any, order: int) -> Any:
@@ -59,7 +59,7 @@ class _Outer(Unary):
         return {f"kernel__{name}": times(slope, G) for name, G in self.kernel.gradient_theta(X, Y).items()}
 
 
-class Scaled(_Outer):
+class Scaled(Outer):
     """c · k.
 
     Examples
@@ -127,7 +127,7 @@ class Scaled(_Outer):
         return [k * 2.5 for k in inner_examples()]
 
 
-class PowerOf(_Outer):
+class PowerOf(Outer):
     """kⁿ. Positive definite for k PD and an integer n ≥ 0; other exponents are allowed, without proof.
 
     Examples
@@ -169,7 +169,7 @@ class PowerOf(_Outer):
         return [k**n for k in inner_examples() for n in (2, 3)]
 
 
-class Exp(_Outer):
+class Exp(Outer):
     """exp(k). Positive definite for k PD, and for k CPD(1) by Schoenberg's theorem.
 
     Examples
@@ -191,7 +191,7 @@ class Exp(_Outer):
         return of_exponential(self.kernel.definiteness_in(dimension))
 
 
-class Series(_Outer):
+class Series(Outer):
     """Σₙ aₙ kⁿ with aₙ ≥ 0: positive definite where the series converges.
 
     Parameters

@@ -15,14 +15,14 @@ __all__ = ["median", "scale", "sigest"]
 SAMPLE = 1000  # distances among at most so many rows, drawn with a fixed seed
 
 
-def _pairs(X: Any) -> tuple[np.ndarray, np.ndarray]:
+def drawn_pairs(X: Any) -> tuple[np.ndarray, np.ndarray]:
     n = X.shape[0]
     rows = np.arange(n) if n <= SAMPLE else np.random.default_rng(0).choice(n, SAMPLE, replace=False)
     i, j = np.triu_indices(len(rows), 1)
     return rows[i], rows[j]
 
 
-def _squared_distances(X: Any, pairs: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, float]:
+def squared_distances(X: Any, pairs: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, float]:
     """‖xᵢ − xⱼ‖² over pairs of rows, zeros dropped, and the unit of length that they are in."""
     rows, place = np.unique(np.stack(pairs), return_inverse=True)
     i, j = place.reshape(2, -1)
@@ -47,7 +47,7 @@ def median(X: Any) -> float:
     >>> median(np.array([[0.0], [1.0], [3.0]]))
     2.0
     """
-    d2, unit = _squared_distances(X, _pairs(X))
+    d2, unit = squared_distances(X, drawn_pairs(X))
     return float(np.median(np.sqrt(d2))) * unit if len(d2) else 1.0
 
 
@@ -91,13 +91,13 @@ def sigest(
         spread = X.std(axis=0, ddof=1)
         X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     unit_of_squares("sigest", "X", X.data if is_sparse(X) else X)
-    d2, unit = _squared_distances(X, _pairs(X) if pairs is None else pairs)
+    d2, unit = squared_distances(X, drawn_pairs(X) if pairs is None else pairs)
     return 1.0 / np.quantile(d2, quantiles) / unit**2 if len(d2) else np.ones(len(quantiles))
 
 
 def _sigest_lengthscale(X: Any) -> float:
     """The middle of kernlab's range, (σ₀.₉ + σ₀.₁)/2, as a lengthscale 1/√(2σ)."""
-    d2, unit = _squared_distances(X, _pairs(X))
+    d2, unit = squared_distances(X, drawn_pairs(X))
     return float(1.0 / np.sqrt(2.0 * np.mean(1.0 / np.quantile(d2, (0.9, 0.1))))) * unit if len(d2) else 2.0**-0.5
 
 

@@ -29,7 +29,9 @@ import numpy as np
 from .._array import host, is_array
 from .._errors import attribute
 from .._same import same
-from ._algebra import (
+from ._base import Kernel, is_kernel, registry
+from ._definiteness import CPD, INDEFINITE, PD, STRICTLY_PD, UNKNOWN, Definiteness
+from .algebra import (
     CenteredAt,
     Exp,
     Normalized,
@@ -46,8 +48,6 @@ from ._algebra import (
     multiply,
     tensor,
 )
-from ._base import Kernel, is_kernel, registry
-from ._definiteness import CPD, INDEFINITE, PD, STRICTLY_PD, UNKNOWN, Definiteness
 from .constant import Constant
 
 __all__ = ["as_kernel", "parse", "to_text"]

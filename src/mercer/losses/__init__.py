@@ -1,6 +1,6 @@
 """Losses: what error is."""
 
-from ._base import Box, Loss, register, registry
+from ._base import ABILITIES, FAR, Box, Loss, Task, register, registry
 from .absolute import Absolute
 from .cox import Cox
 from .custom import Custom
@@ -22,6 +22,8 @@ from .squared_epsilon_insensitive import SquaredEpsilonInsensitive
 from .squared_hinge import SquaredHinge
 
 __all__ = [
+    "ABILITIES",
+    "FAR",
     "Absolute",
     "Box",
     "Cox",
@@ -42,6 +44,7 @@ __all__ = [
     "Squared",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
+    "Task",
     "as_loss",
     "register",
     "registry",

@@ -22,7 +22,7 @@ from .._errors import check_choice, check_class_weight, where
 from .._progress import Watch, run, with_callbacks
 from .._random import generator
 from .._threads import Workers
-from ..solvers.fit._rows import Arena, Block, Segment
+from ..solvers.fit import Arena, Block, Segment
 from ..solvers.fit.many import vote
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ._calibration import CLIP, FOLDS, Calibration, couple, folds, probability, quality, slopes

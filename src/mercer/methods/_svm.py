@@ -25,7 +25,7 @@ from ..gram import Dense, Gram, Lazy, Representation
 from ..kernels import Callable as CallableKernel
 from ..kernels import Gaussian, Kernel, bandwidth, is_kernel
 from ..kernels.sklearn_names import from_sklearn, refuse_mixtures
-from ..solvers.fit._rows import Block, Segment
+from ..solvers.fit import Block, Segment
 from ..solvers.fit.multiclass import minimise_multiclass
 from ..solvers.fit.working_set import AFFORDABLE, COARSE, SINGLE, SMALL, BoxProblem, BoxSolution, exact_values, minimise
 from ..space import Function

@@ -8,9 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._errors import KindError, check_choice, check_number, where
-from ..kernels import Kernel
-from ..kernels._integrable import Integrable
-from ..kernels._metric import OfNorm, OnSphere
+from ..kernels import Integrable, Kernel, OfNorm, OnSphere
 from ._density import DensityEstimator
 
 POWERS: dict[str, Any] = {"manhattan": 1.0, "cityblock": 1.0, "l1": 1.0, "chebyshev": inf, "infinity": inf}

@@ -13,8 +13,7 @@ from .._errors import REMEDIES, check_number, where
 from ..basis import Polynomials, annihilated
 from ..evaluation import bind
 from ..gram import Dense
-from ..solvers.linear import Inverse
-from ..solvers.linear._base import Conditioned, free_factor, typical, units
+from ..solvers.linear import Conditioned, Inverse, free_factor, typical, units
 from ..space import Function
 from ._base import KernelEstimator
 

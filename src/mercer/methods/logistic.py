@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from .._errors import check_number, remedies, where
 from .._progress import Deadline
 from ..losses import Logistic, Loss, Multinomial
-from ..solvers.fit._base import FitSolution
+from ..solvers.fit import FitSolution
 from ..solvers.fit.import_vectors import import_vectors
 from .machine import KernelMachine
 

@@ -13,7 +13,7 @@ from .._errors import SQUARED, check_choice, check_number, warn, where
 from .._progress import Deadline, remedy
 from .._units import exponent, unit_of_squares
 from ..basis import annihilated
-from ..solvers.fit._base import FitProblem, FitSolution, finish
+from ..solvers.fit import FitProblem, FitSolution, finish
 from ..solvers.fit.box import box
 from ..solvers.fit.coordinates import admm, lbfgs, newton_cg
 from ..solvers.fit.l1 import l1

@@ -22,8 +22,7 @@ from ..gram import Gram, as_representation
 from ..gram.centered import CenteredGram
 from ..gram.combined import Combined
 from ..kernels import Kernel, Table, is_kernel
-from ..kernels._algebra import Scaled, Sum
-from ..kernels._transformed import Translated
+from ..kernels.algebra import Scaled, Sum, Translated
 from ..kernels.expression import as_kernel
 from ..solvers.multiple import (
     Descent,

@@ -18,7 +18,7 @@ from .._random import generator
 from .._units import SQUARED, unit_of_squares
 from ..gram import Gram
 from ..kernels import Kernel
-from ..kernels._algebra import Tensor
+from ..kernels.algebra import Tensor
 from ..kernels.tasks import Tasks
 from ..solvers.linear import linear_solver, solve
 from ..solvers.multitask import Complete, Scattered, TaskGram

@@ -12,7 +12,7 @@ from .._array import host
 from .._errors import where
 from .._progress import Deadline
 from ..losses import Expectile, Loss, Pinball
-from ..solvers.fit._base import FitProblem, FitSolution
+from ..solvers.fit import FitProblem, FitSolution
 from ..solvers.fit.ordered import ordered
 from .machine import KernelMachine
 

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from .._errors import check_choice, check_number, where
 from .._progress import Deadline
 from ..losses import Hampel, Huber, Loss
-from ..solvers.fit._base import FitProblem
+from ..solvers.fit import FitProblem
 from .machine import KernelMachine
 
 NORMAL = 0.6744897501960817  # the upper quartile of the normal distribution: the median of |z|

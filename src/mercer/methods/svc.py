@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .._errors import check_choice, check_number, is_one_of, warn, where
 from .._progress import Watch, run
 from .._threads import Workers
-from ..losses._base import FAR
+from ..losses import FAR
 from ..solvers.fit.multiclass import MulticlassProblem
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ._classifier import Classifier, Solved, Task

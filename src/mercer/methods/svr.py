@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from .._array import is_sparse
 from .._errors import check_choice, check_number, where
 from .._progress import run, with_callbacks
-from ..losses._base import FAR
+from ..losses import FAR
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ._calibration import FOLDS, folds
 from ._svm import KernelRows, SupportVectorMachine

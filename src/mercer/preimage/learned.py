@@ -8,8 +8,7 @@ import numpy as np
 
 from .._errors import check_number
 from ..gram import Auto
-from ..kernels import Kernel
-from ..kernels._definiteness import PD, Definiteness
+from ..kernels import PD, Definiteness, Kernel
 from ..solvers.linear import linear_solver
 from ._base import PreImage, Targets
 

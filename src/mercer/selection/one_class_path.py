@@ -26,7 +26,7 @@ from ..evaluation import bind
 from ..gram import Dense
 from ..kernels import Kernel, Precomputed
 from ..methods import OneClassSVM
-from ..solvers.fit._rows import Block, Segment
+from ..solvers.fit import Block, Segment
 from ..solvers.fit.working_set import BoxProblem, minimise
 from ..space import Function
 

@@ -14,7 +14,7 @@ from .._errors import check_class_weight, check_number, speaking
 from .._progress import run
 from ..methods import SVC
 from ..methods._svm import KernelRows, Sample, rescaled
-from ..solvers.fit._rows import Segment
+from ..solvers.fit import Segment
 from ..solvers.fit.working_set import BoxSolution
 from ..space import Function
 

@@ -29,7 +29,7 @@ import numpy as np
 from ..._errors import check_choice, check_number
 from ..._threads import Workers
 from ..._units import exponent
-from ...losses._base import FAR
+from ...losses import FAR
 from ._multiclass import descend, project
 from ._rows import Block, Segment
 from .working_set import COARSE, FRESH, IDLE, INNER, OVERFLOW, PATIENCE, ROUNDING, STEPS
@@ -167,7 +167,7 @@ def minimise_multiclass(
 
     >>> import numpy as np
     >>> from mercer.kernels import Gaussian
-    >>> from mercer.solvers.fit._rows import Block, Segment
+    >>> from mercer.solvers.fit import Block, Segment
     >>> from mercer.solvers.fit.multiclass import MulticlassProblem, minimise_multiclass
     >>> X, kernel = np.array([[0.0], [100.0], [200.0]]), Gaussian()
     >>> S = Segment(kernel.bind(X))

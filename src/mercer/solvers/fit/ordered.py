@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
-from ...losses import Loss
-from ...losses._base import FAR
+from ...losses import FAR, Loss
 from ._base import FitProblem, FitSolution, finish
 from .coordinates import Coordinates
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from ..._threads import Workers
 from ..._units import exponent
-from ...losses._base import FAR
+from ...losses import FAR
 from ._rows import Block, Segment
 from ._smo import CHUNK, gather, gradient, mirror, smo, smo_groups, smo_single
 

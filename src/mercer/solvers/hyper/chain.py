@@ -18,11 +18,8 @@ import numpy as np
 
 from ... import _threads
 from ..._array import host, is_sparse, namespace
-from ...kernels import Kernel
-from ...kernels._composite import Product, Sum, Tensor
-from ...kernels._outer import Scaled, _Outer
-from ...kernels._radial import Radial
-from ...kernels._transformed import Restricted, Warped
+from ...kernels import Kernel, Radial
+from ...kernels.algebra import Outer, Product, Restricted, Scaled, Sum, Tensor, Warped
 from ...kernels.tables import Table
 
 __all__ = ["adjoint", "contract"]
@@ -124,7 +121,7 @@ def _factors(parts: list[tuple[Kernel, Any, Any]], E: np.ndarray, wanted: Names)
 
 
 @adjoint.register
-def _(kernel: _Outer, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+def _(kernel: Outer, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
     t = np.asarray(kernel.kernel.evaluate(X, Y))
     return _inner(kernel.kernel, "kernel__", X, Y, E * kernel.outer(t, namespace(t), 1), wanted, t)
 

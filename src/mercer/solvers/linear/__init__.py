@@ -6,7 +6,7 @@ from typing import Any
 
 from ..._errors import is_one_of
 from ...gram import Operator
-from ._base import LinearSolution, LinearSolver, solve
+from ._base import Conditioned, LinearSolution, LinearSolver, free_factor, solve, typical, units
 from .cholesky import Cholesky, Symmetric
 from .conjugate_gradient import ConjugateGradient
 from .pseudo_inverse import Inverse, PseudoInverse
@@ -14,6 +14,7 @@ from .woodbury import Woodbury
 
 __all__ = [
     "Cholesky",
+    "Conditioned",
     "ConjugateGradient",
     "Inverse",
     "LinearSolution",
@@ -21,8 +22,11 @@ __all__ = [
     "PseudoInverse",
     "Symmetric",
     "Woodbury",
+    "free_factor",
     "linear_solver",
     "solve",
+    "typical",
+    "units",
 ]
 
 NAMES: dict[str, type[LinearSolver]] = {

@@ -1,4 +1,7 @@
-"""The operators that make kernels from kernels; definiteness is derived by the rules of `_definiteness`."""
+"""The operators that make kernels from kernels, and the kernels that they make.
+
+Definiteness is derived by the rules of `Definiteness`. The methods and operators of `Kernel` call these.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,28 @@ from typing import Any
 
 from ._base import Kernel, is_kernel
 from ._composite import Product, Sum, Tensor
-from ._outer import Exp, PowerOf, Scaled, Series
+from ._outer import Exp, Outer, PowerOf, Scaled, Series
 from ._transformed import CenteredAt, Normalized, Restricted, Translated, Warped
 from .constant import Constant
+
+__all__ = [
+    "CenteredAt",
+    "Exp",
+    "Normalized",
+    "Outer",
+    "PowerOf",
+    "Product",
+    "Restricted",
+    "Scaled",
+    "Series",
+    "Sum",
+    "Tensor",
+    "Translated",
+    "Warped",
+    "add",
+    "multiply",
+    "tensor",
+]
 
 ALGEBRA = (Sum, Product, Tensor, Scaled, PowerOf, Exp, Series, Normalized, Warped, Restricted, Translated, CenteredAt)
 
