@@ -67,7 +67,7 @@ def test_compare(folder, mercer):
     assert done.json["scores"]["means"]["mean"] > done.json["scores"]["trivial"]["mean"]
     assert len(done.json["differences"]) == 1
     assert "name at least two" in mercer(*arguments, "-m", "svc,svc").err
-    assert "--methods: no is none" in mercer(*arguments, "-m", "no,svc").err
+    assert "--methods: no is not available" in mercer(*arguments, "-m", "no,svc").err
     assert done.json["task"] == "classification" and done.json["target"] == "bought"
     assert done.json["data"] == {"path": "shop.csv", "rows": done.json["rows"]}
 
@@ -96,7 +96,7 @@ def test_grid_says_what_it_searches_on(folder, mercer):
     labels = column("shop.csv", "bought", str)
     assert done.code == 0 and f"{len(labels)} rows, 2 classes of 'bought'" in done.out
     assert told["rows"] == len(labels) and told["classes"] == ["no", "yes"]
-    assert "left out   const: is constant" in done.out and told["left_out"]["const"] == "is constant"
+    assert "dropped    const: is constant" in done.out and told["left_out"]["const"] == "is constant"
 
 
 @pytest.mark.long
@@ -128,7 +128,7 @@ def test_no_command_replaces_what_it_reads(blobs, folder, mercer, arguments):
     (folder / "linked.csv").symlink_to("shop.csv")
     before = {name: (folder / name).read_bytes() for name in ("shop.csv", "blobs.libsvm")}
     done = mercer(*arguments)
-    assert done.code == 1 and "would be replaced; name another place" in done.err
+    assert done.code == 1 and "would be replaced; choose another output file" in done.err
     assert before == {name: (folder / name).read_bytes() for name in before}
 
 
@@ -143,7 +143,7 @@ def test_no_command_replaces_what_it_reads(blobs, folder, mercer, arguments):
 )
 def test_one_place_for_one_thing(folder, mercer, arguments):
     done = mercer(*arguments)
-    assert done.code == 1 and "is to hold two things" in done.err
+    assert done.code == 1 and "is given for two outputs" in done.err
 
 
 def test_pictures_have_known_endings(folder, mercer):
@@ -156,7 +156,7 @@ def test_pictures_have_known_endings(folder, mercer):
 @pytest.mark.parametrize("powers", ["five", "0,4,-1", "0,0,0", "0,4000,1000"])
 def test_grids_that_cannot_be(blobs, mercer, powers):
     done = mercer("grid", "blobs.libsvm", "--log2c", powers)
-    assert done.code == 2 and "must be begin,end,step" in done.err
+    assert done.code == 2 and "must be start,end,step" in done.err
 
 
 # ---- explore
@@ -202,7 +202,7 @@ def test_colours_of_kpca(folder, mercer, monkeypatch):
     assert seen[1].colorbar_ is None and seen[1].labels == ["Bern", "Oslo", "Rome, It"]
     missing = (column("shop.csv", "age", str) == "").sum()
     assert f"{missing} rows without" in gaps.err and len(seen[2].y) == 120 - missing
-    assert "120 different texts" in mercer("kpca", "shop.csv", "--colour", "id").err
+    assert "120 distinct texts" in mercer("kpca", "shop.csv", "--colour", "id").err
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_outliers_of_new_rows(folder, mercer):
     assert (column("p.csv", "label") == -1).sum() <= 12
     for option in (["--model", "o.mercer"], ["--kernel", "linear"]):
         done = mercer("outliers", "shop.csv", *option, "--method", "density")
-        assert done.code == 1 and f"{option[0]} goes with --method machine" in done.err
+        assert done.code == 1 and f"{option[0]} needs --method machine" in done.err
 
 
 @pytest.mark.parametrize(
@@ -274,12 +274,12 @@ def test_outliers_of_new_rows(folder, mercer):
 )
 def test_numbers_are_finite(folder, mercer, arguments):
     done = mercer(*arguments)
-    assert done.code == 2 and "is no finite number" in done.err
+    assert done.code == 2 and "is not a finite number" in done.err
 
 
 def test_density_of_many_columns_is_refused(folder, mercer):
     np.save("wide.npy", np.random.default_rng(0).normal(size=(60, 80)))
-    assert "a density tells nothing" in mercer("outliers", "wide.npy", "--method", "density").err
+    assert "a density is not informative" in mercer("outliers", "wide.npy", "--method", "density").err
 
 
 # ---- tests
@@ -304,7 +304,7 @@ def test_two_samples(folder, mercer):
 def test_two_samples_of_tables(folder, shop, mercer):
     (folder / "other.csv").write_text(shop(100, seed=5).replace("Oslo", "Paris"))
     done = mercer("two-sample", "shop.csv", "other.csv", "--rows", 60, "--json")
-    assert done.json["rejected"] and any("60 of the 120 rows" in note for note in done.json["notes"])
+    assert done.json["rejected"] and any("60 random rows of the 120" in note for note in done.json["notes"])
 
 
 @pytest.mark.parametrize("rows", [40, 5000])
@@ -327,7 +327,7 @@ def test_independence(folder, mercer):
     assert "'city' is on both sides" in mercer("independence", "shop.csv", "--x", "city", "--y", "age,city").err
     assert "no column 'town'" in mercer("independence", "shop.csv", "--x", "town", "--y", "city").err
     assert mercer("independence", "shop.csv", "--x", "city").code == 2
-    assert "name a column each" in mercer("independence", "shop.csv", "--x", "", "--y", "city").err
+    assert "each need at least one column" in mercer("independence", "shop.csv", "--x", "", "--y", "city").err
 
 
 # ---- convert
@@ -407,16 +407,16 @@ def test_dates_in_a_matrix_are_days(folder, mercer):
     [
         (["shop.csv", "x.libsvm"], 1, "'id' is text"),
         (["shop.csv", "x.csv", "--target", "town"], 1, "no column 'town'"),
-        (["model.mercer", "copy.mercer"], 1, "the ending must be .model or .onnx"),
-        (["model.mercer", "x.csv"], 1, "the ending must be .model or .onnx"),
+        (["model.mercer", "copy.mercer"], 1, "the suffix must be .model or .onnx"),
+        (["model.mercer", "x.csv"], 1, "the suffix must be .model or .onnx"),
         (["book.xlsx", "x.csv"], 1, "is a file of Excel"),
         (["text.npz", "x.csv"], 1, "y is text, such as yes"),
         (["blobs.libsvm", "blobs.libsvm"], 1, "would be replaced"),
-        (["blobs.libsvm", "x.docx"], 1, "ending must be"),
+        (["blobs.libsvm", "x.docx"], 1, "suffix must be"),
         (["blobs.libsvm", "x.csv", "--scale", "1"], 2, "two numbers"),
-        (["blobs.libsvm", "x.csv", "--rest", "y.csv"], 2, "goes with --subset"),
+        (["blobs.libsvm", "x.csv", "--rest", "y.csv"], 2, "needs --subset"),
         (["blobs.libsvm", "x.csv", "--subset", "91"], 1, "more than the 90 rows"),
-        (["blobs.libsvm", "x.csv", "--scale", "0,1", "--range", "r"], 2, "give one"),
+        (["blobs.libsvm", "x.csv", "--scale", "0,1", "--range", "r"], 2, "exclude each other"),
     ],
 )
 def test_conversions_that_cannot_be(blobs, mercer, arguments, code, says):
@@ -436,7 +436,7 @@ def test_models_there_and_back(blobs, mercer):
     assert mercer("convert", "m.model", "again.mercer", "--json").json["estimator"] == "SVC"
     again = library.load("again.mercer")
     np.testing.assert_allclose(again.decision_function(X), machine.decision_function(X), atol=1e-9)
-    assert "is a model; --subset is for data" in mercer("convert", "m.model", "x.csv", "--subset", 3).err
+    assert "is a model, but --subset applies to data" in mercer("convert", "m.model", "x.csv", "--subset", 3).err
 
 
 @pytest.mark.long

@@ -19,7 +19,7 @@ def test_fit_says_what_it_guesses_and_saves(folder, mercer):
     done = mercer("fit", "shop.csv", "--target", "bought", "--drop", "price", "--seconds", 20)
     assert done.code == 0, done.err
     said = " ".join(done.out.split())
-    for part in ("classification, 2 classes", "left out id: is text", "numbers age, income", "dates since"):
+    for part in ("classification, 2 classes", "dropped id: is text", "numbers age, income", "dates since"):
         assert part in said
     model = library.load(folder / "shop.mercer")
     assert isinstance(model, FileModel) and model.target == "bought"
@@ -85,15 +85,15 @@ def test_user_kernel_on_a_table(folder, mercer):
         (["shop.csv", "-t", "PRICE"], 1, "no column 'PRICE'; did you mean 'price'?"),
         (["shop.csv", "-t", "zzz"], 1, "no column 'zzz'; its columns are 'id', 'age'"),
         (["shop.csv", "-t", "price", "--drop", "price"], 1, "--drop price is the target"),
-        (["shop.csv", "-t", "price", "-o", "shop.csv"], 1, "is read by this command"),
+        (["shop.csv", "-t", "price", "-o", "shop.csv"], 1, "is an input of this command"),
         (["-", "-t", "price"], 1, "is a pipe"),
         (["shop.csv", "-t", "const"], 1, "is 1 in every row"),
         (["shop.csv", "-t", "empty"], 1, "has no value in any row"),
-        (["shop.csv", "-t", "bought", "-m", "svr"], 1, "--method svr is none for classification"),
-        (["shop.csv", "-t", "bought", "-o", "/dev/null"], 1, "/dev/null is no file"),
-        (["shop.csv", "-t", "bought", "-o", "-"], 1, "- is no file"),
-        (["shop.csv", "-t", "bought", "--report", "shop.csv"], 1, "is read by this command"),
-        (["shop.csv", "-t", "bought", "-o", "a", "--report", "./a"], 1, "is to hold two things"),
+        (["shop.csv", "-t", "bought", "-m", "svr"], 1, "--method svr is not available for classification"),
+        (["shop.csv", "-t", "bought", "-o", "/dev/null"], 1, "/dev/null is not a file"),
+        (["shop.csv", "-t", "bought", "-o", "-"], 1, "- is not a file"),
+        (["shop.csv", "-t", "bought", "--report", "shop.csv"], 1, "is an input of this command"),
+        (["shop.csv", "-t", "bought", "-o", "a", "--report", "./a"], 1, "is given for two outputs"),
         (["shop.mercer", "-t", "bought"], 1, "shop.mercer is a model, not data"),
         (["shop.csv", "-t", "bought", "-o", "no/such/m.mercer"], 1, "folder does not exist"),
         (["shop.csv", "-t", "bought", "-o", "."], 1, "is a folder"),
@@ -142,7 +142,7 @@ def test_many_columns_left_out_are_counted(folder, mercer):
     head = ",".join([*(f"c{j}" for j in range(30)), "x", "y"])
     (folder / "w.csv").write_text(head + "\n" + "".join("1," * 30 + f"{v:.3f},{v * v:.3f}\n" for v in values))
     done = mercer("fit", "w.csv", "-t", "y", "--no-tune")
-    assert done.code == 0 and done.out.count("left out") == 9 and "22 more" in done.out
+    assert done.code == 0 and done.out.count("dropped") == 9 and "22 more" in done.out
     assert len(mercer("fit", "w.csv", "-t", "y", "--no-tune", "--json").json["left_out"]) == 30
 
 
@@ -270,12 +270,12 @@ def test_interrupted_judging_keeps_the_model(folder, mercer, monkeypatch):
 
     monkeypatch.setattr(_tune, "judge", stop)
     done = mercer("fit", "shop.csv", "-t", "bought", *CHOSEN)
-    assert done.code == 130 and "not judged" in done.err and (folder / "shop.mercer").exists()
+    assert done.code == 130 and "not evaluated" in done.err and (folder / "shop.mercer").exists()
 
 
 def test_report_or_none(folder, mercer, monkeypatch):
     both = mercer("fit", "shop.csv", "-t", "bought", "--report", "r.html", "--no-report")
-    assert both.code == 2 and "not both" in both.err and not (folder / "shop.mercer").exists()
+    assert both.code == 2 and "exclude each other" in both.err and not (folder / "shop.mercer").exists()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     from click.testing import CliRunner
 
@@ -295,7 +295,7 @@ def test_interrupted_report_keeps_the_model(folder, mercer, monkeypatch):
 
     monkeypatch.setattr(reports, "report", stop)
     done = mercer("fit", "shop.csv", "-t", "bought", *CHOSEN, "--report", "r.html", "--json")
-    assert done.code == 130 and done.json["interrupted"] and "there is no report" in done.json["notes"][-1]
+    assert done.code == 130 and done.json["interrupted"] and "no report was written" in done.json["notes"][-1]
     assert (folder / "shop.mercer").exists() and not (folder / "r.html").exists()
 
 
@@ -349,7 +349,7 @@ def test_targets_of_matrices(folder, mercer):
     np.savez("own.npz", X=X, y=np.where(np.arange(30) % 3 == 0, np.nan, X[:, 0]))
     done = mercer("fit", "own.npz", "--no-tune", "--json")
     assert done.json["data"]["rows"] == 20 and "10 rows without a target" in done.json["notes"][0]
-    assert "leave --target other out" in mercer("fit", "own.npz", "-t", "other").err
+    assert "omit --target other" in mercer("fit", "own.npz", "-t", "other").err
     np.save("bare.npy", X)
     for command in (["fit", "bare.npy"], ["convert", "bare.npy", "x.csv"]):
         for target in ("2", "name"):

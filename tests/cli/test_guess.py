@@ -77,8 +77,8 @@ def test_columns():
         "year": "number",
     }
     assert sample.notes == [
-        "year goes up by one from row to row; leave it out by --drop if it numbers the rows",
-        "'date' holds dates: random folds judge rows among the known ones, not later ones",
+        "year increases by one from row to row; use --drop if it numbers the rows",
+        "'date' contains dates: random folds test on dates among the known ones, not on later ones",
     ]
     assert sample.left_out == {
         "name": "is text that differs from row to row, such as 'n0'",
@@ -86,7 +86,7 @@ def test_columns():
         "row_id": "counts the rows",
         "same": "is constant",
         "nothing": "has no values",
-        "unwanted": "as asked",
+        "unwanted": "by --drop",
     }
 
 
@@ -94,7 +94,7 @@ def test_the_number_of_the_row_is_used_where_there_is_nothing_else():
     counted = [str(i) for i in range(40)]
     sample = prepare(table(t=counted, y=[str(0.5 * i * i) for i in range(40)]), "t.csv", "y")
     assert sample.columns == {"t": "number"} and sample.left_out == {}
-    assert sample.notes == ["t counts the rows, and is all that there is to learn from"]
+    assert sample.notes == ["t counts the rows, but is kept because there is no other column"]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_constant_with_gaps_is_kept():
 def test_rows_without_target_are_left_out():
     x = [str(i * i) for i in range(40)]
     sample = prepare(table(x=x, y=[None, *rows(39, ["a", "b"])]), "t.csv", "y")
-    assert sample.n == 39 and sample.X[0, 0] == 1.0 and "1 row without a target is" in sample.notes[0]
+    assert sample.n == 39 and sample.X[0, 0] == 1.0 and "1 row without a target was" in sample.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_a_column_that_colours_keeps_its_rows():
 
 
 def test_the_only_column_is_the_target():
-    with pytest.raises(DataError, match="'y' is its only one"):
+    with pytest.raises(DataError, match="'y' is the only one"):
         prepare(table(y=rows(40, ["a", "b"])), "t.csv", "y")
 
 
@@ -254,7 +254,7 @@ def test_methods_by_task():
     sample = prepare(table(a=[str(i * i) for i in range(40)], y=rows(40, ["p", "q"])), "t.csv", "y")
     for method, kind in _guess.METHODS["classification"].items():
         assert isinstance(plan(sample, method).estimator, kind)
-    with pytest.raises(DataError, match="--method svr is none for classification; choose one of svc"):
+    with pytest.raises(DataError, match="--method svr is not available for classification; choose one of svc"):
         plan(sample, "svr")
 
 
@@ -324,7 +324,7 @@ def test_the_unit_of_the_target_does_not_matter(method):
 def test_dates_are_judged_among_themselves():
     days = [f"2024-01-{1 + i % 28:02d}" for i in range(40)]
     data = table(since=days, a=[str(i * i) for i in range(40)], y=rows(40, ["p", "q"]))
-    assert any("'since' holds dates" in note for note in prepare(data, "t.csv", "y").notes)
+    assert any("'since' contains dates" in note for note in prepare(data, "t.csv", "y").notes)
     assert prepare(data, "t.csv", "y", drop=("since",)).notes == []
     assert prepare(data, "t.csv", "y", supervised=False).notes == []
 

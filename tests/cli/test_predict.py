@@ -64,9 +64,9 @@ def test_columns_in_any_order_extra_ones_noted(fitted, mercer):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("age,income,since\n41,3000,2020-05-05\n", "lacks the column 'city'; it has 'age', 'income', 'since'"),
+        ("age,income,since\n41,3000,2020-05-05\n", "does not have the column 'city'; it has 'age', 'income', 'since'"),
         ("age,income,city,since\nold,3000,Bern,2020-05-05\n", "'old' in the column 'age'"),
-        ("age,income,city,since\n41,3000,Bern,yesterday\n", "'yesterday' in the column 'since' is no date"),
+        ("age,income,city,since\n41,3000,Bern,yesterday\n", "'yesterday' in the column 'since' is not a date"),
         ("age,income,city,since\n41,3000,Bern\n", "line 2: 3 cells"),
         ("age,income,city,since\n", "no rows"),
         ("", "is empty"),
@@ -169,7 +169,7 @@ def test_broken_model_files(folder, mercer):
             done = mercer(*arguments)
             assert done.code == 1 and says in done.err
     library.save(library.kernels.Gaussian(2.0), "kernel.mercer")
-    assert "predicts nothing" in mercer("predict", "kernel.mercer", "shop.csv").err
+    assert "cannot predict" in mercer("predict", "kernel.mercer", "shop.csv").err
 
 
 def test_models_of_python_predict_matrices(folder, mercer):
@@ -191,7 +191,7 @@ def test_labels_that_are_no_text(folder, mercer):
     for where in ("-", "out.csv"):
         result = mercer("predict", "half.mercer", "X.npy", "-o", where)
         assert result.code == 1 and "codec" not in result.err
-        assert "'\\ud800' in a label or a name is half a character, which no text in UTF-8 holds" in " ".join(
+        assert "'\\ud800' in a label or a name is half a character, which UTF-8 cannot encode" in " ".join(
             result.err.split()
         )
     assert not (folder / "out.csv").exists()
@@ -205,7 +205,7 @@ def test_archives_that_unpack_to_more_than_they_are(folder, mercer, monkeypatch)
     opened = []
     monkeypatch.setattr(np.lib.npyio.NpzFile, "__getitem__", lambda self, name: opened.append(name))
     result = mercer("predict", "ridge.mercer", "zeros.npz")
-    assert result.code == 1 and "holds 0.0032 GB, which are not unpacked" in " ".join(result.err.split())
+    assert result.code == 1 and "would unpack to 0.0032 GB" in " ".join(result.err.split())
     assert not opened
 
 

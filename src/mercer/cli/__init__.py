@@ -24,6 +24,6 @@ def main() -> None:
 
     try:
         app(prog_name="mercer")
-    except OSError as error:  # help and completion, which no command guards, to a full disk
+    except OSError as error:  # help and completion write to a full disk; no command guards them
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         raise SystemExit(f"mercer: {error.strerror}.") from None

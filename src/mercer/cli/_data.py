@@ -1,4 +1,4 @@
-"""Tables and matrices from files: whole, or in blocks of rows so that memory stays bounded."""
+"""Tables and matrices from files: whole, or in blocks of rows to bound the memory."""
 
 from __future__ import annotations
 
@@ -40,36 +40,36 @@ __all__ = [
     "unknown_column",
 ]
 
-csv.field_size_limit(2**31 - 1)  # letters of a cell; the usual 131,072 refuse long texts
-BLOCK = 20_000  # rows that are held at once in streaming
+csv.field_size_limit(2**31 - 1)  # characters per cell; the default of 131,072 refuses long texts
+BLOCK = 20_000  # rows per batch
 SEPARATORS = (",", ";", "\t", "|")
 NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-MISSING = ["?", "-", "na", "Na", "none"]  # besides those that pandas knows
-ROOM, PACKED = 1 << 30, 100  # bytes that any archive may unpack to, and beyond these how many times its size
+MISSING = ["?", "-", "na", "Na", "none"]  # in addition to pandas' own
+ROOM, PACKED = 1 << 30, 100  # an archive may unpack to this many bytes, or to this many times its size
 WORDS = {".csv": "text", ".tsv": "text", ".parquet": "parquet", ".npy": "npy", ".npz": "npz"}
 WORDS |= {".libsvm": "libsvm", ".svm": "libsvm", ".scale": "libsvm", ".t": "libsvm"}
 POINT, COMMA = re.compile(r"[+-]?\d+\.\d+([eE][+-]?\d+)?"), re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
-LINE = re.compile(r"\s*[^\s:,;]+(\s+\d+:\S+)+\s*")  # of LIBSVM
-OPENED = {s: rf'(?:^|{re.escape(s)}) *"' for s in SEPARATORS}  # a quoted cell, which begins with its mark
+LINE = re.compile(r"\s*[^\s:,;]+(\s+\d+:\S+)+\s*")  # LIBSVM's format
+OPENED = {s: rf'(?:^|{re.escape(s)}) *"' for s in SEPARATORS}  # the start of a quoted cell
 ISO = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 
 SPACES = dict.fromkeys(map(ord, "\t\n\r"))
 TRUTH = ("true", "false")  # written in any case, by R, Python and Parquet
-LONG = 40  # letters of a cell that a message quotes
+LONG = 40  # characters of a cell that a message quotes
 
-BROKEN = (EOFError, OSError, zlib.error)  # what a damaged archive raises
-ZIP, GZIP, OLD_EXCEL = b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0"  # how files of these kinds begin
+BROKEN = (EOFError, OSError, zlib.error)  # raised for a damaged archive
+ZIP, GZIP, OLD_EXCEL = b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0"  # first bytes of these formats
 FOREIGN = {".xlsx": "Excel", ".xls": "Excel", ".ods": "LibreOffice", ".json": "JSON", ".sav": "SPSS", ".dta": "Stata"}
 FOREIGN |= {".rds": "R", ".rda": "R", ".mat": "MATLAB", ".h5": "HDF5", ".pkl": "Python", ".feather": "Arrow"}
 
 
 class DataError(ValueError):
-    """A file that cannot be used, in one sentence with the remedy."""
+    """A file cannot be used; the message is one sentence with the remedy."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a text table is written."""
+    """The format of a text table."""
 
     names: list[str]
     header: bool
@@ -78,7 +78,7 @@ class Layout:
     encoding: str
 
     def __str__(self) -> str:
-        parts = [f"{NAMES[self.separator]} between columns", self.encoding.removesuffix("-sig")]
+        parts = [f"separated by {NAMES[self.separator]}", self.encoding.removesuffix("-sig")]
         if self.decimal == ",":
             parts.append("decimal commas")
         if not self.header:
@@ -88,7 +88,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Data:
-    """A file's content: a DataFrame of numbers and text, or a matrix; `y` where the format has a place for targets."""
+    """A file's content: a DataFrame of numbers and text, or a matrix; `y` if the format stores targets."""
 
     X: Any
     y: np.ndarray | None
@@ -101,13 +101,13 @@ class Data:
 
 
 def stem(path: Any) -> str:
-    """The name without the endings that say how it is written."""
+    """The file name without its format suffixes."""
     path = Path(path)
     return Path(path.stem).stem if path.suffix in (".gz", ".bz2") else path.stem
 
 
 def format_of(path: Path, encoding: str | None = None) -> str:
-    """By the ending; else by the first line."""
+    """The format by the suffix, or else by the first line."""
     suffixes = [s for s in path.suffixes if s not in (".gz", ".bz2")]
     found = WORDS.get(suffixes[-1].lower()) if suffixes else None
     if found:
@@ -168,7 +168,7 @@ def read_blocks(
 
 
 def existing(path: Any) -> Path:
-    """The path, if there is a file of data."""
+    """The path, if it is a data file."""
     path = Path(path)
     if str(path) == "-" or path.is_fifo():
         raise DataError(f"{path} is a pipe, but data are read more than once; write them to a file first.")
@@ -180,7 +180,7 @@ def existing(path: Any) -> Path:
         try:
             start = stream.read(4)
         except BROKEN as error:
-            raise DataError(f"{path} is no complete compressed file ({error}).") from error
+            raise DataError(f"{path} is not a complete compressed file ({error}).") from error
     if not start:
         raise DataError(f"{path} is empty.")
     _refuse_foreign(path, start)
@@ -188,17 +188,17 @@ def existing(path: Any) -> Path:
 
 
 def _refuse_foreign(path: Path, start: bytes) -> None:
-    """Raise for files of other programs, by their ending or their first bytes."""
+    """Raise for files of other programs, by their suffix or their first bytes."""
     suffix = path.suffix.lower()
     if suffix == ".mercer":
         raise DataError(f"{path} is a model, not data; `mercer info {path}` describes it.")
     if start.startswith(GZIP):
-        raise DataError(f"{path} is compressed; let its name end in .gz.")
+        raise DataError(f"{path} is compressed; rename it to end in .gz.")
     of = FOREIGN.get(suffix) or ("Excel" if start == OLD_EXCEL else None)
     if of:
-        raise DataError(f"{path} is a file of {of}; save it there as CSV, and give that.")
+        raise DataError(f"{path} is a file of {of}; export it as CSV first.")
     if start == ZIP and suffix != ".npz":
-        raise DataError(f"{path} is a zip archive, as new files of Excel are; save it as CSV, and give that.")
+        raise DataError(f"{path} is a zip archive, like recent Excel files; export it as CSV first.")
 
 
 def _raw(path: Path) -> Any:
@@ -218,18 +218,18 @@ def _encoding(path: Path, given: str | None) -> str:
 
 
 def _lines(path: Path, encoding: str) -> Iterator[str]:
-    """Lines, with a sentence for what is no text of that encoding."""
+    """Lines; an error in one sentence for text in another encoding."""
     with io.TextIOWrapper(_raw(path), encoding=encoding, newline="") as stream:
         number = 0
         try:
             for number, line in enumerate(whole_lines(stream), 1):
                 if line is None:
                     raise DataError(
-                        f"{path}, line {number}: holds zero bytes; it is no text, or needs --encoding utf-16-le."
+                        f"{path}, line {number}: contains zero bytes; it is not text, or needs --encoding utf-16-le."
                     )
                 yield line
         except BROKEN as error:
-            raise DataError(f"{path} is no complete compressed file: it breaks off at line {number}.") from error
+            raise DataError(f"{path} is not a complete compressed file: it ends at line {number}.") from error
         except UnicodeError as error:
             byte = f"byte 0x{error.object[error.start]:02x}" if isinstance(error, UnicodeDecodeError) else "no mark"
             raise DataError(
@@ -239,7 +239,7 @@ def _lines(path: Path, encoding: str) -> Iterator[str]:
 
 
 def sniff(path: Path, encoding: str | None = None, columns: Container[str] | None = None) -> Layout:
-    """Separator, decimal mark and names, from the first lines; `columns` are those that a header would have."""
+    """Separator, decimal mark and names, from the first lines; `columns` are the names that a header would contain."""
     encoding = _encoding(path, encoding)
     lines = [line for line in islice(_lines(path, encoding), 200) if line.strip()]
     if not lines:
@@ -254,7 +254,7 @@ def sniff(path: Path, encoding: str | None = None, columns: Container[str] | Non
     separator = max(SEPARATORS, key=agreement)  # the first of equals
     names, *cells = [[cell.strip() for cell in row] for row in rows[separator]]
     if len(names) == 1 and _has_spaces(lines):
-        raise DataError(f"{path} has only spaces between its columns; write commas, semicolons, tabs or bars.")
+        raise DataError(f"{path} has only spaces between its columns; use commas, semicolons, tabs or bars.")
     header = _is_header(names, cells, columns)
     decimal = _decimal(path, separator, [cell for row in cells for cell in row])
     names = names if header else [str(j + 1) for j in range(len(names))]
@@ -267,20 +267,20 @@ def sniff(path: Path, encoding: str | None = None, columns: Container[str] | Non
 
 
 def _require_printable(path: Path, names: list[str]) -> None:
-    """Raise for names that would steer the terminal that shows them."""
+    """Raise for names with characters that control a terminal."""
     strange = [name for name in names if any(unicodedata.category(letter) == "Cc" for letter in name.translate(SPACES))]
     if strange:
         raise DataError(f"{path} has control characters in the name of {_plural(strange)}; rename it.")
 
 
 def _has_spaces(lines: list[str]) -> bool:
-    """Whether lines are the same number of words each, with numbers in the last."""
+    """Whether all lines have the same number of words, with a number in the last line."""
     words = [line.split() for line in lines]
     return len({len(row) for row in words}) == 1 and len(words[0]) > 1 and any(map(_is_number, words[-1]))
 
 
 def _is_header(first: list[str], cells: list[list[str]], columns: Container[str] | None) -> bool:
-    """Whether the first line names columns: not if each of its cells is a number or occurs again below."""
+    """Whether the first line names columns: not if each cell is a number or occurs again below."""
     if all(map(_is_number, first)):
         return False
     if columns is not None:
@@ -294,8 +294,8 @@ def _decimal(path: Path, separator: str, cells: list[str]) -> str:
     comma = next(filter(COMMA.fullmatch, cells), None) if separator != "," else None
     if point and comma:
         raise DataError(
-            f"{path} has numbers with decimal points and with decimal commas, such as {point} and {comma}; write them "
-            "in one way."
+            f"{path} has numbers with decimal points and with decimal commas, such as {point} and {comma}; use "
+            "only one of them."
         )
     return "," if comma else "."
 
@@ -305,11 +305,11 @@ def _is_number(cell: str) -> bool:
         float(cell)
     except ValueError:
         return False
-    return cell.isascii() and "_" not in cell  # which Python takes, and tables do not mean
+    return cell.isascii() and "_" not in cell  # Python accepts "1_000", but tables do not mean it
 
 
 def _text_blocks(path: Path, layout: Layout, rows: int = BLOCK, columns: dict[str, str] | None = None) -> Iterator[Any]:
-    """DataFrames of text, or of the kinds that `columns` names."""
+    """DataFrames of text, or of the kinds in `columns`."""
     require(layout.names, columns, path)
     lines = enumerate(_lines(path, layout.encoding), 1)
     if layout.header:
@@ -322,7 +322,7 @@ def _text_blocks(path: Path, layout: Layout, rows: int = BLOCK, columns: dict[st
 def _rows_of(
     path: Path, layout: Layout, lines: Iterator[tuple[int, str]], most: int
 ) -> Iterator[list[tuple[int, str]]]:
-    """Blocks of numbered lines, without blank ones; a block does not end within a quoted cell."""
+    """Blocks of numbered lines without blank ones; a block never ends inside a quoted cell."""
     block: list[tuple[int, str]] = []
     opened = None
     for number, line in lines:
@@ -330,19 +330,19 @@ def _rows_of(
             opened = opened or number
         else:
             opened = None
-        if opened or line.strip() or layout.separator in line:  # tabs alone are a row of gaps
+        if opened or line.strip() or layout.separator in line:  # tabs alone are a row of missing values
             block.append((number, line))
         if len(block) >= most and not opened:
             yield block
             block = []
     if opened:
-        raise DataError(f"{path}, line {opened}: a quotation mark opens a cell that does not end; close or remove it.")
+        raise DataError(f"{path}, line {opened}: a quoted cell is not closed; close or remove the quotation mark.")
     if block:
         yield block
 
 
 def _goes_on(line: str, inside: bool, separator: str) -> bool:
-    """Whether a quoted cell is open at the end of a line; a mark within a cell, as for inches, opens none."""
+    """Whether a quoted cell is open at the end of a line; a mark inside a cell, as for inches, opens none."""
     if '"' not in line:
         return inside
     start = OPENED[separator]
@@ -351,15 +351,15 @@ def _goes_on(line: str, inside: bool, separator: str) -> bool:
 
 
 def require(names: list[str], columns: dict[str, str] | None, path: Path) -> None:
-    """Raise unless all columns are there."""
+    """Raise unless all columns exist."""
     lacking = [name for name in columns or {} if name not in names]
     if lacking:
         listed = ", ".join(map(repr, names[:20]))
-        raise DataError(f"{path} lacks {_plural(lacking)}; it has {listed}{', …' if len(names) > 20 else ''}.")
+        raise DataError(f"{path} does not have {_plural(lacking)}; it has {listed}{', …' if len(names) > 20 else ''}.")
 
 
 def unknown_column(path: Any, name: str, columns: Any) -> DataError:
-    """The error for a name that no column has, with the nearest one."""
+    """The error for an unknown column, with the closest name."""
     folded = {str(column).casefold(): str(column) for column in columns}
     near = get_close_matches(name.casefold(), folded, n=1)
     if near:
@@ -373,7 +373,7 @@ def _plural(names: list[str]) -> str:
 
 
 def _require_width(path: Path, layout: Layout, block: list[tuple[int, str]]) -> None:
-    """Raise where a row has more or fewer cells than there are columns; pandas would fill up short ones silently."""
+    """Raise if a row has more or fewer cells than there are columns; pandas would silently fill short rows."""
     width = len(layout.names)
     if not any('"' in line for _, line in block):
         bad = next(((n, line.count(layout.separator) + 1) for n, line in block
@@ -388,7 +388,7 @@ def _require_width(path: Path, layout: Layout, block: list[tuple[int, str]]) -> 
             last = reader.line_num
     if bad:
         raise DataError(
-            f"{path}, line {bad[0]}: {bad[1]} cells, but there are {width} columns; mend the row or quote its text."
+            f"{path}, line {bad[0]}: {bad[1]} cells, but there are {width} columns; correct the row or quote its text."
         )
 
 
@@ -414,7 +414,7 @@ def _parse(path: Path, layout: Layout, block: list[tuple[int, str]], columns: di
             if len(bad):
                 where = f"near line {block[min(bad.index[0], len(block) - 1)][0]}"
                 raise DataError(
-                    f"{path}, {where}: {bad.iloc[0]!r} in the column {name!r}, where the model learnt from numbers."
+                    f"{path}, {where}: {bad.iloc[0]!r} in the column {name!r}, which was numeric in training."
                 ) from error
         raise DataError(f"{path}: {str(error).splitlines()[0]}") from error
     frame = frame.apply(lambda column: column if column.dtype == np.float64 else column.str.strip())
@@ -422,14 +422,14 @@ def _parse(path: Path, layout: Layout, block: list[tuple[int, str]], columns: di
 
 
 def _with_points(column: Any) -> Any:
-    """Decimal commas as points, in columns that are numbers then."""
+    """Replace decimal commas by points, in columns that then contain only numbers."""
     present = column.dropna()
     numbers = present.str.fullmatch(r"[+-]?\d+(,\d+)?([eE][+-]?\d+)?").all()
     return column.str.replace(",", ".") if len(present) and numbers else column
 
 
 def kind_of(column: Any) -> str:
-    """What the values of a column are: "number", "date", "category" or "empty"."""
+    """The kind of a column: "number", "date", "category" or "empty"."""
     if column.dtype.kind in "iuf":
         return "number" if column.notna().any() else "empty"
     if column.dtype.kind == "M":
@@ -446,7 +446,7 @@ def kind_of(column: Any) -> str:
 
 
 def odd_cell(column: Any) -> tuple[str, float]:
-    """The first cell that is no number, and the share of the present cells that are numbers."""
+    """The first cell that is not a number, and the fraction of non-missing cells that are numbers."""
     present = column.dropna().astype(str)
     numbers = present.map(_is_number).to_numpy(dtype=bool)
     cell = present[~numbers].iloc[0]
@@ -474,14 +474,14 @@ def conform(frame: Any, columns: dict[str, str], path: Any) -> Any:
             else:
                 made[name] = pandas.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan)
         except (ValueError, TypeError) as error:
-            raise DataError(f"{path}: {_fault(column, kind)!r} in the column {name!r} is no {kind}.") from error
+            raise DataError(f"{path}: {_fault(column, kind)!r} in the column {name!r} is not a {kind}.") from error
         if np.isinf(made[name]).any():
-            raise DataError(f"{path}: the column {name!r} holds infinity; leave the cell empty if it is unknown.")
+            raise DataError(f"{path}: the column {name!r} contains infinity; leave unknown cells empty.")
     return pandas.DataFrame(made)
 
 
 def _fault(column: Any, kind: str) -> str:
-    """The first cell that is not of the kind."""
+    """The first cell of another kind."""
     import pandas
 
     present = column.dropna().astype(str)
@@ -500,8 +500,8 @@ def _parquet_blocks(path: Path, rows: int = BLOCK, columns: dict[str, str] | Non
     try:
         lazy = polars.scan_parquet(path)
         names = lazy.collect_schema().names()
-    except Exception as error:  # polars has its own kinds
-        raise DataError(f"{path} is no Parquet file ({str(error).splitlines()[0]}).") from error
+    except Exception as error:  # polars has its own exceptions
+        raise DataError(f"{path} is not a Parquet file ({str(error).splitlines()[0]}).") from error
     require(names, columns, path)
     _require_printable(path, names)
     start = 0
@@ -512,11 +512,11 @@ def _parquet_blocks(path: Path, rows: int = BLOCK, columns: dict[str, str] | Non
 
 
 def _plain(series: Any) -> Any:
-    """A polars column as pandas would have read it."""
+    """A polars column as pandas would read it."""
     if series.dtype.is_integer() and series.null_count():  # as float64 a code 7 would become "7.0"
         return np.array(series.to_list(), dtype=object)
     if str(series.dtype).startswith("Duration"):
-        return series.dt.total_microseconds().to_numpy() / 86_400e6  # days, as dates are
+        return series.dt.total_microseconds().to_numpy() / 86_400e6  # days, like dates
     if str(series.dtype) == "Binary":
         return np.array([None if v is None else v.decode(errors="backslashreplace") for v in series], dtype=object)
     if series.dtype.is_numeric() or series.dtype.is_temporal():
@@ -528,8 +528,8 @@ def _plain(series: Any) -> Any:
 
 def _numpy(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     with path.open("rb") as stream:
-        if not stream.read(6).startswith((npy.MAGIC_PREFIX, b"PK")):  # NumPy would take it for a pickle, and advise so
-            raise DataError(f"{path} is no NumPy file; it begins as none does.")
+        if not stream.read(6).startswith((npy.MAGIC_PREFIX, b"PK")):  # NumPy would treat it as a pickle, and say so
+            raise DataError(f"{path} is not a NumPy file; its first bytes are wrong.")
     try:
         found = np.load(path, mmap_mode="r", allow_pickle=False)
         parts = {"X": found}
@@ -537,31 +537,31 @@ def _numpy(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
             size, held = path.stat().st_size, sum(part.file_size for part in found.zip.infolist())
             if held > max(ROOM, PACKED * size):
                 raise DataError(
-                    f"{path} has {size / 1e6:.3g} MB, and holds {held / 1e9:.3g} GB, which are not unpacked; if you "
-                    "trust it, write its arrays by numpy.savez, which does not compress."
+                    f"{path} has {size / 1e6:.3g} MB but would unpack to {held / 1e9:.3g} GB; if you trust it, save "
+                    "its arrays with numpy.savez, which does not compress."
                 )
             parts = {name: found[name] for name in found.files}
     except DataError:
         raise
     except Exception as error:  # a damaged file can fail in any way
-        raise DataError(f"{path} is no NumPy file without pickled objects ({error}).") from error
+        raise DataError(f"{path} is not a NumPy file without pickled objects ({error}).") from error
     if "X" not in parts:
-        raise DataError(f"{path} has the arrays {', '.join(parts)}; X is expected, and y for the targets.")
+        raise DataError(f"{path} has the arrays {', '.join(parts)}; it must have X, and y for the targets.")
     X, y = parts["X"], parts.get("y")
     if X.ndim != 2 or X.dtype.kind not in "iufb":
         raise DataError(f"{path}: X has shape {X.shape} and type {X.dtype}; a matrix of numbers is expected.")
     if 0 in X.shape:
         raise DataError(f"{path}: X has shape {X.shape}; it is empty.")
     if y is not None and y.shape != X.shape[:1]:
-        raise DataError(f"{path}: y has shape {y.shape}, but X {X.shape[0]} rows.")
+        raise DataError(f"{path}: y has shape {y.shape}, but X has {X.shape[0]} rows.")
     return X, y
 
 
 def split_target(data: Data, target: str | None, path: Any) -> tuple[Any, np.ndarray]:
-    """The features and targets of a matrix: the targets of the file, else the column of that number, or the last."""
+    """The features and targets of a matrix: the file's own targets, else the column `target`, or the last."""
     if data.y is not None:
         if target not in (None, "y"):
-            raise DataError(f"{path} has targets of its own; leave --target {target} out.")
+            raise DataError(f"{path} contains its own targets; omit --target {target}.")
         return data.X, data.y
     try:
         column = int(target) if target is not None else -1
@@ -581,13 +581,13 @@ def _matrix_blocks(path: Path, form: str, rows: int, n_features: int | None) -> 
                 X = load_svmlight_file(io.BytesIO(text), zero_based=False)[0]
             except (ValueError, OverflowError) as error:
                 raise DataError(
-                    f"{path}, lines {block[0][0]}–{block[-1][0]}: {error}; a line is a label (0 where it is unknown) "
-                    "and pairs index:value."
+                    f"{path}, lines {block[0][0]}–{block[-1][0]}: {error}; a line is a label (0 if unknown) "
+                    "followed by pairs index:value."
                 ) from error
-            if n_features is not None:  # zeros are not written, and test files often go on beyond those of training
+            if n_features is not None:  # zeros are not stored, and test files often have larger indices
                 if X.shape[1] > n_features:
                     warnings.warn(
-                        f"{path}: the model knows indices up to {n_features}; others are ignored", stacklevel=2
+                        f"{path}: the model uses indices up to {n_features}; larger ones are ignored", stacklevel=2
                     )
                 X.resize(X.shape[0], n_features)
             if X.shape[0]:  # not only blank lines and comments
@@ -595,13 +595,13 @@ def _matrix_blocks(path: Path, form: str, rows: int, n_features: int | None) -> 
         return
     X = _numpy(path)[0]
     if n_features is not None and X.shape[1] != n_features:
-        raise DataError(f"{path} has shape {X.shape}, but the model takes {n_features} columns.")
+        raise DataError(f"{path} has shape {X.shape}, but the model expects {n_features} columns.")
     for start in range(0, len(X), rows):
         yield np.asarray(X[start : start + rows], dtype=np.float64)
 
 
 def sniff_names(path: Any, encoding: str | None, columns: Container[str]) -> list[str]:
-    """The names of a table's columns, of which some should be in `columns`; none for a matrix."""
+    """The column names of a table, some of which should be in `columns`; none for a matrix."""
     path = existing(path)
     form = format_of(path, encoding)
     if form == "text":

@@ -1,6 +1,6 @@
-"""The rules by which the command line chooses: columns, task, preparation, kernel, method, what is tuned.
+"""The rules of the command line: columns, task, preparation, kernel, method, tuning.
 
-The tables of ``docs/guide/command_line.md`` say the same; a test compares the numbers.
+``docs/guide/command_line.md`` lists the same rules; a test compares the numbers.
 """
 
 from __future__ import annotations
@@ -50,23 +50,23 @@ __all__ = [
 ]
 
 CLASSES = 20  # distinct integers that may be classes
-REPEATS = 5  # rows for each of them, at least, unless there are two
-DISTINCT = 0.5  # text with more distinct values than this share of the rows tells rows apart, not groups
-FEW = 20  # rows below which that rule is silent
-LEAST = 4  # rows for a regression: two folds of two
-DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}( .*)?")  # in another order or with other marks than ISO's
+REPEATS = 5  # minimum number of rows per class, unless there are two classes
+DISTINCT = 0.5  # text with more distinct values than this fraction of the rows identifies rows, not groups
+FEW = 20  # with fewer rows, that rule does not apply
+LEAST = 4  # rows for a regression: two folds of two rows
+DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}( .*)?")  # in another order or notation than ISO 8601
 UNIT = re.compile(r"[€$£¥] ?[\d., ']*\d|[\d., ']*\d ?[%€$£¥]|\d{1,3}([., ']\d{3})+([.,]\d+)?|\d+,\d+")
 IDENTIFIER = re.compile(r"(.*[\W_])?(id|Id|ID)|.*[a-z]I[dD]")  # names such as user_id and userId
 COUNTS = "counts the rows"
-WHOLE = 2.0**53  # up to which every integer is a float64
-EXACT = {"svc": 50_000, "svr": 50_000}  # rows up to which the kernel matrix is not approximated
+WHOLE = 2.0**53  # up to here, float64 represents every integer
+EXACT = {"svc": 50_000, "svr": 50_000}  # more rows approximate the kernel matrix
 EXACT_OTHERS, EXACT_RIDGE = 3_000, 10_000
-TUNED_ROWS = {"svc": 5_000, "svr": 5_000}  # rows that tuning looks at
+TUNED_ROWS = {"svc": 5_000, "svr": 5_000}  # rows used for tuning
 TUNED_OTHERS = 3_000
-RANK = 2_000  # landmarks beyond
-CACHE = 2_000  # megabytes of kernel rows for samples that are larger than those tuned on
-WIDTHS = (1.0, 0.5, 2.0, 0.25, 4.0)  # the likeliest first, for searches that end early
-TOLERANCE = 1e-3  # of `svr`, in units of the target's deviation
+RANK = 2_000  # landmarks of the approximation
+CACHE = 2_000  # megabytes of kernel rows, for samples larger than those used for tuning
+WIDTHS = (1.0, 0.5, 2.0, 0.25, 4.0)  # the most likely first, for searches that stop early
+TOLERANCE = 1e-3  # of `svr`, in units of the target's standard deviation
 STRENGTHS = (1.0, 10.0, 100.0, 0.1, 1000.0)  # C, and 1/alpha
 
 METHODS: dict[str, dict[str, Any]] = {
@@ -88,7 +88,7 @@ METHODS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows that are ready for an estimator, and what was decided to make them."""
+    """Rows that are ready for an estimator, and the decisions behind them."""
 
     X: Any
     y: Any
@@ -106,18 +106,18 @@ class Sample:
 
     @property
     def is_matrix(self) -> bool:
-        """Whether all columns are numbers without gaps."""
+        """Whether all columns are numbers without missing values."""
         return self.columns is None or not hasattr(self.X, "columns")
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the matrix is."""
+        """Whether the matrix is sparse."""
         return hasattr(self.X, "nnz")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a sample is to be learnt: `scaler` first (or None), then `estimator` with the best of `grid`."""
+    """How to fit a sample: first `scaler` (or None), then `estimator` with the best of `grid`."""
 
     method: str
     scaler: Any
@@ -145,7 +145,7 @@ def prepare(
     categories: tuple[str, ...] = (),
     supervised: bool = True,
 ) -> Sample:
-    """Choose columns and task; leave out rows without a target."""
+    """Choose columns and task; drop rows without a target."""
     if not data.is_table:
         return _of_matrix(data, path, target, task, supervised)
     frame = data.X
@@ -153,7 +153,7 @@ def prepare(
         if name not in frame.columns:
             raise unknown_column(path, name, frame.columns)
     if target in drop:
-        raise DataError(f"--drop {target} is the target; it is never learnt from.")
+        raise DataError(f"--drop {target} is the target, which is never used as an input.")
     if supervised and target is None:
         raise DataError(f"--target is missing; the columns of {path} are {', '.join(map(repr, frame.columns[:20]))}.")
     notes: list[str] = []
@@ -165,11 +165,11 @@ def prepare(
         y, found = _target(frame[target], target, task, path)
     columns, left_out = _columns(frame.drop(columns=[target] if target else []), drop, categories, notes)
     if not columns:
-        why = "; ".join(f"{c} {w}" for c, w in left_out.items()) or f"{target!r} is its only one"
+        why = "; ".join(f"{c} {w}" for c, w in left_out.items()) or f"{target!r} is the only one"
         raise DataError(f"{path} has no column to learn from: {why}.")
     dates = [name for name, kind in columns.items() if kind == "date"]
     if supervised and dates:
-        notes.append(f"{dates[0]!r} holds dates: random folds judge rows among the known ones, not later ones")
+        notes.append(f"{dates[0]!r} contains dates: random folds test on dates among the known ones, not on later ones")
     X = conform(frame, columns, path)
     if all(kind != "category" for kind in columns.values()) and not X.isna().to_numpy().any():
         X = X.to_numpy(dtype=np.float64)
@@ -184,7 +184,7 @@ def _present(column: Any, target: str, path: Any, notes: list[str]) -> np.ndarra
     if not present.all():
         gaps = int((~present).sum())
         notes.append(
-            "1 row without a target is left out" if gaps == 1 else f"{gaps} rows without a target are left out"
+            "1 row without a target was dropped" if gaps == 1 else f"{gaps} rows without a target were dropped"
         )
     return present
 
@@ -194,7 +194,7 @@ def _of_matrix(data: Data, path: Any, target: str | None, task: str | None, supe
     X = X if hasattr(X, "nnz") else np.asarray(X, dtype=np.float64)
     values = X.data if hasattr(X, "nnz") else X
     if not np.isfinite(values).all():
-        raise DataError(f"{path} has values that are not finite; write it as CSV, where cells may be empty.")
+        raise DataError(f"{path} has non-finite values; write it as CSV, where cells may be empty.")
     found = ""
     notes: list[str] = []
     if supervised:
@@ -228,7 +228,7 @@ def _target(column: Any, target: str, task: str | None, path: Any) -> tuple[np.n
     if kind == "category" and len(values) >= FEW and distinct > DISTINCT * len(values):
         raise DataError(
             f"the target {target!r} of {path} is text that differs from row to row, such as {odd_cell(column)[0]!r}; "
-            "write numbers without units, percent signs or marks between thousands."
+            "write numbers without units, percent signs or thousands separators."
         )
     if task == "classification" and kind == "number" and not whole and distinct > CLASSES:
         raise DataError(f"the target {target!r} of {path} is {distinct} numbers such as {column.iloc[0]}, not classes.")
@@ -238,8 +238,8 @@ def _target(column: Any, target: str, task: str | None, path: Any) -> tuple[np.n
         labels, counts = np.unique(values.astype(str), return_counts=True)
         if counts.min() < 2:
             raise DataError(
-                f"the class {labels[counts.argmin()]} of {target!r} has one row, and folds need two; leave it out, or "
-                "say --task regression if these are numbers."
+                f"the class {labels[counts.argmin()]} of {target!r} has one row, but folds need two; remove it, or use "
+                "--task regression if these are numbers."
             )
         values = values.astype(str) if values.dtype == object else values
     return values, task
@@ -248,14 +248,14 @@ def _target(column: Any, target: str, task: str | None, path: Any) -> tuple[np.n
 def _columns(
     frame: Any, drop: tuple[str, ...], categories: tuple[str, ...], notes: list[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """The kind of each column that is used, and why the others are not; a note for numbers that a few words spoil."""
+    """The kind of each used column, and why the others are dropped; a note for numeric columns with a few words."""
     columns, left_out = {}, {}
     for name in frame.columns:
         column = frame[name]
         kind = "category" if name in categories else kind_of(column)
         distinct = column.nunique()
         if name in drop:
-            left_out[name] = "as asked"
+            left_out[name] = "by --drop"
         elif kind == "empty":
             left_out[name] = "has no values"
         elif distinct == 1 and column.notna().all():
@@ -270,35 +270,35 @@ def _columns(
             if kind == "category" and name not in categories:
                 cell, share = odd_cell(column)
                 if share > 0.5:
-                    notes.append(f"{name} is a category because of {cell!r}; leave such cells empty if it measures")
+                    notes.append(f"{name} is a category because of {cell!r}; leave such cells empty if it is numeric")
                 elif _remedy(cell):
                     notes.append(f"{name} is a category of texts such as {cell!r}{_remedy(cell)}")
             elif kind == "number" and counts_rows(column):
-                notes.append(f"{name} goes up by one from row to row; leave it out by --drop if it numbers the rows")
+                notes.append(f"{name} increases by one from row to row; use --drop if it numbers the rows")
             elif kind == "number" and distinct == len(frame) >= FEW and IDENTIFIER.fullmatch(str(name)):
-                notes.append(f"{name} differs in every row; leave it out by --drop if it is an identifier")
-    if not columns:  # a trend over the rows, where there is nothing else
+                notes.append(f"{name} differs in every row; use --drop if it is an identifier")
+    if not columns:  # keep a trend over the rows if there is nothing else
         for name in [name for name, why in left_out.items() if why == COUNTS]:
             columns[name] = "number"
             del left_out[name]
-            notes.append(f"{name} counts the rows, and is all that there is to learn from")
+            notes.append(f"{name} counts the rows, but is kept because there is no other column")
     return columns, left_out
 
 
 def _is_number_of_row(name: Any, column: Any) -> bool:
-    """Whether numbers that go up by one tell rows apart; others, such as years, measure."""
+    """Whether numbers that increase by one identify rows; others, such as years, are measurements."""
     return float(column.iloc[0]) in (0.0, 1.0) or IDENTIFIER.fullmatch(str(name)) is not None
 
 
 def _remedy(cell: str) -> str:
-    """How a date or a number of another notation is to be written."""
+    """How to write a date or a number in another notation."""
     if DATE.fullmatch(cell):
         return "; write dates as 2026-01-31"
-    return "; write numbers without units, percent signs or marks between thousands" if UNIT.fullmatch(cell) else ""
+    return "; write numbers without units, percent signs or thousands separators" if UNIT.fullmatch(cell) else ""
 
 
 def counts_rows(column: Any) -> bool:
-    """Whether it holds numbers that go up by one from row to row; few rows may do so by chance."""
+    """Whether its numbers increase by one from row to row; a few rows may do so by chance."""
     if len(column) < FEW or column.isna().any() or kind_of(column) != "number":
         return False
     return bool(np.all(np.diff(column.astype(float).to_numpy()) == 1))
@@ -312,11 +312,11 @@ def plan(sample: Sample, method: str | None = None, kernel: str | None = None, p
     method = method or ("svc" if sample.task == "classification" else "ridge")
     known = METHODS[sample.task]
     if method not in known:
-        raise DataError(f"--method {method} is none for {sample.task}; choose one of {', '.join(known)}.")
+        raise DataError(f"--method {method} is not available for {sample.task}; choose one of {', '.join(known)}.")
     scaler, kernel_, widths = choose_kernel(sample, kernel)
     exact = EXACT.get(method, EXACT_RIDGE if (method, sample.task) == ("ridge", "regression") else EXACT_OTHERS)
     options: dict[str, Any] = {"kernel": kernel_}
-    scale = float(np.std(sample.y)) if method in ("svr", "median") else 1.0  # absolute errors have the target's unit
+    scale = float(np.std(sample.y)) if method in ("svr", "median") else 1.0  # absolute errors are in the target's unit
     if method == "svr":
         options |= {"C": scale, "epsilon": 0.1 * scale, "tol": TOLERANCE * scale}
     if method == "median":
@@ -331,11 +331,11 @@ def plan(sample: Sample, method: str | None = None, kernel: str | None = None, p
 
 
 def choose_kernel(sample: Sample, text: str | None, width: float = 1.0) -> tuple[Any, Kernel, list[dict[str, float]]]:
-    """The scaler, the kernel (its free lengthscale at `width` times the usual), and the settings of widths to try."""
+    """The scaler, the kernel (its free lengthscale at `width` times the default), and the widths to try."""
     given = None if text is None else _parsed(text)
     if (given is None and not sample.is_matrix) or isinstance(given, Table):
         if sample.columns is None:
-            raise DataError(f"--kernel {text} takes named columns, but the data are a matrix.")
+            raise DataError(f"--kernel {text} needs named columns, but the data are a matrix.")
         kernel = Table(width=width) if given is None else given
         free = kernel.kernels == "auto" and "width" not in (text or "")
         return None, kernel, [{"width": w} for w in WIDTHS] if free else [{}]
@@ -353,7 +353,7 @@ def choose_kernel(sample: Sample, text: str | None, width: float = 1.0) -> tuple
 def _parsed(text: str) -> Kernel:
     try:
         return parse(text)
-    except ValueError as error:  # with the place in the text
+    except ValueError as error:  # with the position in the text
         raise DataError(f"--kernel: {str(error).removeprefix('kernel expression: ')}") from error
 
 
@@ -365,7 +365,7 @@ def _spread(Z: Any) -> float:
 
 
 def vectors(sample: Sample) -> Any:
-    """What turns the sample into a matrix of comparable columns."""
+    """A transformer of the sample to a matrix of comparable columns."""
     if sample.is_sparse:
         return MaxAbsScaler()
     numbers = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
@@ -390,9 +390,9 @@ def trivial_baseline(sample: Sample) -> Any:
 
 
 def rest(sample: Sample, chosen: Any, plan_: Plan, tuned_on: Any) -> Any:
-    """The estimator for all rows: the chosen one, or beyond `plan_.exact` rows its approximation.
+    """The estimator for all rows: the chosen one or, with more than `plan_.exact` rows, its approximation.
 
-    `tuned_on` is the chosen estimator fitted to the rows that were tuned on, for what only its fit can tell.
+    `tuned_on` is the chosen estimator fitted to the rows used for tuning, for parameters that only its fit provides.
     """
     n = sample.n
     if plan_.method == "ridge" and sample.task == "regression" and n > TUNED_OTHERS:

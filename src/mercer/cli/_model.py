@@ -1,4 +1,4 @@
-"""What the command line saves: an estimator, and how its rows are made from a file."""
+"""What the command line saves: an estimator, and how to make its rows from a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BOUNDARY = 1e-5  # of the threshold; the machine is solved to a tenth of it
 
 @dataclass
 class FileModel:
-    """A fitted estimator and the columns of the table, or the width of the matrix, that it was fitted to.
+    """A fitted estimator with the columns of the table, or the width of the matrix, that it was fitted to.
 
     Attributes
     ----------
@@ -26,11 +26,11 @@ class FileModel:
     task : {"classification", "regression", "outliers"}
     target : str
     columns : dict or None
-        From the name of each column to "number", "date" or "category"; None for a matrix.
+        Maps the name of each column to "number", "date" or "category"; None for a matrix.
     n_features : int or None
         The number of columns of a matrix.
     named : bool
-        Whether the estimator takes tables; otherwise it takes their columns as a matrix of numbers.
+        Whether the estimator accepts tables; otherwise it gets their columns as a matrix of numbers.
     result : dict
         The cross-validated scores, as ``mercer fit --json`` prints them.
 
@@ -52,7 +52,7 @@ class FileModel:
     result: dict[str, Any] = field(default_factory=dict)
 
     def samples(self, rows: Any) -> Any:
-        """The estimator's samples of a DataFrame (or dictionary of columns) or matrix."""
+        """Convert a DataFrame (or dictionary of columns) or matrix to the estimator's samples."""
         if self.columns is None:
             return rows.toarray() if hasattr(rows, "nnz") and self._takes_dense else rows
         import pandas
@@ -69,9 +69,9 @@ class FileModel:
         return np.asarray(self.estimator.predict_proba(self.samples(rows)))
 
     def mark(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Of the samples of an outlier detector: scores, larger for the usual, and −1 outside, 1 inside.
+        """Scores of an outlier detector, larger for usual samples, and labels: −1 outside, 1 inside.
 
-        Samples on the boundary, as many support vectors are, count as inside, which no rounding may change.
+        Samples on the boundary, such as many support vectors, count as inside, regardless of rounding.
         """
         scores = np.asarray(self.estimator.score_samples(X), dtype=np.float64)
         offset = float(np.ravel(self.machine.offset_)[0])
@@ -79,7 +79,7 @@ class FileModel:
 
     @property
     def _takes_dense(self) -> bool:
-        """Whether columns are centred first, which would fill a sparse matrix."""
+        """Whether columns are centred first, which would make a sparse matrix dense."""
         first = self.estimator[0] if hasattr(self.estimator, "steps") else None
         return first is not None and not get_tags(first).input_tags.sparse
 

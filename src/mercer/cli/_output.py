@@ -1,4 +1,4 @@
-"""What a command prints: text for people, JSON for programs, one sentence for an error."""
+"""Output of a command: text for people, JSON for programs, and errors in one sentence."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ __all__ = ["Finite", "Output", "can_draw", "command", "replacing", "say_error", 
 
 INTERRUPTED = 130
 WIDTH = 140  # of tables that go to a file or another program
-# all but tabs and ends of lines, and what turns the direction of text around: terminals obey them, whoever wrote them
+# control characters except tabs and line ends, and marks that change the text direction: terminals obey them
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def visible(text: str) -> str:
-    r"""Text from a file as a terminal may show it.
+    r"""Text from a file, made safe for a terminal.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def visible(text: str) -> str:
 
 
 class _Visible:
-    """A terminal that is shown only what is safe to show."""
+    """A terminal stream that receives only safe text."""
 
     def __init__(self, stream: Any):
         self.stream = stream
@@ -57,7 +57,7 @@ def _console(**options: Any) -> Any:
     from rich.console import Console
 
     class Patient(Console):
-        """Where the reader, such as `head`, has enough, the work goes on and says no more."""
+        """When the reader, such as `head`, closes the pipe, the command goes on silently."""
 
         def on_broken_pipe(self) -> None:
             self.quiet = True
@@ -67,28 +67,28 @@ def _console(**options: Any) -> Any:
 
 
 def _drain(stream: Any) -> None:
-    """Let what is still to be written go nowhere, which Python would complain of at its end."""
+    """Discard pending output, about which Python would complain at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class Finite(click.FloatRange):
-    """Numbers within bounds, of which "nan" and "inf" are none."""
+    """Finite numbers within bounds."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number: float = super().convert(value, param, ctx)
         if not math.isfinite(number):
-            self.fail(f"{value} is no finite number.", param, ctx)
+            self.fail(f"{value} is not a finite number.", param, ctx)
         return number
 
 
 class Output:
-    """Collects a command's result, and says it in the way that was asked for."""
+    """Collects a command's result and prints it as text or JSON."""
 
     def __init__(self, as_json: bool, quiet: bool):
         self.as_json, self.quiet = as_json, quiet
         self.silent = as_json or quiet
         self.result: dict[str, Any] = {}
-        for stream in (sys.stdout, sys.stderr):  # a terminal without an accent or a line still gets the rest
+        for stream in (sys.stdout, sys.stderr):  # characters that the terminal lacks are escaped
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
         on_screen = sys.stdout is not None and sys.stdout.isatty()
@@ -101,13 +101,13 @@ class Output:
             self.console.print(visible(text))
 
     def note(self, text: str) -> None:
-        """A remark beside the result, on the stream for errors."""
+        """A remark on the result, on standard error."""
         self.result.setdefault("notes", []).append(text)
         if not self.silent:
             self.errors.print(visible(f"note: {text}"), style="yellow")
 
     def table(self, head: list[str], rows: list[list[Any]], title: str | None = None) -> None:
-        """A table for people; numbers are aligned right."""
+        """A table for people; numbers are right-aligned."""
         if self.silent:
             return
         from rich import box
@@ -136,7 +136,7 @@ class Output:
 
     @contextmanager
     def progress(self, text: str, total: int | None = None) -> Iterator[Callable[[], None]]:
-        """A bar on a terminal, with the time left if the number of steps is known; yields what to call after each."""
+        """A progress bar on a terminal, with the remaining time if `total` is known; yields its `advance`."""
         if self.silent or not self.errors.is_terminal:
             yield lambda: None
             return
@@ -154,12 +154,12 @@ class Output:
 
 def _json(value: Any, **options: Any) -> str:
     text = json.dumps(value, ensure_ascii="utf" not in (sys.stdout.encoding or "").lower(), **options)
-    # between the values there are ends of lines only
+    # outside strings, only line ends can match
     return CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _plain(value: Any) -> Any:
-    """A value of JSON; what is not finite is null."""
+    """A JSON value; non-finite numbers become null."""
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):
@@ -239,7 +239,7 @@ def _fail(output: Output, message: str, debug: bool) -> None:
     if debug:
         output.errors.print(visible(traceback.format_exc()))
     if output.as_json:
-        with suppress(OSError):  # nobody reads it, or the disk is full
+        with suppress(OSError):  # the pipe is closed, or the disk is full
             say_error(message)
     output.errors.print(visible(f"mercer: {message}"), style="red")
 
@@ -255,13 +255,13 @@ def sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'writing failed'}: {error.strerror}."
     if isinstance(error, MemoryError):
-        return "there is not enough memory; take fewer rows, for example by `mercer convert --subset`."
+        return "not enough memory; use fewer rows, for example with `mercer convert --subset`."
     text = str(error).strip().split("\n")[0]
-    return text or f"{type(error).__name__} without a message; --debug shows where."
+    return text or f"{type(error).__name__} without a message; --debug shows the traceback."
 
 
 def can_draw(output: Output, what: str, asked: bool) -> bool:
-    """Whether there is matplotlib; without it a note, or an error where the picture or report was asked for."""
+    """Whether matplotlib is installed; if not, a note, or an error if the picture or report was requested."""
     try:
         optional("matplotlib", "plot", what)
     except ImportError as error:
@@ -273,29 +273,29 @@ def can_draw(output: Output, what: str, asked: bool) -> bool:
 
 
 def writable(path: Any, reads: Sequence[Any] = (), writes: Sequence[Any] = ()) -> Path | None:
-    """A path to write to, checked before the work and not after it: no other file of this command, and a plain one."""
+    """A path to write to, checked before the work: a plain file, and no other file of this command."""
     if path is None:
         return None
     path = Path(path)
     if any(_same(path, other) for other in reads if other is not None):
-        raise DataError(f"{path} is read by this command, and would be replaced; name another place.")
+        raise DataError(f"{path} is an input of this command and would be replaced; choose another output file.")
     if any(_same(path, other) for other in writes if other is not None):
-        raise DataError(f"{path} is to hold two things; name another place for one of them.")
+        raise DataError(f"{path} is given for two outputs; choose another file for one of them.")
     if path.is_dir():
         raise DataError(f"{path} is a folder; name a file in it.")
     if str(path) == "-" or (path.exists() and not path.is_file()):
-        raise DataError(f"{path} is no file; name one.")
+        raise DataError(f"{path} is not a file; name one.")
     if not path.parent.is_dir():
-        raise DataError(f"{path}: its folder does not exist; make it first.")
+        raise DataError(f"{path}: its folder does not exist; create it first.")
     try:
         TemporaryFile(dir=path.parent).close()
     except OSError as error:
-        raise DataError(f"{path}: its folder is not writable ({error.strerror}); name another place.") from error
+        raise DataError(f"{path}: its folder is not writable ({error.strerror}); choose another place.") from error
     return path
 
 
 def _same(path: Path, other: Any) -> bool:
-    """Whether two names are of one file, which need not exist yet."""
+    """Whether two paths name the same file, which need not exist yet."""
     other = Path(other)
     if path.exists() and other.exists():
         return path.samefile(other)
@@ -304,14 +304,14 @@ def _same(path: Path, other: Any) -> bool:
 
 @contextmanager
 def replacing(path: Path | None) -> Iterator[Any]:
-    """A text stream to a file that appears when it is complete; without a path, standard output."""
+    """A text stream to a file that appears only when it is complete; without a path, standard output."""
     try:
         with _stream(path) as stream:
             yield stream
     except UnicodeEncodeError as error:
         half = error.object[error.start : error.end]
         raise DataError(
-            f"{half!r} in a label or a name is half a character, which no text in UTF-8 holds; rename it and fit again."
+            f"{half!r} in a label or a name is half a character, which UTF-8 cannot encode; rename it and fit again."
         ) from error
 
 
@@ -321,7 +321,7 @@ def _stream(path: Path | None) -> Iterator[Any]:
         if sys.stdout is None:
             raise DataError("standard output is closed; name a file.")
         if hasattr(sys.stdout, "reconfigure"):
-            sys.stdout.reconfigure(encoding="utf-8", errors="strict")  # as in a file, whatever the terminal's
+            sys.stdout.reconfigure(encoding="utf-8", errors="strict")  # as in a file
         yield _Visible(sys.stdout) if sys.stdout.isatty() else sys.stdout
         return
     with _files.replacing(path) as raw:

@@ -1,4 +1,4 @@
-"""Choosing parameters with progress, a time limit, and Ctrl-C that keeps the best so far; and judging the choice."""
+"""Tune parameters with progress, a time limit, and Ctrl-C that keeps the best so far; then evaluate the choice."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ __all__ = [
 ]
 
 FOLDS = 5
-JUDGES = 10  # folds to judge by
-NESTED = 20.0  # seconds of tuning up to which a report tunes again in each of its folds
-AT_ONCE = 1e-9  # seconds: only what the checkpoint holds
+JUDGES = 10  # folds for the evaluation
+NESTED = 20.0  # if tuning took less than this many seconds, a report repeats it in each of its folds
+AT_ONCE = 1e-9  # seconds: use only the checkpoint
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """The best of the settings that were tried, and how it was found."""
+    """The best setting that was tried, and how it was found."""
 
     params: dict[str, Any]
     score: float
@@ -56,9 +56,9 @@ class Tuned:
 
 
 class Counted:
-    """Accuracy, or R²; tells of every call, and copies of it in a checkpoint's marks are all alike.
+    """Accuracy or R², with a callback per call; all copies have the same fingerprint in a checkpoint.
 
-    R² is 1 − mean squared error / variance with one variance for all folds: that of a fold of few rows may be near 0.
+    R² is 1 − mean squared error / variance, with one variance for all folds: a small fold's own may be near 0.
     """
 
     def __init__(self, task: str, variance: float = 1.0, tell: Callable[[], None] = lambda: None):
@@ -82,7 +82,7 @@ def scoring(sample: Sample, y: Any, tell: Callable[[], None] = lambda: None) -> 
 
 
 def folds(sample: Sample, y: Any, seed: int, most: int = FOLDS) -> Any:
-    """At most so many, if the rarest class allows it; of numbers, two rows in each."""
+    """At most `most` folds, fewer if the rarest class is smaller; for regression, at least two rows in each."""
     if sample.task != "classification":
         return KFold(min(most, len(y) // 2), shuffle=True, random_state=seed)
     rarest = int(np.unique(y, return_counts=True)[1].min())
@@ -90,12 +90,12 @@ def folds(sample: Sample, y: Any, seed: int, most: int = FOLDS) -> Any:
 
 
 def some_rows(sample: Sample, rows: int) -> tuple[Any, Any]:
-    """At most so many rows, at random, each class with its share and at least two, which folds need."""
+    """At most `rows` random rows, stratified by class, with at least two per class for the folds."""
     if sample.n <= rows:
         return sample.X, sample.y
     labels = np.unique(sample.y, return_inverse=True)[1] if sample.task == "classification" else np.zeros(sample.n)
     order = np.random.default_rng(0).permutation(sample.n)
-    turn = np.empty(sample.n)  # of each row: the share of its class that comes before it
+    turn = np.empty(sample.n)  # of each row: the fraction of its class that comes before it
     for label in np.unique(labels):
         own = order[labels[order] == label]
         turn[own] = (np.arange(len(own)) + 0.5) / len(own)
@@ -105,7 +105,7 @@ def some_rows(sample: Sample, rows: int) -> tuple[Any, Any]:
 
 
 def tune(sample: Sample, plan: Plan, output: Output, seconds: float | None, search: bool = True) -> Tuned:
-    """Try the settings on folds; Ctrl-C and the time limit end it, and what was tried counts."""
+    """Try the settings by cross-validation; Ctrl-C and the time limit stop it and keep what was tried."""
     settings = sum(int(np.prod([len(v) for v in part.values()])) for part in plan.grid)
     params: dict[str, Any] = {}
     score = spread = np.nan
@@ -122,7 +122,7 @@ def tune(sample: Sample, plan: Plan, output: Output, seconds: float | None, sear
 
 @contextmanager
 def searching() -> Iterator[None]:
-    """Without warnings of settings that there was no time for, as commands tell their number; why all fits failed."""
+    """Suppress warnings about settings without time, which commands count; if all fits failed, raise the reason."""
     with warnings.catch_warnings():
         for late in (".*time budget.*", ".*non-finite.*"):
             warnings.filterwarnings("ignore", message=late)
@@ -138,7 +138,7 @@ def searching() -> Iterator[None]:
 def _search(
     sample: Sample, plan: Plan, output: Output, seconds: float | None, settings: int
 ) -> tuple[dict[str, Any], bool]:
-    """Results of the settings that there was time for, and whether Ctrl-C ended it."""
+    """Results of the settings that were tried, and whether Ctrl-C stopped the search."""
     X, y = some_rows(sample, plan.rows)
     Z = X if plan.scaler is None else clone(plan.scaler).fit_transform(X)
     plain = _without_probability(clone(plan.estimator))
@@ -159,7 +159,7 @@ def _search(
 
 
 def _without_probability(estimator: Any) -> Any:
-    """Scores on folds need none, and they cost several fits."""
+    """Without probabilities, which scores do not need and which cost several fits."""
     return estimator.set_params(calibration=None) if "calibration" in estimator.get_params(deep=False) else estimator
 
 
@@ -177,7 +177,7 @@ def fitted(sample: Sample, plan: Plan, params: dict[str, Any]) -> Any:
 
 
 def judge(sample: Sample, plan: Plan, params: dict[str, Any], output: Output) -> Any:
-    """Compare the chosen setting, a linear model and the trivial one on folds that were not tuned on."""
+    """Compare the chosen setting, a linear model and the trivial one on folds other than those used for tuning."""
     X, y = some_rows(sample, plan.rows)
     chosen = _without_probability(plan.chosen(params))
     trivial = "most frequent class" if sample.task == "classification" else "mean"
@@ -192,17 +192,17 @@ def judge(sample: Sample, plan: Plan, params: dict[str, Any], output: Output) ->
 def compare_models(sample: Sample, models: dict[str, Any], X: Any, y: Any, cv: Any, output: Output) -> Any:
     """`mercer.selection.compare` by the score of the task, with progress."""
     name = "accuracy" if sample.task == "classification" else "R²"
-    with output.progress("judging", len(models) * cv.get_n_splits()) as tell:
+    with output.progress("evaluating", len(models) * cv.get_n_splits()) as tell:
         return replace(compare(models, X, y, cv=cv, scoring=scoring(sample, y, tell)), scoring=name)
 
 
 def reported(sample: Sample, plan: Plan, tuned: Tuned, estimator: Any) -> tuple[Any, Any, Any]:
-    """What a report is about: the search as a whole where that is quick, else the chosen estimator; and its rows."""
+    """The subject of a report, and its rows: the whole search if that is quick, else the chosen estimator."""
     X, y = some_rows(sample, plan.rows)
     if sample.columns is not None and sample.is_matrix:
         import pandas
 
-        X = pandas.DataFrame(X, columns=list(sample.columns))  # a page of x0, x1, … tells nothing
+        X = pandas.DataFrame(X, columns=list(sample.columns))  # names instead of x0, x1, …
     if tuned.tried < tuned.settings or tuned.settings == 1 or tuned.seconds > NESTED:
         return estimator, X, y
     search = KernelSearchCV(plan.estimator, plan.grid, scoring=scoring(sample, y), cv=folds(sample, y, seed=0))

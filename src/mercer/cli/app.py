@@ -13,11 +13,11 @@ from ._output import say_error
 
 __all__ = ["app"]
 
-JSON = "mercer.json"  # whether it was asked for, before the call is understood
+JSON = "mercer.json"  # whether --json was given, known before the arguments are parsed
 
 
 class _Commands(click.Group):
-    """Commands in the order in which they were added; a call that cannot be is also told in JSON, if that was asked."""
+    """Commands in the order in which they were added; with --json, usage errors are also printed as JSON."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)

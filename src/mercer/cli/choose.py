@@ -17,7 +17,7 @@ from .fit import data_options, names, say_left_out, settings_text
 __all__ = ["axes", "picture_place", "register", "save_picture"]
 
 PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg", ".webp", ".eps", ".tif", ".tiff")
-LARGEST = 1000  # exponent of two, on either side
+LARGEST = 1000  # largest absolute exponent of two
 
 
 def register(app: click.Group) -> None:
@@ -25,35 +25,41 @@ def register(app: click.Group) -> None:
 
     @command(app, examples=["mercer compare houses.csv --target price --methods ridge,svr,linear"])
     @click.argument("data", type=click.Path())
-    @click.option("--target", "-t", help="The column to predict; of a matrix, its number (the last).")
-    @click.option("--methods", "-m", help="With commas between; as for `fit`, and linear, trivial.  [default: all]")
+    @click.option(
+        "--target", "-t", help="The column to predict; for a matrix, its number.  [default for a matrix: the last]"
+    )
+    @click.option("--methods", "-m", help="Separated by commas: those of `fit`, linear and trivial.  [default: all]")
     @click.option("--kernel", "-k", help="For all kernel methods.")
-    @click.option("--task", type=click.Choice(["classification", "regression"]), help="Instead of the guess.")
-    @click.option("--tune/--no-tune", default=True, show_default=True)
-    @click.option("--seconds", type=Finite(0, min_open=True), help="For tuning each method.")
-    @click.option("--repeats", type=click.IntRange(1), default=3, show_default=True, help="Of the five folds.")
+    @click.option("--task", type=click.Choice(["classification", "regression"]), help="Override the guess.")
+    @click.option("--tune/--no-tune", default=True, show_default=True, help="As for `fit`.")
+    @click.option("--seconds", type=Finite(0, min_open=True), help="Time limit for tuning each method.")
+    @click.option(
+        "--repeats", type=click.IntRange(1), default=3, show_default=True, help="Repetitions of the five folds."
+    )
     @data_options
     def compare(output: Output, data: str, **options: Any) -> int:
         """Compare methods on the same folds.
 
-        Tunes each, and says which differences are none.
+        Tunes each method and tests the differences.
         """
         return _compare(output, data, **options)
 
     @command(app, examples=["mercer grid heart.libsvm --resume heart.grid"])
     @click.argument("data", type=click.Path())
-    @click.option("--target", "-t", help="The column of classes; of a matrix, its number (the last).")
-    @click.option("--log2c", default="-5,15,2", show_default=True, help="Begin, end, step of log2 C.")
-    @click.option("--log2g", default="-15,3,2", show_default=True, help="Begin, end, step of log2 gamma.")
-    @click.option("--folds", type=click.IntRange(2), default=5, show_default=True)
-    @click.option("--picture", type=click.Path(), help="[default: NAME.grid.png]")
-    @click.option("--resume", type=click.Path(), help="Keep results in this file, and go on from it.")
-    @click.option("--seconds", type=Finite(0, min_open=True))
+    @click.option(
+        "--target", "-t", help="The column of classes; for a matrix, its number.  [default for a matrix: the last]"
+    )
+    @click.option("--log2c", default="-5,15,2", show_default=True, help="Start, end and step of log2 C.")
+    @click.option("--log2g", default="-15,3,2", show_default=True, help="Start, end and step of log2 gamma.")
+    @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Number of folds.")
+    @click.option("--picture", type=click.Path(), help="The contour plot.  [default: NAME.grid.png]")
+    @click.option("--resume", type=click.Path(), help="Save results in this file and resume from it.")
+    @click.option("--seconds", type=Finite(0, min_open=True), help="Time limit of the search.")
     @data_options
     def grid(output: Output, data: str, **options: Any) -> int:
-        """Search C and gamma, as LIBSVM's grid.py.
+        """Search C and gamma, like LIBSVM's grid.py.
 
-        A Gaussian machine on scaled columns; a contour picture and the best pair.
+        Fits a Gaussian machine on scaled columns; prints the best pair and draws a contour plot.
         """
         return _grid(output, data, **options)
 
@@ -85,13 +91,13 @@ def _compare(
     unknown = [name for name in asked if name not in (*METHODS[sample.task], *baselines)]
     if unknown:
         known = ", ".join((*METHODS[sample.task], *baselines))
-        raise DataError(f"--methods: {unknown[0]} is none for {sample.task}; choose of {known}.")
+        raise DataError(f"--methods: {unknown[0]} is not available for {sample.task}; choose from {known}.")
     plans = {name: plan(sample, name, kernel) for name in asked if name not in baselines}
     rows = min([sample.n, *(made.rows for made in plans.values())])
     output.say(f"{data}: {sample.n} rows, {sample.task} of {sample.target!r}")
     say_left_out(output, sample)
     if rows < sample.n:
-        output.say(f"  compared on {rows} rows drawn at random")
+        output.say(f"  comparing on {rows} random rows")
     params = {name: _tuned(output, sample, name, made, seconds, tune) for name, made in plans.items()}
     models = {name: made.whole(made.chosen(params[name])) for name, made in plans.items()}
     models |= {name: baselines[name](sample) for name in asked if name in baselines}
@@ -175,31 +181,33 @@ def _grid(
             with searching():
                 search.fit(Z, sample.y)
         except KeyboardInterrupt:
-            where = f"run it again with --resume {resume} to go on" if resume else "nothing is kept without --resume"
+            where = (
+                f"run it again with --resume {resume} to continue" if resume else "results are kept only with --resume"
+            )
             output.note(f"interrupted; {where}")
             return INTERRUPTED
     means = search.cv_results_["mean_test_score"]
     if not np.isfinite(means).any():
-        raise DataError(f"--seconds {seconds:g} sufficed for no setting; raise it.")
+        raise DataError(f"--seconds {seconds:g} was not enough for any setting; raise it.")
     _say_best(output, sample, search.cv_results_)
     if place and _has_plane(search.cv_results_):
         from mercer.plot import GridDisplay
 
         save_picture(output, GridDisplay.from_cv_results(search.cv_results_, ax=axes((6.4, 4.8))), place)
     elif place:
-        output.note("a contour picture needs two values of C and of gamma; there is none")
+        output.note("no contour plot: it needs at least two values of both C and gamma")
     return 0
 
 
 def _say_best(output: Output, sample: Any, results: Any) -> None:
-    """The best pair, the spread of its score over the folds, and what the most frequent class would give."""
+    """The best pair, the standard deviation of its score over the folds, and the score of the most frequent class."""
     means = results["mean_test_score"]
     best = int(np.nanargmax(means))
     params, mean, spread = results["params"][best], float(means[best]), float(results["std_test_score"][best])
     share = float(np.unique(sample.y, return_counts=True)[1].max() / sample.n)
     tried = int(np.isfinite(means).sum())
     if tried < len(means):
-        output.note(f"{tried} of {len(means)} settings were tried; raise --seconds, or go on by --resume")
+        output.note(f"{tried} of {len(means)} settings were tried; raise --seconds, or continue with --resume")
     edges = [p for p in ("C", "gamma") if params[p] in _ends(results, p)]
     if edges and _has_plane(results):
         options = " and ".join({"C": "--log2c", "gamma": "--log2g"}[p] for p in edges)
@@ -220,7 +228,7 @@ def _ends(results: Any, name: str) -> tuple[float, float]:
 
 
 def _has_plane(results: Any) -> bool:
-    """Whether settings with a score have two values of both parameters."""
+    """Whether the settings with a score have at least two values of both parameters."""
     tried = [p for p, mean in zip(results["params"], results["mean_test_score"], strict=True) if np.isfinite(mean)]
     return all(len({p[name] for p in tried}) > 1 for name in ("C", "gamma"))
 
@@ -228,7 +236,7 @@ def _has_plane(results: Any) -> bool:
 def picture_place(
     output: Output, asked: str | None, default: str, reads: Sequence[Any], writes: Sequence[Any] = ()
 ) -> Path | None:
-    """Where the picture goes; None, with a note, where matplotlib is missing and no picture was asked for."""
+    """The path of the picture; None, with a note, if matplotlib is missing and no picture was requested."""
     if not can_draw(output, "A picture", asked is not None):
         return None
     place = writable(asked or default, reads, writes)
@@ -238,7 +246,7 @@ def picture_place(
 
 
 def save_picture(output: Output, display: Any, place: Path) -> None:
-    """Write the display's figure, all or nothing."""
+    """Write the display's figure completely or not at all."""
     with _files.replacing(place) as stream:
         display.figure_.savefig(stream, format=place.suffix[1:].lower(), dpi=150)
     output.result["picture"] = str(place)
@@ -246,7 +254,7 @@ def save_picture(output: Output, display: Any, place: Path) -> None:
 
 
 def axes(size: tuple[float, float]) -> Any:
-    """Axes of a figure that no window shows."""
+    """Axes of a figure without a window."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=size, layout="constrained").subplots()
@@ -260,5 +268,5 @@ def _powers(option: str, text: str) -> list[float]:
     except (ValueError, ZeroDivisionError):
         values = np.empty(0)
     if not len(values) or np.abs(values).max() > LARGEST:
-        raise click.UsageError(f"{option} {text!r} must be begin,end,step such as -5,15,2.")
+        raise click.UsageError(f"{option} {text!r} must be start,end,step such as -5,15,2.")
     return (2.0**values).tolist()

@@ -1,4 +1,4 @@
-"""``mercer convert``: data and models between LIBSVM's files and others; scaling and subsets on the way."""
+"""``mercer convert``: convert data and models from and to LIBSVM's formats; scale data and draw subsets."""
 
 from __future__ import annotations
 
@@ -33,34 +33,34 @@ def register(app: click.Group) -> None:
     )
     @click.argument("source", type=click.Path())
     @click.argument("destination", type=click.Path())
-    @click.option("--target", "-t", help="The column of targets of a table or .npy matrix (the last).")
-    @click.option("--scale", help="Map every column to this interval, such as -1,1.")
-    @click.option("--save-range", type=click.Path(), help="Write the ranges of the columns, as svm-scale -s does.")
-    @click.option("--range", "ranges", type=click.Path(), help="Scale by the ranges of a file, as svm-scale -r does.")
-    @click.option("--subset", type=click.IntRange(1), help="So many rows at random, each class with its share.")
-    @click.option("--rest", type=click.Path(), help="Where to write the other rows.")
-    @click.option("--seed", type=int, default=0, show_default=True, help="Of the subset.")
+    @click.option("--target", "-t", help="The target column of a table or .npy matrix.  [default: the last]")
+    @click.option("--scale", help="Scale every column to this interval, such as -1,1.")
+    @click.option("--save-range", type=click.Path(), help="Save the column ranges, like svm-scale -s.")
+    @click.option("--range", "ranges", type=click.Path(), help="Scale by saved ranges, like svm-scale -r.")
+    @click.option("--subset", type=click.IntRange(1), help="Draw this many random rows, stratified by class.")
+    @click.option("--rest", type=click.Path(), help="File for the other rows.")
+    @click.option("--seed", type=int, default=0, show_default=True, help="Random seed of the subset.")
     @encoding_option
     def convert(output: Output, source: str, destination: str, **options: Any) -> None:
-        """Convert, scale and divide data; convert models.
+        """Convert, scale and split data; convert models.
 
-        Data: LIBSVM, CSV, TSV, Parquet, NumPy. Models: LIBSVM's and .mercer; they are also written for ONNX.
+        Data: LIBSVM, CSV, TSV, Parquet, NumPy. Models: LIBSVM and .mercer, both ways, and export to ONNX.
 
-        The endings say what is written: .csv, .tsv, .npz, .libsvm (also .gz); for models .mercer, .model and .onnx.
+        The suffix sets the output format: .csv, .tsv, .npz, .libsvm (also .gz); for models .mercer, .model and .onnx.
         """
         place = writable(destination, [source, options["ranges"]])
         kind = _kind_of_model(Path(source))
         if kind:
             given = [f"--{name}".replace("ranges", "range") for name, v in options.items() if v and name != "seed"]
             if given:
-                raise DataError(f"{source} is a model; {given[0]} is for data.")
+                raise DataError(f"{source} is a model, but {given[0]} applies to data.")
             _convert_model(output, source, kind, place)
         else:
             _convert_data(output, source, place, **options)
 
 
 def _kind_of_model(path: Path) -> str | None:
-    """By the first bytes; a zip archive may also be one of other programs."""
+    """The kind by the first bytes; a zip archive may also belong to another program."""
     try:
         with open(path, "rb") as stream:
             start = stream.read(64)
@@ -78,7 +78,7 @@ def _convert_model(output: Output, source: str, kind: str, place: Any) -> None:
 
     endings = [".mercer" if kind == "libsvm" else ".model", ".onnx"]
     if place.suffix not in endings:
-        raise DataError(f"{place}: the ending must be {' or '.join(endings)} for the model in {source}.")
+        raise DataError(f"{place}: the suffix must be {' or '.join(endings)} for the model in {source}.")
     model = libsvm.load_model(source) if kind == "libsvm" else mercer.load(source)
     machine = getattr(model, "machine", model)
     if place.suffix == ".onnx":
@@ -87,8 +87,8 @@ def _convert_model(output: Output, source: str, kind: str, place: Any) -> None:
         mercer.save(machine, place)
     elif isinstance(model, FileModel) and hasattr(model.estimator, "steps"):
         raise DataError(
-            f"{source} scales its columns first, which LIBSVM's format cannot hold; write .onnx, or scale the data by "
-            "`mercer convert --scale` and fit with Python's SVC."
+            f"{source} scales its columns first, which LIBSVM's format cannot store; write .onnx, or scale the data "
+            "with `mercer convert --scale` and fit SVC in Python."
         )
     else:
         libsvm.save_model(machine, place)
@@ -114,11 +114,11 @@ def _convert_data(
     kept = writable(save_range, [source], [place])
     other = writable(rest, [source], [place, kept])
     if scale and ranges:
-        raise click.UsageError("--scale and --range are two ways to say one thing; give one.")
+        raise click.UsageError("--scale and --range exclude each other.")
     if rest and subset is None:
-        raise click.UsageError("--rest goes with --subset.")
+        raise click.UsageError("--rest needs --subset.")
     if save_range and not scale:
-        raise click.UsageError("--save-range goes with --scale.")
+        raise click.UsageError("--save-range needs --scale.")
     endings = {_ending(where) for where in (place, other) if where is not None}
     content = read(source, encoding)
     if content.is_table and not scale and not ranges and endings <= {".csv", ".tsv"}:
@@ -147,7 +147,7 @@ def _convert_data(
 
 
 def _are_classes(y: np.ndarray, rows: int) -> bool:
-    """Whether each value can have a row; of numbers only whole ones."""
+    """Whether the targets are classes: few enough values, and whole numbers if numeric."""
     return len(np.unique(y)) <= rows and (y.dtype.kind not in "f" or bool(np.all(y == np.round(y))))
 
 
@@ -160,17 +160,17 @@ def _target(frame: Any, target: str | None, source: str) -> Any:
 
 
 def _numbers(output: Output, content: Data, source: str, target: str | None) -> tuple[Any, np.ndarray, list[str], str]:
-    """X, y, and the names of the columns and of the target; a matrix, which may be as wide as a file says, has none."""
+    """X, y, the column names and the target's name; a matrix, which may be very wide, has no column names."""
     if content.is_table:
         name = _target(content.X, target, source).name
         kinds = {c: kind_of(content.X[c]) for c in content.X.columns}
         text = [c for c, kind in kinds.items() if kind == "category"]
         if text:
-            raise DataError(f"{source}: the column {text[0]!r} is text, but a matrix holds numbers only.")
+            raise DataError(f"{source}: the column {text[0]!r} is text, but a matrix contains only numbers.")
         frame = conform(content.X, kinds, source)
         gaps = [c for c in frame.columns if frame[c].isna().any()]
         if gaps:
-            raise DataError(f"{source}: the column {gaps[0]!r} has empty cells, which a matrix cannot hold.")
+            raise DataError(f"{source}: the column {gaps[0]!r} has empty cells, which a matrix cannot represent.")
         dates = [c for c, kind in kinds.items() if kind == "date"]
         if dates:
             output.note(f"dates become days since 1970: {listed(dates)}")
@@ -178,7 +178,7 @@ def _numbers(output: Output, content: Data, source: str, target: str | None) -> 
         return frame[columns].to_numpy(), frame[name].to_numpy(), columns, str(name)
     X, y = split_target(content, target, source)
     if y.dtype.kind not in "iufb":
-        raise DataError(f"{source}: y is text, such as {y[0]!s}, but a matrix holds numbers only.")
+        raise DataError(f"{source}: y is text, such as {y[0]!s}, but a matrix contains only numbers.")
     return X, y, [], "y"
 
 
@@ -191,22 +191,22 @@ def _interval(text: str) -> tuple[float, float]:
 
 
 def _ending(place: Path) -> str:
-    """What says how the data are written; an error for an unknown one."""
+    """The suffix that sets the format; an error if it is unknown."""
     compressed = place.suffix == ".gz"
     ending = (Path(place.stem).suffix if compressed else place.suffix).lower()
     if ending in (".libsvm", ".svm", ".scale", ".t", ".txt"):
         return ".libsvm"
     if ending not in (".csv", ".tsv", ".npz"):
         raise DataError(
-            f"{place}: the ending must be .csv, .tsv, .npz or .libsvm for data, .model, .mercer or .onnx for models."
+            f"{place}: the suffix must be .csv, .tsv, .npz or .libsvm for data, .model, .mercer or .onnx for models."
         )
     if compressed:
-        raise DataError(f"{place}: only LIBSVM's data are written compressed.")
+        raise DataError(f"{place}: only LIBSVM data can be written compressed.")
     return ending
 
 
 def _write(place: Path, X: Any, y: np.ndarray, columns: list[str] | None, name: str) -> None:
-    """A matrix and its targets, or without names of columns a table as it is."""
+    """Write a matrix and its targets or, without column names, a table as it is."""
     from mercer.io import libsvm
 
     ending = _ending(place)
@@ -218,7 +218,7 @@ def _write(place: Path, X: Any, y: np.ndarray, columns: list[str] | None, name: 
         if room > max(ROOM, PACKED * X.data.nbytes):
             raise DataError(
                 f"{place}: the {X.shape[0]} × {X.shape[1]} cells, most of them zeros, take {room / 2**30:.3g} GiB; "
-                "write .libsvm, which leaves zeros out."
+                "write .libsvm, which omits zeros."
             )
         X = X.toarray()
     if ending == ".npz":

@@ -17,8 +17,8 @@ from .fit import data_options, names, rounded, say_left_out
 
 __all__ = ["register"]
 
-WIDE = 2.0  # for outliers: where no point has neighbours, all lie on the boundary
-SAME = 1e-6  # differences of logarithms of densities that say nothing
+WIDE = 2.0  # for outliers: with a narrow kernel no point has neighbours, and all lie on the boundary
+SAME = 1e-6  # negligible difference of log-densities
 
 
 def register(app: click.Group) -> None:
@@ -26,11 +26,11 @@ def register(app: click.Group) -> None:
 
     @command(app, examples=["mercer kpca wine.csv --colour cultivar"])
     @click.argument("data", type=click.Path())
-    @click.option("--components", "-n", type=click.IntRange(1), default=2, show_default=True)
+    @click.option("--components", "-n", type=click.IntRange(1), default=2, show_default=True, help="Their number.")
     @click.option("--kernel", "-k", help="As for `fit`.")
-    @click.option("--colour", help="A column that is left out of the analysis and colours the picture.")
+    @click.option("--colour", help="A column that colours the picture; it is not used in the analysis.")
     @click.option("--out", "-o", type=click.Path(), help="Scores.  [default: NAME.kpca.csv]")
-    @click.option("--picture", type=click.Path(), help="[default: NAME.kpca.png]")
+    @click.option("--picture", type=click.Path(), help="The plot.  [default: NAME.kpca.png]")
     @data_options
     def kpca(
         output: Output,
@@ -44,7 +44,7 @@ def register(app: click.Group) -> None:
     ) -> None:
         """Kernel principal components.
 
-        Scores of all rows, and a picture of the first two components.
+        Writes the scores of all rows and plots the first two components.
         """
         place = writable(out or f"{stem(data)}.kpca.csv", [data])
         image = picture_place(output, picture, f"{stem(data)}.kpca.png", [data], [place])
@@ -59,7 +59,7 @@ def register(app: click.Group) -> None:
         output.result |= {
             "kernel": str(model.kernel_), "explained_variance_ratio": shares, "scores": str(place),
         }  # fmt: skip
-        output.say("share of the variance: " + ", ".join(f"{100 * s:.3g} %" for s in shares))
+        output.say("explained variance: " + ", ".join(f"{100 * s:.3g} %" for s in shares))
         output.say(f"scores:  {place}")
         if image:
             from mercer.plot import ComponentsDisplay
@@ -72,7 +72,7 @@ def register(app: click.Group) -> None:
 
     @command(app, examples=["mercer cluster customers.csv --method spectral"])
     @click.argument("data", type=click.Path())
-    @click.option("--clusters", type=click.IntRange(2), help="How many; chosen by the silhouette otherwise.")
+    @click.option("--clusters", type=click.IntRange(2), help="Number of clusters.  [default: chosen by the silhouette]")
     @click.option("--method", type=click.Choice(["kmeans", "spectral"]), default="kmeans", show_default=True)
     @click.option("--kernel", "-k", help="As for `fit`.")
     @click.option("--out", "-o", type=click.Path(), help="Labels.  [default: NAME.clusters.csv]")
@@ -86,9 +86,9 @@ def register(app: click.Group) -> None:
         out: str | None,
         **columns: Any,
     ) -> None:
-        """Kernel k-means or spectral clusters.
+        """Kernel k-means or spectral clustering.
 
-        Without --clusters, as many as the silhouette finds best.
+        Without --clusters, the silhouette chooses the number.
         """
         from mercer import selection
 
@@ -106,7 +106,7 @@ def register(app: click.Group) -> None:
             rows = [[int(k), float(s)] for k, s in zip(choice.candidates, choice.scores, strict=True)]
             output.table(["clusters", "silhouette"], rows)
             if clusters == max(choice.candidates):
-                output.note(f"{clusters} is the largest number that was tried, and more may be better; see --clusters")
+                output.note(f"{clusters} is the largest number that was tried; more may be better, see --clusters")
         if clusters > sample.n:
             raise DataError(f"--clusters {clusters} is more than the {sample.n} rows.")
         model.set_params(n_clusters=clusters)
@@ -120,9 +120,9 @@ def register(app: click.Group) -> None:
     @command(app, examples=["mercer outliers sensors.csv --fraction 0.02"])
     @click.argument("data", type=click.Path())
     @click.option("--fraction", type=Finite(0, 1, min_open=True, max_open=True), default=0.05,
-                  show_default=True, help="Of the rows that may lie outside.")  # fmt: skip
+                  show_default=True, help="Fraction of rows that may be outliers.")  # fmt: skip
     @click.option("--method", type=click.Choice(["machine", "density"]), default="machine", show_default=True,
-                  help="A one-class machine, or a robust density.")  # fmt: skip
+                  help="One-class machine or robust density.")  # fmt: skip
     @click.option("--kernel", "-k", help="As for `fit`.")
     @click.option("--out", "-o", type=click.Path(), help="Scores and labels.  [default: NAME.outliers.csv]")
     @click.option("--model", "saved", type=click.Path(), help="Save the model for `predict`.")
@@ -139,7 +139,7 @@ def register(app: click.Group) -> None:
     ) -> None:
         """Mark unusual rows.
 
-        Every row gets a score, larger for the usual, and a label: -1 outside, 1 inside.
+        Every row gets a score, larger for usual rows, and a label: -1 outside, 1 inside.
         """
         place = writable(out or f"{stem(data)}.outliers.csv", [data])
         file = writable(saved, [data], [place])
@@ -182,24 +182,24 @@ def _rows(
 
 
 def _groups(column: Any, path: str) -> np.ndarray:
-    """A column as what colours the picture: numbers, or text of few kinds."""
+    """The values that colour the picture: numbers, or text with few distinct values."""
     from ._guess import CLASSES
 
     name, kind = column.columns[0], kind_of(column.iloc[:, 0])
     if kind in ("number", "date"):
         return conform(column, {name: kind}, path)[name].to_numpy()
     if column[name].nunique() > CLASSES:
-        raise DataError(f"--colour {name} has {column[name].nunique()} different texts; {CLASSES} can be told apart.")
+        raise DataError(f"--colour {name} has {column[name].nunique()} distinct texts; at most {CLASSES} are possible.")
     return column[name].astype(object).fillna("unknown").to_numpy().astype(str)
 
 
 def _drawable(output: Output, X: Any, groups: Any) -> tuple[Any, Any]:
-    """The rows that have a colour; whole numbers as integers, which stand for classes where they are few."""
+    """The rows with a colour; whole numbers as integers, which are classes if they are few."""
     if groups is None or groups.dtype.kind != "f":
         return X, groups
     known = np.isfinite(groups)
     if not known.all():
-        output.note(f"{(~known).sum()} rows without a value of --colour are not in the picture")
+        output.note(f"{(~known).sum()} rows without a --colour value are not plotted")
         X, groups = X[known], groups[known]
     return X, groups.astype(np.int64) if np.all(groups == np.round(groups)) else groups
 
@@ -222,7 +222,7 @@ def _outliers(
     if method == "density":
         for option, given in (("--model", file), ("--kernel", kernel)):
             if given is not None:
-                raise DataError(f"{option} goes with --method machine; a density has no boundary and its own kernel.")
+                raise DataError(f"{option} needs --method machine; a density has no boundary and uses its own kernel.")
     X, named, scaler, sample, _ = _rows(output, data, kernel, None, width=WIDE, **columns)
     if method == "machine":
         machine = mercer.OneClassSVM(kernel=named, nu=fraction, tol=1e-6).fit(X)
@@ -234,17 +234,17 @@ def _outliers(
         scores = np.asarray(mercer.RobustKernelDensity().fit(Z).score_samples(Z))
         if np.ptp(scores) < SAME:
             raise DataError(
-                f"{data}: with {Z.shape[1]} columns all rows are equally far from each other, and a density tells "
-                "nothing; use --method machine, or --drop columns."
+                f"{data}: with {Z.shape[1]} columns all rows are equally far from each other, and a density is not "
+                "informative; use --method machine, or --drop columns."
             )
         labels = np.where(scores < np.quantile(scores, fraction), -1, 1)
     _write(place, ["score", "label"], [[float(s), int(v)] for s, v in zip(scores, labels, strict=True)])
     outside = np.flatnonzero(labels < 0)
     worst = outside[np.argsort(scores[outside])][:10]
     output.result |= {"outliers": len(outside), "worst": worst + 1, "worst_scores": scores[worst], "scores": str(place)}
-    output.say(f"{len(outside)} of {sample.n} rows lie outside")
+    output.say(f"{len(outside)} of {sample.n} rows are outliers")
     if len(worst):
-        output.table(["row", "score"], [[int(i) + 1, float(scores[i])] for i in worst], "the most unusual")
+        output.table(["row", "score"], [[int(i) + 1, float(scores[i])] for i in worst], "most unusual rows")
     output.say(f"scores:  {place}")
     if file is not None:
         mercer.save(model, file)

@@ -31,7 +31,7 @@ __all__ = [
     "settings_text",
 ]
 
-LISTED = 8  # names in a line, and lines of columns that are left out
+LISTED = 8  # names in a line, and lines of dropped columns
 PLURALS = {"number": "numbers", "date": "dates", "category": "categories"}
 METHOD_NAMES = "svc, logistic, ridge, lssvc, means for classes; ridge, svr, median, robust for numbers"
 
@@ -42,13 +42,15 @@ def names(text: str | None) -> tuple[str, ...]:
     return tuple(cell.strip() for cell in cells if cell.strip())
 
 
-encoding_option = click.option("--encoding", help="Of a text file; UTF-8 unless it says otherwise.")
-categories_option = click.option("--categories", help="Columns of numbers that are codes, with commas between.")
+encoding_option = click.option("--encoding", help="Encoding of a text file.  [default: UTF-8, or UTF-16 by its mark]")
+categories_option = click.option(
+    "--categories", help="Columns of numbers that are category codes, separated by commas."
+)
 
 
 def data_options(function: Any) -> Any:
-    """What every command that reads all columns of a table takes."""
-    drop = click.option("--drop", help="Columns to leave out, with commas between.")
+    """Options of every command that reads all columns of a table."""
+    drop = click.option("--drop", help="Columns to drop, separated by commas.")
     return drop(categories_option(encoding_option(function)))
 
 
@@ -63,23 +65,34 @@ def register(app: click.Group) -> None:
         ],
     )
     @click.argument("data", type=click.Path())
-    @click.option("--target", "-t", help="The column to predict; of a matrix, its number (the last).")
-    @click.option("--method", "-m", help=f"Of: {METHOD_NAMES}. By default svc and ridge.")
-    @click.option("--kernel", "-k", help='Such as "gaussian + 0.1*linear". What it writes is kept, the rest tuned.')
-    @click.option("--task", type=click.Choice(["classification", "regression"]), help="Instead of the guess.")
-    @click.option("--tune/--no-tune", default=True, show_default=True, help="Try widths and strengths on folds.")
-    @click.option("--seconds", type=Finite(0, min_open=True), help="For tuning; the best so far is kept.")
-    @click.option("--probability", is_flag=True, help="So that `predict --probability` works with svc.")
+    @click.option(
+        "--target", "-t", help="The column to predict; for a matrix, its number.  [default for a matrix: the last]"
+    )
+    @click.option("--method", "-m", help=f"One of {METHOD_NAMES}.  [default: svc or ridge]")
+    @click.option(
+        "--kernel", "-k", help='Such as "gaussian + 0.1*linear". Parameters that you write are kept, others tuned.'
+    )
+    @click.option("--task", type=click.Choice(["classification", "regression"]), help="Override the guess.")
+    @click.option(
+        "--tune/--no-tune",
+        default=True,
+        show_default=True,
+        help="Tune kernel width and regularisation by cross-validation.",
+    )
+    @click.option(
+        "--seconds", type=Finite(0, min_open=True), help="Time limit for tuning; keeps the best setting so far."
+    )
+    @click.option("--probability", is_flag=True, help="Make `predict --probability` work with svc.")
     @click.option("--out", "-o", type=click.Path(), help="The model file.  [default: NAME.mercer]")
-    @click.option("--report", type=click.Path(), help="The HTML report.  [default: NAME.report.html beside the model]")
-    @click.option("--no-report", is_flag=True, help="Write none.")
+    @click.option("--report", type=click.Path(), help="The HTML report.  [default: NAME.report.html next to the model]")
+    @click.option("--no-report", is_flag=True, help="Write no report.")
     @data_options
     def fit(output: Output, data: str, target: str | None, out: str | None, **options: Any) -> int:
-        """Tune, judge and save a model.
+        """Tune, evaluate and save a model.
 
-        Predicts one column by the others.
+        Predicts one column from the others.
 
-        Reads CSV, TSV, Parquet, LIBSVM and NumPy files, also .gz. Says what it guesses; every guess has an option.
+        Reads CSV, TSV, Parquet, LIBSVM and NumPy files, also .gz. Prints its guesses; every guess has an option.
         """
         return fit_file(output, data, target, out or f"{stem(data)}.mercer", **options)
 
@@ -101,7 +114,7 @@ def fit_file(
     drop: str | None = None,
     categories: str | None = None,
 ) -> int:
-    """Do it, and return the exit code."""
+    """Run ``mercer fit``, and return the exit code."""
     from ._guess import plan, prepare
     from ._tune import fitted
     from ._tune import tune as search
@@ -109,7 +122,7 @@ def fit_file(
     existing(data)
     place = writable(out, [data])
     if report and no_report:
-        raise click.UsageError("give --report or --no-report, not both.")
+        raise click.UsageError("--report and --no-report exclude each other.")
     page = None
     if place is not None and not no_report and can_draw(output, "A report", report is not None):
         page = writable(report or place.with_suffix(".report.html"), [data], [place])
@@ -119,11 +132,11 @@ def fit_file(
     _say_guesses(output, data, content, sample, chosen)
     tuned = search(sample, chosen, output, seconds, tune)
     if tuned.interrupted:
-        output.note("interrupted: the best setting so far is kept (Ctrl-C again leaves at once)")
+        output.note("interrupted: the best setting so far is kept (press Ctrl-C again to exit at once)")
     elif 0 < tuned.tried < tuned.settings:
         output.note(f"{tuned.tried} of {tuned.settings} settings were tried")
     if tune and not tuned.tried and tuned.settings > 1:
-        output.note("no setting was tried in all folds; the default one is used")
+        output.note("no setting was tried in all folds; the default setting is used")
     with output.progress("fitting"):
         estimator = fitted(sample, chosen, tuned.params)
     found = None if tuned.interrupted else _judged(output, sample, chosen, tuned)
@@ -139,13 +152,13 @@ def fit_file(
         what = f"{sample.target} of {os.fsencode(Path(data).name).decode(errors='replace')}"  # a name of any bytes
         complete = complete and _report(output, sample, chosen, tuned, estimator, what, page)
         if not complete:
-            output.note("interrupted: there is no report")
+            output.note("interrupted: no report was written")
     output.result["interrupted"] = not complete
     return 0 if complete else INTERRUPTED
 
 
 def _say_result(output: Output, sample: Any, chosen: Any, tuned: Any, found: Any) -> dict[str, Any]:
-    """Print the scores, and return what the model file holds of them."""
+    """Print the scores, and return what the model file stores of them."""
     scoring = "accuracy" if sample.task == "classification" else "r2"
     scores: dict[str, dict[str, float]] = {}
     if found is not None:
@@ -166,7 +179,7 @@ def _say_result(output: Output, sample: Any, chosen: Any, tuned: Any, found: Any
 
 
 def _report(output: Output, sample: Any, chosen: Any, tuned: Any, estimator: Any, title: str, page: Path) -> bool:
-    """Write the report; False after Ctrl-C, which leaves the model as it is."""
+    """Write the report; False after Ctrl-C, which keeps the model."""
     from mercer import reports
 
     from ._tune import reported
@@ -177,7 +190,7 @@ def _report(output: Output, sample: Any, chosen: Any, tuned: Any, estimator: Any
             warnings.filterwarnings("ignore", message=".*has feature names.*")
             subject, X, y = reported(sample, chosen, tuned, estimator)
             if subject is estimator and tuned.tried > 1:
-                title += ", tuned on these rows beforehand"  # which its folds do not repeat
+                title += ", tuned on these rows beforehand"  # its folds do not repeat the tuning
             made = reports.report(subject, X, y, title=title)
     except KeyboardInterrupt:
         return False
@@ -190,13 +203,13 @@ def _report(output: Output, sample: Any, chosen: Any, tuned: Any, estimator: Any
 
 
 def _judged(output: Output, sample: Any, chosen: Any, tuned: Any) -> Any:
-    """The comparison with the baselines; None after Ctrl-C, which leaves the model as it is."""
+    """The comparison with the baselines; None after Ctrl-C, which keeps the model."""
     from ._tune import judge
 
     try:
         return judge(sample, chosen, tuned.params, output)
     except KeyboardInterrupt:
-        output.note("interrupted: the model is kept, but not judged")
+        output.note("interrupted: the model is kept, but was not evaluated")
         return None
 
 
@@ -222,34 +235,34 @@ def _say_guesses(output: Output, path: str, content: Any, sample: Any, chosen: A
     for kind, members in kinds.items():
         output.say(f"  {PLURALS[kind]:<10} {listed(members)}")
     say_left_out(output, sample)
-    scaling = "mean 0, deviation 1" if not sample.is_sparse else "largest value 1"
+    scaling = "mean 0, standard deviation 1" if not sample.is_sparse else "largest value 1"
     output.say(f"  scaling    {'within the kernel' if chosen.scaler is None else scaling}")
     output.say(f"  method     {chosen.method} ({type(chosen.estimator).__name__}), kernel {rounded(chosen.kernel)}")
     if sample.n > chosen.rows:
-        output.say(f"  tuning on {chosen.rows} rows drawn at random")
+        output.say(f"  tuning on {chosen.rows} random rows")
     if sample.n > chosen.exact:
         output.say("  the kernel matrix is approximated by landmarks (Nyström)")
 
 
 def say_left_out(output: Output, sample: Any) -> None:
-    """Which columns are not used, and what else is to be known of the others."""
+    """Which columns are not used and why, and the notes on the others."""
     output.result["left_out"] = output.result.get("left_out", {}) | sample.left_out
     for name, reason in list(sample.left_out.items())[:LISTED]:
-        output.say(f"  left out   {name}: {reason}")
+        output.say(f"  dropped    {name}: {reason}")
     if len(sample.left_out) > LISTED:
-        output.say(f"  left out   {len(sample.left_out) - LISTED} more, which --json lists with the reasons")
+        output.say(f"  dropped    {len(sample.left_out) - LISTED} more; --json lists them with the reasons")
     for note in sample.notes:
         output.note(note)
 
 
 def listed(values: Any) -> str:
-    """The first of them, and how many there are."""
+    """The first few values, and their number."""
     texts = [str(v) for v in values]
-    return ", ".join(texts[:LISTED]) + (f", … ({len(texts)} in all)" if len(texts) > LISTED else "")
+    return ", ".join(texts[:LISTED]) + (f", … ({len(texts)} in total)" if len(texts) > LISTED else "")
 
 
 def rounded(text: Any) -> str:
-    """A kernel's text for people: four digits of each number."""
+    """A kernel's text with four digits of each number."""
     return re.sub(r"\d+\.\d{4,}(e[+-]?\d+)?", lambda number: f"{float(number[0]):.4g}", str(text))
 
 
@@ -271,10 +284,10 @@ def _say_scores(output: Output, found: Any, tuned: Any) -> None:
         output.say(f"  tuned      {settings_text(tuned.params)} (best of {tuned.tried})")
     splits = len(next(iter(found.scores.values())))
     rows = [[name, _pair(float(v.mean()), float(v.std(ddof=1)))] for name, v in found.scores.items()]
-    output.table(["", f"{found.scoring}, mean ± deviation over {splits} folds"], rows)
+    output.table(["", f"{found.scoring}, mean ± standard deviation over {splits} folds"], rows)
     pair = {next(iter(found.scores)), "linear model"}
     told = next(d for d in found.differences if {d.first, d.second} == pair)
     if told in found.not_ranked:
-        output.note("these folds do not tell the kernel method from a linear model")
+        output.note("the kernel method is not significantly different from a linear model on these folds")
     elif told.first == "linear model":
-        output.note("a linear model is better on these data; --kernel linear comes near to it")
+        output.note("a linear model is better on these data; try --kernel linear")

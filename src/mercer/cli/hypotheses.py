@@ -1,4 +1,4 @@
-"""``mercer two-sample`` and ``mercer independence``: tests of distributions."""
+"""``mercer two-sample`` and ``mercer independence``: hypothesis tests."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from .fit import categories_option, data_options, encoding_option, names, say_le
 __all__ = ["register"]
 
 level = click.option("--level", type=Finite(0, 1, min_open=True, max_open=True), default=0.05,
-                     show_default=True, help="At most this chance of a false alarm.")  # fmt: skip
-most = click.option("--rows", type=click.IntRange(4), default=5000, show_default=True, help="At most; drawn at random.")
+                     show_default=True, help="Probability of a false alarm, at most.")  # fmt: skip
+most = click.option(
+    "--rows", type=click.IntRange(4), default=5000, show_default=True, help="Use at most this many random rows."
+)
 
 
 def register(app: click.Group) -> None:
@@ -26,8 +28,10 @@ def register(app: click.Group) -> None:
     @command(app, "two-sample", examples=["mercer two-sample january.csv february.csv"])
     @click.argument("first", type=click.Path())
     @click.argument("second", type=click.Path())
-    @click.option("--kernel", "-k", help="One kernel, instead of several together.")
-    @click.option("--picture", type=click.Path(), help="Where the samples differ.  [default: FIRST.witness.png]")
+    @click.option("--kernel", "-k", help="One kernel instead of several together.")
+    @click.option(
+        "--picture", type=click.Path(), help="Plot of where the samples differ.  [default: FIRST.witness.png]"
+    )
     @level
     @most
     @data_options
@@ -43,9 +47,9 @@ def register(app: click.Group) -> None:
         drop: str | None,
         categories: str | None,
     ) -> None:
-        """Are two files drawn from one distribution?
+        """Test whether two files come from one distribution.
 
-        By the maximum mean discrepancy; the level is exact at every size.
+        Uses the maximum mean discrepancy; the level is exact at every sample size.
         """
         from mercer.inference import mmd_test
 
@@ -69,7 +73,7 @@ def register(app: click.Group) -> None:
 
     @command(app, examples=["mercer independence houses.csv --x price --y area,street"])
     @click.argument("data", type=click.Path())
-    @click.option("--x", "left", required=True, help="Columns, with commas between.")
+    @click.option("--x", "left", required=True, help="Columns, separated by commas.")
     @click.option("--y", "right", required=True, help="The other columns.")
     @level
     @most
@@ -85,9 +89,9 @@ def register(app: click.Group) -> None:
         encoding: str | None,
         categories: str | None,
     ) -> None:
-        """Do columns say anything about others?
+        """Test whether some columns depend on others.
 
-        By the Hilbert-Schmidt independence criterion; the level is exact at every size.
+        Uses the Hilbert-Schmidt independence criterion; the level is exact at every sample size.
         """
         from mercer.inference import hsic_test
 
@@ -122,18 +126,18 @@ def _short(kernel: Any) -> str:
 
 
 def _some(output: Output, content: Data, path: str, rows: int) -> Data:
-    """At most so many rows, at random."""
+    """At most `rows` random rows."""
     n = content.X.shape[0]
     if n <= rows:
         return content
-    output.note(f"{rows} of the {n} rows of {path} are taken, at random")
+    output.note(f"using {rows} random rows of the {n} in {path}")
     part = np.sort(np.random.default_rng(0).choice(n, rows, replace=False))
     X = content.X.iloc[part].reset_index(drop=True) if content.is_table else content.X[part]
     return Data(X, None, content.note)
 
 
 def _counters(parts: list[Data]) -> list[str]:
-    """Columns that count the rows of each file, which would differ wherever the sizes do."""
+    """Columns that count the rows of each file; they would differ whenever the sizes do."""
     from ._guess import counts_rows
 
     if not all(part.is_table for part in parts):
@@ -152,7 +156,7 @@ def _together(
 
     sizes = [part.X.shape[0] for part in parts]
     if parts[0].is_table != parts[1].is_table:
-        raise DataError(f"{paths[0]} and {paths[1]} are not both tables or both matrices; write both in one way.")
+        raise DataError(f"{paths[0]} and {paths[1]} must both be tables or both be matrices.")
     if parts[0].is_table:
         import pandas
 
@@ -163,7 +167,7 @@ def _together(
     else:
         shapes = [part.X.shape[1] for part in parts]
         if len(set(shapes)) > 1:
-            raise DataError(f"{paths[0]} has {shapes[0]} columns, but {paths[1]} {shapes[1]}.")
+            raise DataError(f"{paths[0]} has {shapes[0]} columns, but {paths[1]} has {shapes[1]}.")
         dense = [part.X.toarray() if sparse.issparse(part.X) else part.X for part in parts]
         whole = Data(np.concatenate(dense), None, "")
     sample = prepare(whole, paths[0], None, None, (*drop, *counters), categories, supervised=False)
@@ -172,7 +176,7 @@ def _together(
     scaler, kernel, _ = choose_kernel(sample, text)
     if scaler is None:
         return sample.X, kernel, sizes
-    single = sample.is_matrix and sample.X.shape[1] == 1  # a picture over it keeps its unit
+    single = sample.is_matrix and sample.X.shape[1] == 1  # a plot over it keeps its unit
     Z = sample.X if single and text is None else scaler.fit_transform(sample.X)
     return Z, "aggregate" if text is None else kernel, sizes
 
@@ -182,7 +186,7 @@ def _part(output: Output, content: Data, path: str, columns: tuple[str, ...], ca
     from ._guess import choose_kernel, prepare
 
     if not columns:
-        raise DataError("--x and --y name a column each, at least.")
+        raise DataError("--x and --y each need at least one column.")
     lacking = [name for name in columns if name not in content.X.columns]
     if lacking:
         raise unknown_column(path, lacking[0], content.X.columns)

@@ -1,4 +1,4 @@
-"""``mercer reproduce`` and ``mercer demo``: things to try."""
+"""``mercer reproduce`` and ``mercer demo``: the experiments and an example."""
 
 from __future__ import annotations
 
@@ -27,20 +27,25 @@ def register(app: click.Group) -> None:
 
     @command(app, examples=["mercer reproduce", "mercer reproduce wine", "mercer reproduce --all --quick -o figures"])
     @click.argument("name", required=False)
-    @click.option("--all", "everything", is_flag=True, help="Every experiment.")
-    @click.option("--quick", is_flag=True, help="On fewer data, in minutes.")
+    @click.option("--all", "everything", is_flag=True, help="Run every experiment.")
+    @click.option("--quick", is_flag=True, help="Use less data; takes minutes.")
     @click.option(
-        "--out", "-o", type=click.Path(file_okay=False), default="reproduced", show_default=True, help="For figures."
+        "--out",
+        "-o",
+        type=click.Path(file_okay=False),
+        default="reproduced",
+        show_default=True,
+        help="Folder for figures.",
     )
     def reproduce(output: Output, name: str | None, everything: bool, quick: bool, out: str) -> int:
-        """Run experiments of the literature again.
+        """Reproduce experiments of the literature.
 
-        Reported numbers beside ours, with figures.
+        Prints reported and reproduced numbers side by side, with figures.
 
-        Without a name, list them.
+        Without a name, lists them.
         """
         if everything and name:
-            raise click.UsageError("give a name or --all, not both.")
+            raise click.UsageError("NAME and --all exclude each other.")
         experiments = _experiments()
         if not everything and name is None:
             return _list(output, experiments)
@@ -57,11 +62,11 @@ def register(app: click.Group) -> None:
 
     @command(app)
     @click.option("--out", "-o", type=click.Path(file_okay=False), default="mercer-demo", show_default=True)
-    @click.option("--seconds", type=Finite(0, min_open=True), default=30.0, show_default=True)
+    @click.option("--seconds", type=Finite(0, min_open=True), default=30.0, show_default=True, help="For tuning.")
     def demo(output: Output, out: str, seconds: float) -> int:
-        """Learn to read digits, in a minute.
+        """Learn to read digits in a minute.
 
-        `mercer fit` with a report on the digits of scikit-learn, and what to try next.
+        Runs `mercer fit` on scikit-learn's digits, writes a report, and suggests what to try next.
         """
         folder = _writable_folder(out)
         _write_digits(folder)
@@ -70,7 +75,7 @@ def register(app: click.Group) -> None:
         report = output.result.get("report")
         output.say(f"\nOpen {report} in a browser. Next:" if report else "\nNext:")
         for line in (
-            f"mercer predict {folder}/digits.mercer {folder}/new.csv   # {HELD_OUT} digits that it has not seen",
+            f"mercer predict {folder}/digits.mercer {folder}/new.csv   # {HELD_OUT} unseen digits",
             f"mercer info {folder}/digits.mercer",
             f"mercer kpca {folder}/digits.csv --colour digit",
             f"mercer compare {folder}/digits.csv --target digit --methods svc,means,linear",
@@ -81,7 +86,7 @@ def register(app: click.Group) -> None:
 
 
 def _experiments() -> dict[str, Any]:
-    """By name, in the order of the alphabet."""
+    """The experiments by name, in alphabetical order."""
     try:
         from mercer.experiments import EXPERIMENTS
     except ImportError as error:
@@ -99,21 +104,21 @@ def _list(output: Output, experiments: dict[str, Any]) -> int:
 
 
 def _writable_folder(out: str) -> Path:
-    """The folder, made where it is not there; an experiment should not run for minutes and then have no place."""
+    """The output folder, created if missing; checked before an experiment runs for minutes."""
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise DataError(f"--out {out}: the folder is read-only; name another place.")
+        raise DataError(f"--out {out}: the folder is read-only; choose another place.")
     return folder
 
 
 def _run_all(output: Output, experiments: dict[str, Any], quick: bool, folder: Path) -> int:
-    """All experiments, one after the other; one that fails is told of, and does not end the others."""
+    """Run all experiments in turn; a failure is reported and does not stop the others."""
     failed = output.result["failed"] = dict[str, str]()
     for key, experiment in experiments.items():
         try:
             _run(output, key, experiment, quick, folder)
-        except BrokenPipeError:  # nobody reads on
+        except BrokenPipeError:  # the reader is gone
             raise
         except Exception as error:
             failed[key] = sentence(error)
@@ -144,12 +149,12 @@ def _run(output: Output, name: str, experiment: Any, quick: bool, folder: Path) 
 
 
 class _Left(BaseException):
-    """Ctrl-C. Estimators answer a KeyboardInterrupt with what they have so far, which no table should report."""
+    """Ctrl-C. Estimators answer KeyboardInterrupt with their best so far, which no table should report."""
 
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Ctrl-C ends the experiment, also in the middle of a fit."""
+    """Let Ctrl-C stop the experiment, even during a fit."""
 
     def leave(*_: Any) -> None:
         raise _Left
@@ -164,7 +169,7 @@ def _interruptible() -> Iterator[None]:
 
 
 def _write_digits(folder: Path) -> None:
-    """The digits of scikit-learn as two files: to learn from, and new ones without labels."""
+    """Write scikit-learn's digits as two files: training data, and new digits without labels."""
     import numpy as np
     from sklearn.datasets import load_digits
 

@@ -1,4 +1,4 @@
-"""``mercer predict`` and ``mercer info``: what a model file says."""
+"""``mercer predict`` and ``mercer info``: apply and describe a model file."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def register(app: click.Group) -> None:
     @click.argument("model", type=click.Path())
     @click.argument("data", type=click.Path())
     @click.option("--out", "-o", type=click.Path(), help="A CSV file.  [default: standard output]")
-    @click.option("--probability", is_flag=True, help="A column for each class, too.")
+    @click.option("--probability", is_flag=True, help="Add a column with the probability of each class.")
     @encoding_option
     def predict(
         output: Output, model: str, data: str, out: str | None, probability: bool, encoding: str | None
     ) -> None:
         """Apply a model to new rows.
 
-        As a stream: the file may be larger than memory.
+        Works in batches: the file may be larger than memory.
         """
         place = writable(None if out == "-" else out, [data, model])
         if place is None and output.as_json:
-            raise DataError("--json and predictions do not share standard output; name a file by --out.")
+            raise DataError("--json and predictions cannot share standard output; name a file with --out.")
         fitted = open_model(model)
         if probability and not hasattr(fitted.estimator, "predict_proba"):
             raise DataError(
@@ -104,14 +104,14 @@ def register(app: click.Group) -> None:
 
 
 def open_model(path: str) -> Any:
-    """A `FileModel`; one is made for an estimator that was saved from Python."""
+    """The `FileModel` in a file; an estimator saved from Python is wrapped in one."""
     from ._model import FileModel
 
     model = mercer.load(path)
     if isinstance(model, FileModel):
         return model
     if not hasattr(model, "predict"):
-        raise DataError(f"{path} holds a {type(model).__name__}, which predicts nothing.")
+        raise DataError(f"{path} contains a {type(model).__name__}, which cannot predict.")
     return FileModel(model, "", "", n_features=getattr(model, "n_features_in_", None))
 
 
