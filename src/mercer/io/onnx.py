@@ -22,14 +22,11 @@ from .._files import replacing
 from .._steps import chain
 from ..domains import Vectors, take
 from ..evaluation import RadialPoints
-from ..kernels import Linear
-from ..kernels._radial import Radial
+from ..kernels import Linear, Radial
 from ..losses import Logistic
 from ..methods import KernelFisher, KernelMeanClassifier, LinearSVC, MultipleKernel
-from ..methods._base import KernelEstimator
 from ..methods._classifier import Classifier
-from ..methods._loss import LossEstimator
-from ..methods._transformer import KernelTransformer
+from ..methods.base import KernelEstimator, KernelTransformer, LossEstimator
 
 __all__ = ["save_onnx", "to_onnx"]
 

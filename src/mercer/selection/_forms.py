@@ -31,7 +31,7 @@ from ..methods import (
 )
 from ..methods._ridge import RidgeMethod
 from ..methods._spline import Smoother
-from ..solvers.fit._base import FitProblem
+from ..solvers.fit import FitProblem
 from ..solvers.leave_one_out import refuse_determined
 from ..solvers.spectral import Spectral
 from ._sample import OF_THE_KERNEL

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import has_fit_parameter
 
 from .._array import host
-from ..methods._base import KernelEstimator
+from ..methods.base import KernelEstimator
 from ..solvers.leave_one_out import Influence, active_set, at_vertex, refuse_determined, refuse_inconsistent, span
 from ..solvers.spectral import Spectral
 from ._forms import Fitted, Solved, frozen, weights

@@ -14,11 +14,9 @@ from sklearn.utils.metaestimators import _safe_split
 from .._array import host, namespace, on_host
 from .._errors import where
 from .._same import same
-from ..domains import Rows
-from ..kernels import Definiteness, Kernel, Precomputed
-from ..kernels._radial import Radial
+from ..kernels import Definiteness, Kernel, Precomputed, Radial, is_kernel
 from ..methods import SVC
-from ..methods._base import KernelEstimator
+from ..methods.base import KernelEstimator
 
 OF_THE_KERNEL = ("kernel", "gamma", "degree", "coef0", "kernel_params")
 # what is known to leave the kernel as it is; a parameter in neither list may change it
@@ -134,7 +132,7 @@ class Sample:
 
     def _fixed_kernel(self, estimator: KernelEstimator) -> Kernel | None:
         """The kernel of an estimator, unless its parameters depend on the samples."""
-        if isinstance(getattr(estimator, "gamma", None), str) and not isinstance(estimator.kernel, Kernel):
+        if isinstance(getattr(estimator, "gamma", None), str) and not is_kernel(estimator.kernel):
             return None
         probe = clone(estimator)
         probe._check_sample(self.X)
@@ -152,7 +150,7 @@ class Sample:
         try:
             X, _ = clone(estimator)._check_data(kernel, self.X, None, reset=True)
             claim = kernel.definiteness_in(kernel.domain.dimension(X))
-            given = isinstance(kernel.domain, Rows)
+            given = kernel.domain.precomputed
             if isinstance(estimator, SVC) and hasattr(X, "astype"):
                 X = X.astype(np.float64, copy=False)  # in which its criterion is judged
             found = Matrix(X if given else self._compute(kernel, X), claim, given)
@@ -206,6 +204,6 @@ def _precomputed(estimator: KernelEstimator, claim: Definiteness) -> KernelEstim
     defaults = signature(type(estimator)).parameters
     names = [name for name in OF_THE_KERNEL[1:] if name in estimator.get_params(deep=False)]
     form = clone(estimator).set_params(**{name: defaults[name].default for name in names}, kernel=Precomputed(claim))
-    if not isinstance(form._kernel(1).domain, Rows):
+    if not form._kernel(1).domain.precomputed:
         raise ValueError(f"{where(estimator)} has no precomputed form")
     return form

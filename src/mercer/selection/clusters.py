@@ -16,7 +16,7 @@ from .._errors import check_choice, check_number, speaking
 from .._random import generator
 from .._threads import slices
 from ..gram import Gram, Operator, Representation, as_representation
-from ..gram.normalized import GraphGram, NormalizedGram
+from ..gram.normalized import NormalizedGram
 from ..kernels import Kernel
 from ..kernels.expression import as_kernel
 from ..kernels.sklearn_names import SKLEARN
@@ -203,7 +203,7 @@ def _clustered(
     estimator: Any, operator: Any, X: Any, candidates: np.ndarray, rng: np.random.Generator
 ) -> list[np.ndarray]:
     """The clusters of X, whose affinities are `operator`, for each candidate."""
-    shared = {} if isinstance(operator, GraphGram) else {"gram": _Built(operator)}
+    shared = {} if "sparse" in operator.provides else {"gram": _Built(operator)}
     return [
         clone(estimator).set_params(n_clusters=int(k), random_state=_seed(rng), **shared).fit_predict(X)
         for k in candidates
@@ -223,7 +223,7 @@ def _by_gap(estimator: Any, X: Any, candidates: np.ndarray, rng: np.random.Gener
 
 def _by_silhouette(estimator: Any, X: Any, candidates: np.ndarray, rng: np.random.Generator) -> ClusterChoice:
     operator = _operator(estimator, X)
-    if isinstance(operator, GraphGram):
+    if "sparse" in operator.provides:
         raise TypeError(
             f'{ME}: method = "silhouette" needs the distances of a kernel, and the affinity is a graph; choose '
             '"eigengap" or "stability".'
@@ -294,6 +294,6 @@ def _settle(estimator: Any, X: Any) -> tuple[Any, int]:
     operator: Any = _operator(clone(estimator), X)
     name = "kernel" if isinstance(estimator, KernelKMeans) else "affinity"
     value = getattr(estimator, name)
-    if not (isinstance(value, str) and (value in GRAPHS or value in SKLEARN)) and not isinstance(operator, GraphGram):
+    if not (isinstance(value, str) and (value in GRAPHS or value in SKLEARN)) and "sparse" not in operator.provides:
         estimator.set_params(**{name: operator.kernel})
     return estimator._kernel(1).domain, operator.n

@@ -39,7 +39,7 @@ from .._checkpoint import Checkpoint
 from .._errors import check_number, where
 from .._progress import INTERRUPTED, Deadline
 from ..methods import SVC
-from ..methods._svm import SupportVectorMachine
+from ..methods.base import SupportVectorMachine
 from ..solvers.fit.many import LARGEST, PairPath, vote
 from ._groups import Answers, load, machines, suits
 from ._sample import NOT_OF_THE_KERNEL, Sample, position, report
