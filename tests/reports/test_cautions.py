@@ -252,7 +252,7 @@ def test_nothing_to_learn():
     y = (np.arange(120) % 3 == 0).astype(int)
     found = given(SVC(C=1e-3), noise(120, 3), y)  # so small a C gives the larger class everywhere
     assert found["useless"].level == "serious"
-    assert "accuracy is 0.667, and that of the largest class 0.667" in found["useless"].text
+    assert "accuracy is 0.667; the largest class gives 0.667" in found["useless"].text
     found = given(RIDGE, noise(120, 3), noise(120, seed=5))
     assert found["useless"].title == "No better than the mean of y"
 
@@ -263,7 +263,7 @@ def test_noise_that_is_lucky():
     for score, title in ((0.56, "Hardly"), (0.5, "No"), (0.58, None)):  # the standard error is √(0.25 / 200) = 0.0354
         found.scores["accuracy"]["this model"][:] = score
         said = [c.title for c in cautions(case, found) if c.name == "useless"]
-        assert said == ([f"{title} better than always giving the largest class"] if title else [])
+        assert said == ([f"{title} better than always predicting the largest class"] if title else [])
 
 
 def test_below_zero_and_yet_ahead_of_the_mean():
@@ -325,7 +325,7 @@ def test_training_score_far_above():
     X, y = curve()
     y = y + noise(120, seed=9)
     found = given(KernelInterpolator(Gaussian(0.3)), X, y)
-    assert "There R² is 1.000" in found["overfitting"].text
+    assert "On them R² is 1.000" in found["overfitting"].text
 
 
 def test_folds_that_cannot_be_fitted():
@@ -341,7 +341,7 @@ def test_folds_that_cannot_be_fitted():
 # ---- kernel
 
 
-@pytest.mark.parametrize(("lengthscale", "words"), [(100.0, "nearly constant"), (0.05, "itself alone")])
+@pytest.mark.parametrize(("lengthscale", "words"), [(100.0, "nearly constant"), (0.05, "only to itself")])
 def test_lengthscale_out_of_place(lengthscale, words):
     X, y = classes(60)
     found = given(SVC(kernel=Gaussian(lengthscale)), X, y)["bandwidth"]
@@ -367,7 +367,7 @@ def test_a_mean_far_from_zero_is_no_matter_of_lengthscale():
 
 def test_remedies_name_the_parameter_that_there_is():
     found = given(KernelDensity(bandwidth=0.05), noise(60, 3))["bandwidth"]
-    assert found.remedy == "Take a longer bandwidth."
+    assert found.remedy == "Use a longer bandwidth."
     words = ["".join(np.random.default_rng(i).choice(list("abcdefgh"), 12)) for i in range(40)]
     found = given(SVC(kernel=Spectrum(6)), words, np.arange(40) % 2)["bandwidth"]
     assert "substrings" in found.remedy
@@ -392,7 +392,7 @@ def test_indefinite_kernel():
     found = given(SVC(kernel=Sigmoid(1.0, -1.0)), X, y)["indefinite"]
     K = np.tanh(X.to_numpy() @ X.to_numpy().T - 1.0)
     values = np.linalg.eigvalsh(K)
-    assert f"the least is {values[0]:.3g}" in found.text
+    assert f"the smallest is {values[0]:.3g}" in found.text
     assert f"{-values[values < 0].sum() / np.abs(values).sum():.2%}" in found.text
 
 
@@ -403,7 +403,7 @@ def test_best_value_at_the_end():
     X, y = curve()
     search = GridSearchCV(KernelRidge(kernel=Gaussian(1.5)), {"alpha": [50.0, 100.0, 1000.0]}, cv=3)
     found = given(search, X, y, cv=2)["edge"]
-    assert found.text == "50 was chosen, of values from 50 to 1000."
+    assert found.text == "50 was chosen from values between 50 and 1000."
     search = GridSearchCV(KernelRidge(kernel=Gaussian(1.5)), {"alpha": [1e-5, 0.3, 1000.0]}, cv=3)
     assert "edge" not in given(search, X, y, cv=2)
     assert "edge" in given(KernelRidgeCV([50.0, 100.0, 1000.0], kernel=Gaussian(1.5)), X, y)

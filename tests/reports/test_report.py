@@ -153,9 +153,9 @@ def test_classifier_has_the_scores_of_its_folds():
             assert cell.endswith(f"{shown(scores.min())} to {shown(scores.max())}")
             assert f"± {scores.std(ddof=1):.2g}" in cell
     wrong = int((cross_val_predict(model, X, y, cv=folds) != y).sum())
-    assert f"Held-out samples; {wrong} of 150 are wrong." in page.text
+    assert f"Held-out samples; {wrong} of 150 are misclassified." in page.text
     fitted = clone(model).fit(X, y)
-    assert page.row("this model, on the samples of the fit")[0] == shown(fitted.score(X, y))
+    assert page.row("this model, on the training samples")[0] == shown(fitted.score(X, y))
     assert f"{len(fitted.support_)} of 150" in page.text
 
 
@@ -166,7 +166,7 @@ def test_regressor_has_leave_one_out_by_refits():
     errors = y - cross_val_predict(model, X, y, cv=KFold(60))
     assert f"squared loss is {np.mean(errors**2):.0f}, with standard error" in page.text
     worst = int(np.argmax(errors.to_numpy() ** 2))
-    assert next(row for row in page.rows if row[-1].startswith("loss when left out"))  # the head of the list
+    assert next(row for row in page.rows if row[-1].startswith("leave-one-out loss"))  # the head of the list
     assert page.rows[[row[0] for row in page.rows].index("sample") + 1][0] == str(worst)
 
 
@@ -203,7 +203,7 @@ def test_data_summary():
     assert page.row("b")[0] == "2 labels: v (20), u (10)"
     assert page.row("b")[-1] == "25.0%"
     assert page.row("c")[-1] == "0"
-    assert f"{20 / 120:.1%}of the values are missing" in page.text
+    assert f"{20 / 120:.1%}missing values" in page.text
 
 
 def test_lists_of_numbers_have_columns():
@@ -217,7 +217,7 @@ def test_repeated_samples_are_counted():
     X, y = (A.to_numpy() for A in IRIS)
     assert len(np.unique(X, axis=0)) == 149
     page = check_page(report(SVC(), X, y, cv=None))
-    assert "1sample repeats an earlier one" in page.text
+    assert "1duplicate sample" in page.text
 
 
 def test_clusters_have_silhouettes_in_the_space():
@@ -272,9 +272,9 @@ def test_search_shows_its_grid(search):
     page = check_page(found)
     assert list(found.sections)[3] == "tuning"
     peer = GridSearchCV(make_pipeline(StandardScaler(), SVC()), grid, cv=folds).fit(X, y)
-    assert f"Its score there is {shown(peer.best_score_)}" in page.text
+    assert f"Its score is {shown(peer.best_score_)}" in page.text
     assert page.row("svc__C")[:4] == [f"{peer.best_params_['svc__C']:g}", "3", "0.1", "10"]
-    assert "StandardScaler()" in page.row("before it")[0]
+    assert "StandardScaler()" in page.row("preceding step")[0]
     nested = cross_val_score(peer, X, y, cv=StratifiedKFold(2, shuffle=True, random_state=0))
     assert page.row("this model")[0].startswith(shown(nested.mean()))
 
@@ -311,8 +311,8 @@ def test_the_estimator_is_left_as_it_was():
     machine = model.dual_coef_
     page = check_page(report(model, X, y, cv=None))
     assert model.dual_coef_ is machine
-    assert page.row("described fit") == ["as it was given, fitted before"]
-    assert "cv=None asks for none." in page.text
+    assert page.row("described fit") == ["the fitted estimator that was passed"]
+    assert "cv=None: no error estimate was requested." in page.text
 
 
 def test_sections_and_order():
@@ -352,12 +352,12 @@ def line(n=60):
         (
             KernelDensity(bandwidth="cv"),
             (line()[0], None),
-            ["The density", "Cross-validation, likelihood, over what was tried"],
+            ["The density", "Cross-validation, likelihood, over the values tried"],
         ),
         (KernelPCA(2), IRIS, ["Components", "Explained variance"]),
         (KernelCCA(1), (line()[0], line()[0] ** 2), ["Canonical variables"]),
         (MultipleKernel(SVC(), ["gaussian", "linear"]), (IRIS[0], IRIS[1] > 0), ["Weights of the kernels"]),
-        (KernelMachine("logistic"), (IRIS[0], IRIS[1] > 0), ["Course of the solver: objective"]),
+        (KernelMachine("logistic"), (IRIS[0], IRIS[1] > 0), ["Solver history: objective"]),
     ],
     ids=lambda thing: type(thing).__name__ if hasattr(thing, "fit") else "",
 )
@@ -377,7 +377,7 @@ def test_levels_are_no_predictions_of_y():
     rng = np.random.default_rng(0)
     found = report(KernelQuantileRegression(quantiles=0.9), rng.normal(size=(40, 2)), rng.normal(size=40), cv=2)
     assert "Residuals" not in titles(found)
-    assert "Below the line, y is under its level." in found.sections["error"]
+    assert "Below the line, y is below its level." in found.sections["error"]
 
 
 def test_functions_have_no_place_in_memory():
@@ -500,7 +500,7 @@ def test_a_column_of_targets_is_as_good_as_a_row():
 def test_several_targets():
     X, y = (A[:60] for A in DIABETES)
     page = check_page(report(KernelRidge(kernel=Gaussian(0.2)), X, np.column_stack([y, y**2]), cv=2))
-    assert "Targets: 2 of them" in page.text
+    assert "Each sample has 2 targets" in page.text
 
 
 @pytest.mark.long
@@ -516,7 +516,7 @@ def test_large_samples_are_drawn_from():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1200, 2))
     page = check_page(report(KernelRidge(kernel=Gaussian(1.0)), X, X[:, 0] + rng.normal(size=1200), cv=2))
-    assert "500 of 1200 samples, by chance" in page.text
+    assert "500 of 1200 samples, at random" in page.text
 
 
 # ---- text of the user
@@ -546,7 +546,7 @@ def test_save_is_all_or_nothing(tmp_path, monkeypatch):
     found = Report("title", "<!DOCTYPE html>é", [], {})
     path = found.save(tmp_path / "page.html")
     assert path.read_text(encoding="utf-8") == found.html
-    with pytest.raises(FileNotFoundError, match=r"report: the folder of .* does not exist; make it first"):
+    with pytest.raises(FileNotFoundError, match=r"report: the folder of .* does not exist; create it first"):
         found.save(tmp_path / "none" / "page.html")
     broken = Report("broken", "\ud800", [], {})  # cannot be encoded
     with pytest.raises(UnicodeEncodeError):
@@ -627,7 +627,7 @@ def test_levels_are_judged_by_their_own_loss(quantiles):
 def test_outliers_are_not_judged_by_their_share():
     page = check_page(report(OneClassSVM(nu=0.2), IRIS[0], cv=2))
     head = next(row for row in page.rows if row[0] == "model")
-    assert head == ["model", "share called outliers"]
+    assert head == ["model", "fraction of outliers"]
 
 
 @pytest.mark.long
@@ -643,7 +643,7 @@ def test_many_classes_have_a_list_of_confusions():
 
 
 def test_one_sample():
-    assert "One sample cannot be held out of itself." in report(KernelRidge(), [[1.0]], [2.0]).sections["error"]
+    assert "A single sample cannot be held out." in report(KernelRidge(), [[1.0]], [2.0]).sections["error"]
 
 
 # ---- every estimator

@@ -1,4 +1,4 @@
-"""Reports: `mercer.report` makes one HTML file about an estimator on data."""
+"""Reports: `mercer.report` writes one HTML file about an estimator and its data."""
 
 from ._cautions import Caution
 from ._report import Report, report

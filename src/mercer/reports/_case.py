@@ -1,4 +1,4 @@
-"""What a report is about: the estimator, its data and the fit, and the numbers that several sections share."""
+"""The subject of a report: the estimator, its data and the fit, and the numbers that several sections share."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from ._pictures import Pictures
 SQUARES = (
     KernelRidge, KernelRidgeCV, KernelRidgeClassifierCV, LeastSquaresSVC, KernelFisher, KreinRidge,
 )  # fmt: skip
-MOST = 500  # samples of which a kernel matrix is drawn and decomposed
-TINY = 1e-10  # of the largest eigenvalue: what rounding leaves of zero
+MOST = 500  # samples in the kernel matrix that is drawn and decomposed
+TINY = 1e-10  # of the largest eigenvalue: rounding error
 
 
 class Case:
@@ -46,8 +46,8 @@ class Case:
     model, Z : the last step of pipelines and searches, and the data as they reach it
     search : the outermost search, or None
     kind : "classifier", "regressor", "clusterer", "outliers", "density" or "transformer"
-    groups : the group of each sample that is held out with all of its members, or None
-    heard : the warnings that the fit gave, and their categories
+    groups : the group of each sample, held out as a whole, or None
+    heard : the warnings of the fit, and their categories
     """
 
     def __init__(self, estimator: Any, X: Any, y: Any, random_state: int, groups: Any = None):
@@ -77,13 +77,13 @@ class Case:
 
     @property
     def dimension(self) -> int | None:
-        """The number of coordinates that reach the method, where that means something."""
+        """The number of columns that reach the method, if it has columns."""
         shape: tuple[int, ...] = getattr(self.Z, "shape", ())
         return int(shape[1]) if len(shape) == 2 and not self.pairwise else None
 
     @property
     def name(self) -> str:
-        """Of the method."""
+        """The name of the method."""
         return type(self.model).__name__
 
     # ---- the data
@@ -94,7 +94,7 @@ class Case:
 
     @cached_property
     def columns(self) -> dict[str, np.ndarray]:
-        """Of tables and matrices, by name: float64 with NaN, or objects with None; of other data none."""
+        """The columns of a table or matrix by name: float64 with NaN, or objects with None; empty for other data."""
         X = self.X
         if isinstance(X, list) and not self.steps and self._domain.vectors:
             X = np.asarray(X, dtype=np.float64)
@@ -102,12 +102,12 @@ class Case:
 
     @cached_property
     def second(self) -> dict[str, np.ndarray]:
-        """The same of a second view."""
+        """The columns of a second view."""
         return {} if self.labelled or self.pairwise or self.target is None else columns_of(self.target, "y")
 
     @cached_property
     def identity(self) -> np.ndarray | None:
-        """An integer for each sample, equal for samples of equal content; None where content cannot be compared."""
+        """An integer for each sample, equal for identical samples; None if they cannot be compared."""
         if self.pairwise:
             return None
         seen: dict[Hashable, int] = {}
@@ -139,13 +139,13 @@ class Case:
 
     @cached_property
     def labels(self) -> np.ndarray | None:
-        """The class or the cluster of each sample; None where there are neither."""
+        """The class or the cluster of each sample; None if there are neither."""
         found: Any = self.y if self.kind == "classifier" else getattr(self.model, "labels_", None)
         return np.asarray(host(found)) if np.ndim(found) == 1 and len(found) == self.n else None
 
     @cached_property
     def drawn(self) -> np.ndarray:
-        """The samples whose kernel matrix is looked at: all, or some by chance; in the order of labels, if any."""
+        """The samples in the kernel matrix: all, or a random subset; ordered by label, if any."""
         chosen = np.arange(self.n)
         if self.n > MOST:
             chosen = np.sort(np.random.default_rng(self.random_state).choice(self.n, MOST, replace=False))
@@ -153,7 +153,7 @@ class Case:
 
     @cached_property
     def K(self) -> np.ndarray | None:
-        """The kernel matrix of `drawn`; None for methods whose kernel is not one of samples."""
+        """The kernel matrix of `drawn`; None if the method's kernel does not compare samples."""
         kernel = getattr(self.model, "kernel_", None)
         if kernel is None or hasattr(self.model, "components_"):
             return None
@@ -164,18 +164,18 @@ class Case:
             if kernel.domain.vectors and not is_sparse(points):
                 points = np.asarray(host(points) if is_array(points) else points, dtype=np.float64)
             K = np.asarray(host(kernel(points)), dtype=np.float64)
-        except (TypeError, ValueError):  # a kernel of something else than these samples: of tasks, of projections
+        except (TypeError, ValueError):  # a kernel on something else than these samples: tasks, projections
             return None
         return K if np.isfinite(K).all() else None
 
     @cached_property
     def spectrum(self) -> Spectrum | None:
-        """What the kernel matrix tells."""
+        """The spectrum of the kernel matrix."""
         return None if self.K is None else Spectrum.of(self.K, self.n, self.alpha)
 
     @property
     def alpha(self) -> float | None:
-        """The strength of the penalty where K + αI is solved; 0 for interpolation."""
+        """The penalty α if the method solves with K + αI; 0 for interpolation."""
         if isinstance(self.model, KernelInterpolator):
             return 0.0
         if not isinstance(self.model, SQUARES) and not isinstance(getattr(self.model, "loss_", None), Squared):
@@ -190,12 +190,12 @@ class Spectrum:
 
     Attributes
     ----------
-    similarity, least : mean and least of k(x, y) / √(k(x, x) k(y, y)) over pairs of different samples
+    similarity, least : mean and minimum of k(x, y) / √(k(x, x) k(y, y)) over pairs of different samples
     participation : (Σλ)² / Σλ² of these similarities: how many samples are told apart, from 1 to m
     dimension : Σ λ / (λ + α), λ scaled from m to all n samples; None without α
-    condition : of the matrix that is solved, K + αI; of K itself where there is no α
-    negative : the share of negative eigenvalues in Σ|λ|
-    even : whether all k(x, x) are equal, as those of kernels of a distance are
+    condition : condition number of K + αI, or of K without α
+    negative : the fraction of negative eigenvalues in Σ|λ|
+    even : whether all k(x, x) are equal, as for kernels of a distance
     """
 
     eigenvalues: np.ndarray
@@ -236,7 +236,7 @@ class Spectrum:
 
 
 def columns_of(X: Any, letter: str) -> dict[str, np.ndarray]:
-    """Of a table or a dense matrix, by name or by letter and number; of other data none."""
+    """The columns of a table or a dense matrix, by name or by letter and number; empty for other data."""
     flat = isinstance(X, dict) or hasattr(X, "columns") or (is_array(X) and host(X).ndim == 2)
     if not flat or is_sparse(X):
         return {}
@@ -245,16 +245,16 @@ def columns_of(X: Any, letter: str) -> dict[str, np.ndarray]:
 
 
 def check_groups(groups: Any, n: int) -> np.ndarray:
-    """The groups, if there is one for each sample, and a second one to hold out."""
+    """The groups, checked: one per sample, and at least two distinct ones."""
     if len(groups) != n:
-        raise ValueError(f"report: groups has {len(groups)} entries for {n} samples; give one for each.")
+        raise ValueError(f"report: groups has {len(groups)} entries for {n} samples; pass one for each.")
     if len(np.unique(groups)) < 2:
-        raise ValueError("report: groups has one group, so that none can be held out; leave it out, or give cv=None.")
+        raise ValueError("report: groups has one group, and none can be held out; omit groups, or pass cv=None.")
     return np.asarray(groups)
 
 
 def kind_of(estimator: Any) -> str:
-    """What an estimator does."""
+    """The kind of an estimator."""
     for kind, test in (("classifier", is_classifier), ("regressor", is_regressor), ("clusterer", is_clusterer)):
         if test(estimator):
             return kind
@@ -273,7 +273,7 @@ def is_fitted(estimator: Any) -> bool:
 
 
 def fit(estimator: Any, X: Any, y: Any, groups: Any = None) -> Any:
-    """Fitted to X, and y where there is one; groups go to a search whose folds ask for them."""
+    """Fit to X, and y if there is one; groups go to a search whose splitter requests them."""
     splitter: Any = getattr(estimator, "cv", None)
     asked = groups is not None and hasattr(splitter, "get_metadata_routing")
     more = {"groups": groups} if asked and splitter.get_metadata_routing().split.requests.get("groups") else {}

@@ -1,4 +1,4 @@
-"""What a statistician would say: each warning is a sentence, the number behind it and what to do."""
+"""What a statistician would say: each warning is a sentence, the evidence and a remedy."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from ._case import TINY, Case, Spectrum
 from ._estimate import LINEAR, MEAN, NORMAL, OURS, Estimate
 
 LEVELS = ("serious", "caution", "note")
-ALONE = 0.99  # balanced accuracy, or rank correlation, of one column from which it is suspected to know the answer
-ORDINARY = 0.9  # and of the next best, below which it stands out
-TWINS = 0.05  # share of held-out samples that stand in the training part as well
+ALONE = 0.99  # balanced accuracy, or rank correlation, at which a single column is suspected of leakage
+ORDINARY = 0.9  # if the next best column is below this, the first stands out
+TWINS = 0.05  # fraction of held-out samples that are also in the training set
 RATIO = 10.0  # of the largest class to the smallest
 FEW = 10  # samples of a class
-FEW_ALL = 30  # samples at all
+FEW_ALL = 30  # samples in total
 WIDE = {"accuracy": 0.1, "R²": 0.2, "D²": 0.2}  # two standard errors of a score
-CONSTANT, IDENTITY = 0.99, 0.7  # mean similarity, and participation ratio over m, from which a kernel tells nothing
+CONSTANT, IDENTITY = 0.99, 0.7  # mean similarity, and participation ratio over m, of an uninformative kernel
 ILL = 1e12  # condition number that leaves four digits of sixteen
 SCALES = 1e3  # ratio of ranges
 FAR = 6.0  # robust standard deviations
-GAP = 0.2  # training score above the held-out one
-LOOKED_AT = 300  # columns at most, that are tried one by one against y
-SAMPLED = 2000  # samples with which they are
+GAP = 0.2  # training score minus held-out score
+LOOKED_AT = 300  # columns that are tested one at a time against y, at most
+SAMPLED = 2000  # samples for these tests
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class Caution:
     Attributes
     ----------
     name : str
-        Which kind, such as "leakage" or "imbalance".
+        The kind of warning, such as "leakage" or "imbalance".
     level : {"serious", "caution", "note"}
-        "serious": results should not be used before this is cleared up.
+        "serious": do not use the results before this is resolved.
     title, text, remedy : str
-        What is wrong, the numbers behind it, and what to do.
+        What is wrong, the evidence, and what to do.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Caution:
 
 
 def cautions(case: Case, estimate: Estimate) -> list[Caution]:
-    """All that apply, the worst first."""
+    """All warnings that apply, the most serious first."""
     parts = (_leaks, _columns, _target, _sizes, _scores, _kernel, _tuning, _solver)
     found = [caution for part in parts for caution in part(case, estimate)]
     return sorted(found, key=lambda c: LEVELS.index(c.level))
@@ -77,43 +77,43 @@ def _leaks(case: Case, estimate: Estimate) -> Iterator[Caution]:
     if case.labelled and np.ndim(case.y) == 1 and case.n >= FEW_ALL and len(case.columns) > 1:
         measure = "balanced accuracy" if case.kind == "classifier" else "rank correlation"
         scores = _alone(case)
-        ordinary = sorted(scores.values())[-2] if len(scores) > 1 else 0.0  # one that stands out is the more suspect
+        ordinary = sorted(scores.values())[-2] if len(scores) > 1 else 0.0  # a column that stands out is more suspect
         for name, score in scores.items():
             if score < ALONE:
                 continue
             yield Caution(
                 "leakage", "serious" if ordinary < ORDINARY else "caution",
                 f"Column “{name}” alone predicts y almost perfectly",
-                f"With this column and nothing else, the {measure} is {score:.3f}.",
-                "Ask whether its value is known before the outcome; if it was made from y or after it, drop it.",
+                f"With this column alone, the {measure} is {score:.3f}.",
+                "Check that its value is known before the outcome; drop it if it was derived from y or recorded later.",
             )  # fmt: skip
     if case.identity is None:
         return
     share = twins(case, estimate)
     if share > TWINS:
         yield Caution(
-            "duplicates", "serious" if share > 0.2 else "caution", "The same samples are trained on and tested on",
-            f"{share:.1%} of the held-out samples have an identical one in the part that was trained on.",
-            "If they are copies of one individual, drop them or give groups=; if such rows arise by themselves, the "
-            "estimate stands for data of this kind.",
+            "duplicates", "serious" if share > 0.2 else "caution", "The same samples are in the training and test sets",
+            f"{share:.1%} of the held-out samples have an identical one in the training set.",
+            "If they are copies of one individual, drop them or pass groups=; if such rows occur naturally, the "
+            "estimate is valid for data of this kind.",
         )  # fmt: skip
     against = contradictions(case)
     if against:
         yield Caution(
             "contradictions", "caution", "Identical samples have different labels",
-            f"{against} samples share all their values with one of another class; no method can tell them apart.",
-            "Look at them: labels may be wrong, or a column that decides is missing.",
+            f"{against} samples have the same values as one of another class; no method can separate them.",
+            "Check them: labels may be wrong, or a decisive column is missing.",
         )  # fmt: skip
     if case.labelled and not case.steps and _standardised(case):
         yield Caution(
-            "prepared", "note", "The columns arrive standardised",
+            "prepared", "note", "The columns are already standardised",
             "Every column of X has mean 0 and standard deviation 1 over all samples.",
-            "If that was computed here, samples that are held out had a part in it: scale within a pipeline.",
+            "If it was done on these data, held-out samples influenced it: scale within a pipeline.",
         )  # fmt: skip
 
 
 def _alone(case: Case) -> dict[str, float]:
-    """How well y follows from each column alone; of very many, from those that go along with it best."""
+    """How well each column alone predicts y; with very many columns, only those most related to y."""
     chosen = _some(case)
     y, found = case.y[chosen], {}
     for name in _promising(case, chosen):
@@ -131,7 +131,7 @@ def _alone(case: Case) -> dict[str, float]:
 
 
 def _some(case: Case) -> np.ndarray:
-    """At most `SAMPLED` samples, of each class as many as of any other, as far as it has them."""
+    """At most `SAMPLED` samples, balanced over the classes as far as possible."""
     order = np.random.default_rng(case.random_state).permutation(case.n)
     if case.kind != "classifier":
         return order[:SAMPLED]
@@ -140,7 +140,7 @@ def _some(case: Case) -> np.ndarray:
 
 
 def _promising(case: Case, chosen: np.ndarray) -> list[str]:
-    """The names of at most `LOOKED_AT` columns: those of which most variance lies between values of y."""
+    """The names of at most `LOOKED_AT` columns: those with the largest share of variance between values of y."""
     if len(case.columns) <= LOOKED_AT:
         return list(case.columns)
     numbers = {name: np.nan_to_num(v[chosen]) for name, v in case.columns.items() if v.dtype.kind == "f"}
@@ -156,7 +156,7 @@ def _promising(case: Case, chosen: np.ndarray) -> list[str]:
 
 
 def _separation(x: np.ndarray, y: np.ndarray, words: bool) -> float:
-    """The balanced accuracy of a small tree on one column: held out, where it is suspicious, else in the sample."""
+    """The balanced accuracy of a small tree on one column: cross-validated if suspicious, else on the sample."""
     labels, place, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(labels) < 2 or counts.min() < 5:
         return 0.0
@@ -178,7 +178,7 @@ def _rank_correlation(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def twins(case: Case, estimate: Estimate) -> float:
-    """The share of held-out samples whose like stands in the training part."""
+    """The fraction of held-out samples with an identical one in the training set."""
     if case.identity is None or not estimate.splits:
         return 0.0
     hits = [np.isin(case.identity[test], case.identity[train]) for train, test in estimate.splits]
@@ -186,7 +186,7 @@ def twins(case: Case, estimate: Estimate) -> float:
 
 
 def contradictions(case: Case) -> int:
-    """How many samples have a twin of another class."""
+    """The number of samples with an identical one of another class."""
     if case.identity is None or case.kind != "classifier" or np.ndim(case.y) != 1:
         return 0
     codes = np.unique(case.y, return_inverse=True)[1]
@@ -222,28 +222,28 @@ def _columns(case: Case, estimate: Estimate) -> Iterator[Caution]:
             keys.append(name)
     if constant and len(constant) < len(case.columns) and case.n > 1:
         yield Caution(
-            "constant", "note", "Columns that do not vary",
-            f"{_listed(constant)} {'has' if len(constant) == 1 else 'have'} one value throughout.",
-            "Drop them, and ask whether something went wrong when they were read.",
+            "constant", "note", "Constant columns",
+            f"{_listed(constant)} {'has' if len(constant) == 1 else 'have'} a single value.",
+            "Drop them, and check that they were read correctly.",
         )  # fmt: skip
     if sparse:
         yield Caution(
             "missing", "caution", "Columns that are mostly missing",
             f"More than half of the values of {_listed(sparse)} are missing.",
-            "Ask why: values that are missing for a reason are information, or leakage.",
+            "Find out why: values that are missing for a reason are information, or leakage.",
         )  # fmt: skip
     if keys and len(case.columns) > 1:
         yield Caution(
             "identifier", "caution", "Columns that number or name the samples",
-            f"{_listed(keys)}: every sample has a value of its own.",
-            "Identifiers say nothing of new samples; drop them, or use them as groups=.",
+            f"{_listed(keys)}: every sample has its own value.",
+            "Identifiers tell nothing about new samples; drop them, or use them as groups=.",
         )  # fmt: skip
     ratio = spread_ratio(case)
     if ratio > SCALES:
         yield Caution(
             "scales", "caution", "Columns of very different scales",
-            f"The kernel treats all columns alike, and their ranges differ by a factor of {ratio:.3g}: it does not see "
-            "the smallest.",
+            f"The kernel treats all columns alike, but their ranges differ by a factor of {ratio:.3g}: it ignores the "
+            "smallest.",
             "Put StandardScaler before the method in a pipeline, or use a kernel with one lengthscale for each column.",
         )  # fmt: skip
 
@@ -257,10 +257,9 @@ def _is_key(column: np.ndarray, distinct: int, n: int) -> bool:
 
 
 def spread_ratio(case: Case) -> float:
-    """Of the largest to the smallest range of columns, as the kernel sees them; 1 where it has scales or parts.
+    """Ratio of the largest to the smallest range of the columns that the kernel sees; 1 if it has its own scales.
 
-    Ranges and not standard deviations, which are small also for what is seldom but of the same unit, as a pixel at the
-    rim.
+    Ranges, because standard deviations are also small for rare values in the same unit, such as pixels at the border.
     """
     kernel = getattr(case.model, "kernel_", None)
     Z = case.Z
@@ -297,16 +296,16 @@ def _target(case: Case, estimate: Estimate) -> Iterator[Caution]:
             yield Caution(
                 "imbalance", "caution", "Classes of very different size",
                 f"Class “{labels[counts.argmax()]}” has {most} samples and class “{labels[counts.argmin()]}” {least}: "
-                f"{most / least:.0f} to 1. Always answering the first is right in {most / counts.sum():.1%}.",
-                "Judge by balanced accuracy and the confusion matrix; class_weight=\"balanced\" weighs errors by "
-                "class, where the method has it.",
+                f"{most / least:.0f} to 1. Always predicting the first is right in {most / counts.sum():.1%} of cases.",
+                "Use balanced accuracy and the confusion matrix; class_weight=\"balanced\", if the method has it, "
+                "weights errors by class.",
             )  # fmt: skip
         return
     if case.n > 1 and np.ptp(case.y) == 0:
         yield Caution(
             "constant", "serious", "The target does not vary",
-            f"All {case.n} targets are {case.y[0]:.4g}; there is nothing to explain, and R² means nothing.",
-            "Check the column that was taken as y.",
+            f"All {case.n} targets are {case.y[0]:.4g}; there is nothing to explain, and R² is meaningless.",
+            "Check the column that was used as y.",
         )  # fmt: skip
         return
     far = target_outliers(case.y)
@@ -316,7 +315,7 @@ def _target(case: Case, estimate: Estimate) -> Iterator[Caution]:
             "outliers", "caution", "Targets far from all others",
             f"{far.size} of {case.n} targets lie more than {FAR:.0f} robust standard deviations from the median "
             f"{np.median(case.y):.4g}; the farthest is {worst:.4g}.",
-            "Squares follow such values: check them, take logarithms if they are one side of a long tail, or use "
+            "Squared loss follows such values: check them, take logarithms if y has a long tail, or use "
             "RobustKernelRegression or SVR.",
         )  # fmt: skip
 
@@ -324,7 +323,7 @@ def _target(case: Case, estimate: Estimate) -> Iterator[Caution]:
 def target_outliers(y: np.ndarray) -> np.ndarray:
     """Which targets are more than `FAR` robust standard deviations from the median."""
     away = np.abs(y - np.median(y))
-    scale = 1.4826 * np.median(away) or 1.2533 * np.mean(away)  # the second where more than half are equal
+    scale = 1.4826 * np.median(away) or 1.2533 * np.mean(away)  # the second if more than half are equal
     return np.flatnonzero(away > FAR * scale)
 
 
@@ -335,15 +334,15 @@ def _sizes(case: Case, estimate: Estimate) -> Iterator[Caution]:
             rare = [str(label) for label in labels[counts < FEW]]
             yield Caution(
                 "few", "serious" if counts.min() < 5 else "caution", "Too few samples of a class",
-                f"{_listed(rare)}: {counts.min()} samples in the rarest class, and below {FEW} nothing is learnt or "
-                "measured reliably.",
-                "Collect more, or join classes; read errors of that class as anecdotes.",
+                f"{_listed(rare)}: {counts.min()} samples in the rarest class; with fewer than {FEW}, neither learning "
+                "nor testing is reliable.",
+                "Collect more, or merge classes; treat errors of that class as anecdotes.",
             )  # fmt: skip
             return
     if case.n < FEW_ALL:
         yield Caution(
             "few", "caution", "Too few samples",
-            f"There are {case.n}. Whatever is estimated from fewer than {FEW_ALL} has errors as large as itself.",
+            f"There are {case.n}. Estimates from fewer than {FEW_ALL} have errors as large as themselves.",
             "Prefer simple kernels and strong penalties, and report leave-one-out with its standard error.",
         )  # fmt: skip
 
@@ -352,7 +351,7 @@ def _scores(case: Case, estimate: Estimate) -> Iterator[Caution]:
     if estimate.failure and case.labelled and not estimate.failure.startswith("cv=None"):
         yield Caution(
             "estimate", "serious", "The error could not be estimated", estimate.failure,
-            "Give more samples, or other folds by cv=.",
+            "Provide more samples, or other folds with cv=.",
         )  # fmt: skip
     if estimate.failure:
         return
@@ -367,10 +366,10 @@ def _scores(case: Case, estimate: Estimate) -> Iterator[Caution]:
             balanced, chance = estimate.scores["balanced accuracy"][OURS].mean(), 1 / len(case.classes[0])
             yield Caution(
                 "useless", "serious" if balanced < chance + 0.1 else "caution",
-                f"{'No' if ours <= blind else 'Hardly'} better than always giving the largest class",
-                f"The accuracy is {ours:.3f}, and that of the largest class {blind:.3f} ± {slack:.3f}. The balanced "
-                f"accuracy is {balanced:.3f}, by chance {chance:.3f}.",
-                "Scale the columns, tune the kernel, or accept that these columns do not tell the classes apart.",
+                f"{'No' if ours <= blind else 'Hardly'} better than always predicting the largest class",
+                f"The accuracy is {ours:.3f}; the largest class gives {blind:.3f} ± {slack:.3f}. The balanced "
+                f"accuracy is {balanced:.3f}; chance gives {chance:.3f}.",
+                "Scale the columns, tune the kernel, or accept that these columns do not separate the classes.",
             )  # fmt: skip
     elif metric in ("R²", "D²") and ours <= 0 and not _beats_the_mean(estimate):
         constant = "the mean of y" if metric == "R²" else "a constant"
@@ -378,34 +377,34 @@ def _scores(case: Case, estimate: Estimate) -> Iterator[Caution]:
         yield Caution(
             "useless", "serious", f"No better than {constant}",
             f"On held-out samples {metric} is {ours:.3f}; {constant} has {theirs:.3g}.",
-            "Scale the columns and y, tune the kernel and the penalty, or accept that these columns do not tell of y.",
+            "Scale the columns and y, tune the kernel and the penalty, or accept that these columns do not predict y.",
         )  # fmt: skip
     if metric in WIDE and 2 * estimate.error > WIDE[metric]:
         folds = estimate.scores[metric][OURS]
         yield Caution(
             "spread", "caution", "The error is known only roughly",
-            f"Over {len(folds)} folds {metric} goes from {folds.min():.3f} to {folds.max():.3f}; two standard errors "
+            f"Over {len(folds)} folds {metric} ranges from {folds.min():.3f} to {folds.max():.3f}; two standard errors "
             f"of its mean are {2 * estimate.error:.3f}.",
             "Do not choose between methods by smaller differences; collect more samples, or repeat the folds.",
         )  # fmt: skip
-    gap = estimate.training.get(metric, np.nan) - max(ours, 0.0)  # below zero there is nothing to lose
+    gap = estimate.training.get(metric, np.nan) - max(ours, 0.0)  # a negative score counts as zero
     if metric in WIDE and gap > GAP:
         yield Caution(
-            "overfitting", "note", "Much better on the samples that it was fitted to",
-            f"There {metric} is {estimate.training[metric]:.3f}, on held-out samples {ours:.3f}.",
-            "Not wrong by itself for kernels, but try a stronger penalty (larger alpha, smaller C) or a longer "
+            "overfitting", "note", "Much better on the training samples",
+            f"On them {metric} is {estimate.training[metric]:.3f}, on held-out samples {ours:.3f}.",
+            "For kernels this is not wrong in itself, but try a stronger penalty (larger alpha, smaller C) or a longer "
             "lengthscale.",
         )  # fmt: skip
 
 
 def _beats_the_mean(estimate: Estimate) -> bool:
-    """Whether the mean of y is behind in every fold: R² of few samples is below zero for both."""
+    """Whether the model beats the mean of y in every fold: with few samples R² is negative for both."""
     scores = estimate.scores[estimate.metric]
     return MEAN in scores and bool(np.all(scores[OURS] > scores[MEAN]))
 
 
 def _rivals(case: Case, estimate: Estimate) -> Iterator[Caution]:
-    """A linear model, or one Gaussian, that does better by more than chance."""
+    """A linear model, or one Gaussian, that is significantly better."""
     metric = estimate.metric
     kinds = {
         LINEAR: ("linear", "A linear model", "Scale the columns and tune the kernel", "the linear model"),
@@ -422,7 +421,7 @@ def _rivals(case: Case, estimate: Estimate) -> Iterator[Caution]:
             yield Caution(
                 name, "caution", f"{title} does better",
                 f"Its {metric} on the same folds is {rival.mean():.3f}, that of this model {estimate.mean():.3f}.",
-                f"{remedy}; if it stays so, use {simple}.",
+                f"{remedy}; if that does not help, use {simple}.",
             )  # fmt: skip
 
 
@@ -439,16 +438,16 @@ def _kernel(case: Case, estimate: Estimate) -> Iterator[Caution]:
         first = "Raise alpha, shorten" if hasattr(case.model, "alpha") else "Shorten"
         yield Caution(
             "conditioning", "caution", "The linear system is ill-conditioned",
-            f"The condition number of {matrix} is {found.condition:.2g}{given}: digits that count are lost to "
+            f"The condition number of {matrix} is {found.condition:.2g}{given}: significant digits are lost to "
             "rounding.",
             f"{first} the lengthscale, use a rougher kernel, or drop samples that nearly coincide.",
         )  # fmt: skip
     if not isinstance(case.model, (KreinRidge, KreinSVC)) and _indefinite(case):
         yield Caution(
             "indefinite", "serious", "The kernel is not positive definite",
-            f"Negative eigenvalues make {found.negative:.2%} of the spectrum; the least is {found.eigenvalues[-1]:.3g} "
-            f"beside the largest {found.eigenvalues[0]:.3g}.",
-            "The method's problem need not have a minimum: correct the spectrum (mercer.kernels.Clipped and others), "
+            f"Negative eigenvalues make up {found.negative:.2%} of the spectrum; the smallest is "
+            f"{found.eigenvalues[-1]:.3g}, the largest {found.eigenvalues[0]:.3g}.",
+            "The problem may have no minimum: correct the spectrum (mercer.kernels.Clipped and others), "
             "or use KreinRidge or KreinSVC.",
         )  # fmt: skip
 
@@ -460,21 +459,21 @@ def _bandwidth(case: Case, found: Spectrum) -> Iterator[Caution]:
     name = "bandwidth" if hasattr(case.model, "bandwidth") else "lengthscale (gamma {})"
     known = "bandwidth" in name or any(p.endswith("lengthscale") for p in case.model.kernel_.get_params())
     fitted = "" if "bandwidth" in name else '; lengthscale="median" fits it to the data'
-    # where k(x, x) differs, as for a linear kernel, a mean far from zero looks the same and does no harm
+    # if k(x, x) varies, as for a linear kernel, a mean far from zero looks the same and is harmless
     if found.similarity > CONSTANT and found.even:
         yield Caution(
             "bandwidth", "caution", "The kernel is nearly constant on these samples",
-            f"Two different samples have similarity {found.similarity:.4f} on average, where 1 is that of equal ones.",
-            f"Take a shorter {name.format('larger')}{fitted}." if known else
-            "Take a kernel that sees finer differences.",
+            f"Two different samples have similarity {found.similarity:.4f} on average; equal ones have 1.",
+            f"Use a shorter {name.format('larger')}{fitted}." if known else
+            "Use a kernel that is sensitive to finer differences.",
         )  # fmt: skip
     elif found.participation > IDENTITY * m and found.least > -TINY:
         yield Caution(
-            "bandwidth", "caution", "The kernel sees every sample as similar to itself alone",
-            f"Its matrix is nearly diagonal: {found.participation:.0f} of {m} directions count alike, and the mean "
-            f"similarity of two samples is {found.similarity:.2g}.",
-            f"Take a longer {name.format('smaller')}{fitted}." if known else
-            "Take a kernel that sees coarser likeness, such as shorter substrings or fewer rounds of refinement.",
+            "bandwidth", "caution", "To the kernel, every sample is similar only to itself",
+            f"Its matrix is nearly diagonal: {found.participation:.0f} of {m} directions have equal weight, and the "
+            f"mean similarity of two samples is {found.similarity:.2g}.",
+            f"Use a longer {name.format('smaller')}{fitted}." if known else
+            "Use a coarser kernel, for example with shorter substrings or fewer refinement iterations.",
         )  # fmt: skip
 
 
@@ -491,14 +490,14 @@ def _tuning(case: Case, estimate: Estimate) -> Iterator[Caution]:
     for name, value, ends in edges(case):
         low, high = ends
         yield Caution(
-            "edge", "caution", f"The best {name} lies at the end of what was tried",
-            f"{value:.4g} was chosen, of values from {low:.4g} to {high:.4g}.",
-            f"Go on beyond {value:.4g}: the best may be there.",
+            "edge", "caution", f"The best {name} is at the edge of the grid",
+            f"{value:.4g} was chosen from values between {low:.4g} and {high:.4g}.",
+            f"Extend the grid beyond {value:.4g}: the best value may be there.",
         )  # fmt: skip
 
 
 def edges(case: Case) -> list[tuple[str, float, tuple[float, float]]]:
-    """Parameters whose chosen value, the only best, is the least or the largest of three or more that were tried."""
+    """Parameters whose unique best value is the smallest or largest of three or more that were tried."""
     return [
         (name, v, (min(tried), max(tried)))
         for name, v, tried in tried_values(case)
@@ -507,7 +506,7 @@ def edges(case: Case) -> list[tuple[str, float, tuple[float, float]]]:
 
 
 def _is_tie(search: Any, name: str, value: float) -> bool:
-    """Whether another value of the parameter has the best score as well: then nothing points beyond the grid."""
+    """Whether another value of the parameter has the same best score: then nothing points beyond the grid."""
     results: Any = getattr(search, "cv_results_", {})
     if f"param_{name}" not in results or "mean_test_score" not in results:
         return False
@@ -517,7 +516,7 @@ def _is_tie(search: Any, name: str, value: float) -> bool:
 
 
 def tried_values(case: Case) -> list[tuple[str, float, list[float]]]:
-    """Numbers that were searched: the name, the chosen value, and all that were tried, if three or more."""
+    """Numeric parameters that were searched: name, chosen value, and all values tried, if three or more."""
     found = []
     search, model = case.search, case.model
     results: Any = getattr(search, "cv_results_", {})
@@ -535,7 +534,7 @@ def tried_values(case: Case) -> list[tuple[str, float, list[float]]]:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a parameter is a number, and no switch."""
+    """Whether a parameter is a number and not a boolean."""
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 
@@ -545,8 +544,8 @@ def _solver(case: Case, estimate: Estimate) -> Iterator[Caution]:
         gap = max((float(g) for s in unsolved if (g := getattr(s, "gap", None)) is not None), default=np.nan)
         said = f" The largest gap is {gap:.3g}." if np.isfinite(gap) else ""
         yield Caution(
-            "convergence", "serious", "The solver stopped before it was done",
-            f"{len(unsolved)} of {len(solutions(case.model))} problems ended early, after "
+            "convergence", "serious", "The solver stopped before convergence",
+            f"{len(unsolved)} of {len(solutions(case.model))} problems stopped early, after "
             f"{max(int(s.n_iter) for s in unsolved)} iterations.{said}",
             "Raise max_iter or time_budget, scale the columns, or lower C.",
         )  # fmt: skip
@@ -556,12 +555,12 @@ def _solver(case: Case, estimate: Estimate) -> Iterator[Caution]:
         if (name == "convergence" and unsolved) or (name == "indefinite" and case.K is not None and _indefinite(case)):
             continue
         yield Caution(
-            name, "serious" if name == "convergence" else "caution", "The fit gave a warning", words,
-            "It is the method's own; its documentation says more.",
+            name, "serious" if name == "convergence" else "caution", "The fit raised a warning", words,
+            "See the documentation of the method.",
         )  # fmt: skip
 
 
 def solutions(model: Any) -> list[Any]:
-    """What solvers reported."""
+    """The solutions that the solvers reported."""
     found = getattr(model, "solutions_", None) or getattr(model, "solution_", None)
     return list(found) if isinstance(found, (list, tuple)) else [] if found is None else [found]

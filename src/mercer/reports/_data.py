@@ -1,4 +1,4 @@
-"""The section on the data: how many, of what kind, what is missing, and what the target looks like."""
+"""The section on the data: size, columns, missing values and the target."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def data(case: Case, estimate: Estimate) -> str:
     if case.columns:
         first.append(("columns", len(case.columns)))
         missing = float(np.mean([is_missing(v).mean() for v in case.columns.values()]))
-        first.append(("of the values are missing", f"{missing:.1%}" if missing else "none"))
+        first.append(("missing values", f"{missing:.1%}" if missing else "none"))
     if case.identity is not None:
         repeated = case.n - len(np.unique(case.identity))
-        first.append(("samples repeat an earlier one" if repeated != 1 else "sample repeats an earlier one", repeated))
+        first.append(("duplicate samples" if repeated != 1 else "duplicate sample", repeated))
     if case.kind == "classifier" and np.ndim(case.y) == 1:
         first.append(("classes", len(case.classes[0])))
     second = paragraph("The second view:") + _table(case.second) if case.second else ""
@@ -38,9 +38,9 @@ def _repeats(case: Case, estimate: Estimate) -> str:
     share = twins(case, estimate)
     if not share:
         return ""
-    words = f"{share:.1%} of the held-out samples have an identical one in the part that was trained on"
+    words = f"{share:.1%} of the held-out samples have an identical one in the training set"
     against = contradictions(case)
-    return paragraph(f"{words}; {against} samples have a twin of another class." if against else f"{words}.")
+    return paragraph(f"{words}; {against} samples have an identical one of another class." if against else f"{words}.")
 
 
 # ---- inputs
@@ -50,11 +50,13 @@ def _inputs(case: Case) -> str:
     if case.columns:
         return _table(case.columns)
     if case.pairwise:
-        return paragraph(f"The data are a kernel matrix that was computed before, {case.n} × {case.n}.")
+        return paragraph(f"The data are a precomputed kernel matrix, {case.n} × {case.n}.")
     if is_sparse(case.X):
         n, d = case.X.shape
         filled = case.X.nnz / max(n * d, 1)
-        return paragraph(f"A sparse matrix with {number(d)} columns, {filled:.3%} of whose entries are not zero.")
+        return paragraph(
+            f"The data are a sparse matrix with {number(d)} columns; {filled:.3%} of the entries are non-zero."
+        )
     return _members(case)
 
 
@@ -67,7 +69,7 @@ def _table(columns: dict[str, np.ndarray]) -> str:
         rows.append(
             [text(name, 60), *(_numbers(name, known) if column.dtype.kind == "f" else _words(name, known)), share]
         )
-    head = ["column", "kind", "distribution", "least", "median", "largest", "standard deviation", "missing"]
+    head = ["column", "kind", "distribution", "minimum", "median", "maximum", "standard deviation", "missing"]
     rest = len(columns) - SHOWN
     more = paragraph(f"{rest} more columns are not listed.", "quiet") if rest > 0 else ""
     return table(head, rows, plain=(1, 2)) + more
@@ -95,9 +97,9 @@ def _words(name: str, values: np.ndarray) -> list[Any]:
 
 
 def _members(case: Case) -> str:
-    """Strings, graphs and other things that are no vectors."""
+    """Strings, graphs and other samples that are not vectors."""
     if isinstance(case.X, tuple):
-        return paragraph(f"Samples are of {len(case.X)} parts.")
+        return paragraph(f"Each sample has {len(case.X)} parts.")
     members = list(case.X) if not is_array(case.X) else []
     kinds, counts = np.unique([type(x).__name__ for x in members], return_counts=True)
     said = paragraph(
@@ -116,7 +118,7 @@ def _members(case: Case) -> str:
         [name, bars(np.histogram(v, BINS)[0], f"Histogram of {name}"), *np.quantile(v, [0, 0.5, 1])]
         for name, v in measures.items()
     ]
-    return said + table(["measure", "distribution", "least", "median", "largest"], rows, plain=(1,))
+    return said + table(["measure", "distribution", "minimum", "median", "maximum"], rows, plain=(1,))
 
 
 # ---- targets
@@ -126,11 +128,11 @@ def _target(case: Case) -> str:
     if not case.labelled or case.y is None:
         return ""
     if np.ndim(case.y) != 1:
-        return paragraph(f"Targets: {case.y.shape[1]} of them for each sample.")
+        return paragraph(f"Each sample has {case.y.shape[1]} targets.")
     if case.kind == "regressor":
         y = np.asarray(case.y, dtype=np.float64)
         rows = [["y", float(y.min()), float(np.median(y)), float(y.mean()), float(y.max()), float(y.std())]]
-        words = table(["target", "least", "median", "mean", "largest", "standard deviation"], rows)
+        words = table(["target", "minimum", "median", "mean", "maximum", "standard deviation"], rows)
         return words + figures(case.pictures.histogram(y, "Target", "y"))
     labels, counts = case.classes
     rows = [[text(label, 60), int(c), f"{c / case.n:.1%}"] for label, c in zip(labels[:SHOWN], counts, strict=False)]

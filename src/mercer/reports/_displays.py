@@ -1,4 +1,4 @@
-"""The displays of `mercer.plot` on the page: what the matrix, the function, the solver and the search look like."""
+"""The displays of `mercer.plot` on the page: the matrix, the function, the solver and the search."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ._pictures import short, tick
 
 PLANE = (4.6, 3.2)  # inches
 CELLS = 200  # a side of a matrix
-NAMED = 20  # classes that have a colour each
+NAMED = 20  # classes with their own colour
 CURVES = 8
 PARTS = 12  # of a sum of functions
 
@@ -39,12 +39,12 @@ PARTS = 12  # of a sum of functions
 
 
 def gram(case: Case) -> list[str]:
-    """The kernel matrix, in the order of classes or clusters."""
+    """The kernel matrix, ordered by class or cluster."""
     if case.K is None or case.spectrum is None:
         return []
     m, groups = len(case.K), case.labels
     ordered = "" if groups is None else f", ordered by {'class' if case.kind == 'classifier' else 'cluster'}"
-    some = f"{m} of {case.n} samples, by chance" if m < case.n else f"All {m} samples"
+    some = f"{m} of {case.n} samples, at random" if m < case.n else f"All {m} samples"
     alt = f"The kernel matrix of {m} samples{ordered}; mean similarity {case.spectrum.similarity:.3g}."
     labels = None if groups is None or len(np.unique(groups)) > NAMED else groups[case.drawn]
     if labels is not None and labels.dtype.kind in "OU":
@@ -58,7 +58,7 @@ def gram(case: Case) -> list[str]:
 
 
 def spectrum(case: Case) -> list[str]:
-    """The eigenvalues, and the effective dimension where a penalty has one."""
+    """The eigenvalues, and the effective dimension if there is a penalty."""
     if case.spectrum is None or not case.spectrum.eigenvalues.any():
         return []
     m = len(case.spectrum.eigenvalues)
@@ -72,11 +72,11 @@ def spectrum(case: Case) -> list[str]:
     negative = f", {int((values < 0).sum())} negative" if (values < 0).any() else ""
     alt = f"The {m} eigenvalues of the kernel matrix, from {values[0]:.3g} to {values[-1]:.3g}{negative}."
     words = [f"Of {m} samples, scaled to all {case.n}."] if m < case.n else []
-    words += ["Directions below the line are damped by the penalty."] if case.alpha else []
+    words += ["The penalty damps directions below the line."] if case.alpha else []
     found = [case.pictures.drawn(plot, "Spectrum", alt, " ".join(words))]
     if case.alpha:
         title = "Effective dimension over the penalty"
-        said = f"At α = {number(case.alpha)}, {number(case.spectrum.dimension)} of {m} directions are left."
+        said = f"At α = {number(case.alpha)}, {number(case.spectrum.dimension)} of {m} directions remain."
         found.append(case.pictures.drawn(partial(display.plot, panels=["dimension"]), title, said, said))
     return found
 
@@ -85,7 +85,7 @@ def spectrum(case: Case) -> list[str]:
 
 
 def function(case: Case) -> list[str]:
-    """What was learnt, where it can be drawn: regions, curves, densities, components, weights."""
+    """The fitted function, if it can be drawn: regions, curves, densities, components, weights."""
     return [*_decision(case), *_curves(case), *_density(case), *_components(case), *_weights(case)]
 
 
@@ -96,7 +96,7 @@ def _decision(case: Case) -> list[str]:
         return []
     if case.labels is not None and len(np.unique(case.labels)) > NAMED:
         return []
-    # all samples in their own order, or the display would not find its support vectors among them
+    # all samples in their own order, so that the display finds its support vectors
     some = np.arange(case.n) if case.n == len(case.drawn) else case.drawn
     y = None if case.labels is None else case.labels[some]
 
@@ -125,7 +125,7 @@ def _curves(case: Case) -> list[str]:
         one = SplineDisplay(parts=[part], level=whole.level, levels=whole.levels)
         title = part.name.replace(r"\$", "$") or ("Levels of y" if levels else "The curve")
         alt = f"{title}, from {np.min(part.values):.4g} to {np.max(part.values):.4g}."
-        band = f"The band has the level {whole.level:.0%}" if part.deviation is not None else ""
+        band = f"The band has level {whole.level:.0%}" if part.deviation is not None else ""
         points = "points are partial residuals" if band and part.name else ""
         said = "; ".join(filter(None, (band, points)))
         found.append(case.pictures.drawn(one.plot, title, alt, f"{said}." if said else ""))
@@ -138,7 +138,7 @@ def _density(case: Case) -> list[str]:
 
     def plot(ax: Any) -> None:
         display = DensityDisplay.from_estimator(case.fitted, ax=ax)
-        if not case.steps:  # else the axes are not those of the columns
+        if not case.steps:  # otherwise the axes are not the columns
             display.ax_.set(**dict(zip(("xlabel", "ylabel"), map(tick, case.columns), strict=False)))
 
     alt = f"The density over {case.dimension} column{'s'[: case.dimension - 1]}, and the samples."
@@ -190,11 +190,11 @@ def _weights(case: Case) -> list[str]:
 
 
 def history(case: Case) -> list[str]:
-    """What the solver recorded on its way; a direct one records nothing."""
+    """The solver's history; a direct solver has none."""
     try:
         with case.pictures.axes() as (_, ax):
             display = HistoryDisplay.from_estimator(case.model, ax=ax)
-    except TypeError:  # its word for methods without a history
+    except TypeError:  # raised for methods without a history
         return []
     found = []
     for name, lines in display.lines_.items():
@@ -202,14 +202,14 @@ def history(case: Case) -> list[str]:
         if len(longest) < 3:
             continue
         runs = f" in the longest of {len(lines)} runs" if len(lines) > 1 else ""
-        alt = f"The {name} over {len(longest)} rounds{runs}, from {longest[0]:.3g} to {longest[-1]:.3g}."
-        title = f"Course of the solver: {name.replace('working', 'working set')}"
+        alt = f"The {name} over {len(longest)} iterations{runs}, from {longest[0]:.3g} to {longest[-1]:.3g}."
+        title = f"Solver history: {name.replace('working', 'working set')}"
         found.append(case.pictures.drawn(partial(display.plot, quantities=[name]), title, alt))
     return found
 
 
 def landscape(case: Case) -> list[str]:
-    """The score over what a search tried, or the criterion by which a method chose."""
+    """The score over the values that a search tried, or the criterion of a method that chooses."""
     results = getattr(case.search, "cv_results_", None)
     if not isinstance(results, dict) or "mean_test_score" not in results:
         return _path(case)
@@ -218,7 +218,7 @@ def landscape(case: Case) -> list[str]:
     numbers = sorted(numbers, key=lambda n: -len(levels[n]))
     if not numbers or not np.isfinite(results["mean_test_score"]).any():
         return []
-    title = "Score over what was tried"
+    title = "Score over the values tried"
     contour = [n for n in numbers if min(levels[n]) > 0 and len(levels[n]) > 2][:2]
     if len(contour) == 2:
         x, y = sorted(contour, key=list(levels).index)
@@ -236,7 +236,7 @@ def landscape(case: Case) -> list[str]:
 
 
 def _curve_of_scores(results: dict[str, Any], x: str, levels: dict[str, list[Any]]) -> PathDisplay:
-    """The best score at each value of one parameter, a curve for each value of the next that has few."""
+    """The best score at each value of one parameter, with a curve for each value of a second one with few values."""
     others = [n for n, v in levels.items() if n != x and 1 < len(v) <= CURVES]
     other = max(others, key=lambda n: len(levels[n]), default=None)
     names = [_key(v) for v in levels[other]] if other else [""]
@@ -257,7 +257,7 @@ def _curve_of_scores(results: dict[str, Any], x: str, levels: dict[str, list[Any
 
 
 def _levels(results: dict[str, Any], name: str) -> list[Any]:
-    """The values of a parameter, each once; none where some candidates do without it."""
+    """The distinct values of a parameter; none if some candidates lack it."""
     if not all(name in setting for setting in results["params"]):
         return []
     values = list({_key(setting[name]): setting[name] for setting in results["params"]}.values())
@@ -272,10 +272,10 @@ def _path(case: Case) -> list[str]:
     try:
         with case.pictures.axes() as (_, ax):
             display = PathDisplay.from_estimator(case.model, ax=ax)
-    except TypeError:  # its word for methods that choose nothing
+    except TypeError:  # raised for methods that choose nothing
         return []
     chosen = "" if display.best is None else f"; {display.best:.4g} was chosen"
     what = next(iter(display.curves)) if len(display.curves) == 1 else display.ylabel or "criterion"
     what = what[:1].upper() + what[1:]
     alt = f"{what} over {display.name}{chosen}."
-    return [case.pictures.drawn(display.plot, f"{what}, over what was tried", alt, "", PLANE)]
+    return [case.pictures.drawn(display.plot, f"{what}, over the values tried", alt, "", PLANE)]

@@ -1,4 +1,4 @@
-"""How wrong the method is on samples that it has not seen, beside what anyone could do without it."""
+"""The error of the method on unseen samples, next to simple baselines."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from ..selection import ExpectedLoss, expected_loss
 from ._case import Case, fit, rows
 
 OURS, MAJORITY, MEAN, LINEAR, NORMAL = "this model", "majority class", "mean of y", "linear model", "one Gaussian"
-MANY = 2000  # samples, up to which each is left out
+MANY = 2000  # leave-one-out for at most this many samples
 
 
 @dataclass
 class Estimate:
-    """Scores of folds, and the predictions at samples held out.
+    """Scores over the folds, and the predictions at held-out samples.
 
     Attributes
     ----------
-    scores : {metric: {who: array of shape (n_folds,)}}, the first metric the one that is judged by
+    scores : {metric: {who: array of shape (n_folds,)}}, the first metric is the main one
     training : {metric: float}, of the fit to all samples
-    predicted, probability, values : at each sample when it was held out; None where there is none
+    predicted, probability, values : at each held-out sample; None if not available
     tested : whether a sample was held out
     splits : the folds
-    failure : why there is nothing of this, or ""
+    failure : why there is no estimate, or ""
     """
 
     scores: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
@@ -62,11 +62,11 @@ class Estimate:
 
     @property
     def metric(self) -> str:
-        """The one that is judged by."""
+        """The main metric."""
         return next(iter(self.scores), "")
 
     def mean(self, who: str = OURS) -> float:
-        """Of the folds."""
+        """The mean over the folds."""
         return float(np.mean(self.scores[self.metric][who]))
 
     @property
@@ -77,24 +77,24 @@ class Estimate:
 
 
 def estimated(case: Case, cv: Any) -> Estimate:
-    """The error by folds, and by leaving out each sample where there is a formula."""
+    """The error by cross-validation, and by leave-one-out if there is a formula."""
     found = Estimate()
     if cv is None:
-        found.failure = "cv=None asks for none."
+        found.failure = "cv=None: no error estimate was requested."
     elif case.kind in ("transformer", "clusterer"):
-        found.failure = "This method predicts no target, so that there is no error to estimate."
+        found.failure = "This method predicts no target, so there is no error to estimate."
     elif case.kind != "outliers" and case.labelled and case.y is None:
-        raise ValueError(f"report: {case.name} learns from targets and y is None; give y.")
+        raise ValueError(f"report: {case.name} needs targets, but y is None; pass y.")
     elif case.n < 2:
-        found.failure = "One sample cannot be held out of itself."
+        found.failure = "A single sample cannot be held out."
     if found.failure:
         return found
     found.splits = folds(case, cv)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit to all samples has given them
+        warnings.simplefilter("ignore")  # the fit to all samples raised them already
         try:
             _by_folds(case, found)
-        except Exception as error:  # whatever a fit to fewer samples raises is a finding
+        except Exception as error:  # any error of a fit to fewer samples is a finding
             return Estimate(failure=f"{type(error).__name__} in a fit without one fold: {error}")
         if case.labelled and case.groups is None:
             found.left_out = _left_out(case)
@@ -102,7 +102,7 @@ def estimated(case: Case, cv: Any) -> Estimate:
 
 
 def folds(case: Case, cv: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Shuffled, stratified and by groups where that applies, never more than the rarest class has samples."""
+    """Shuffled folds, stratified and grouped where applicable, at most as many as the rarest class has samples."""
     stratified, groups = case.kind == "classifier" and np.ndim(case.y) == 1, case.groups
     if isinstance(cv, Integral):
         check_number("report", "cv", cv, at_least=2, integer=True)
@@ -115,7 +115,7 @@ def folds(case: Case, cv: Any) -> list[tuple[np.ndarray, np.ndarray]]:
         cv = (by_class if stratified else plain)(parts, shuffle=True, random_state=case.random_state)
     y = np.zeros(case.n) if case.y is None else case.y
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of rare classes, which the report names itself
+        warnings.simplefilter("ignore", UserWarning)  # about rare classes, which the report covers itself
         return list(check_cv(cv, y, classifier=stratified).split(np.zeros(case.n), y, groups))
 
 
@@ -175,7 +175,7 @@ def _keep(found: Estimate, case: Case, answer: _Answer, test: np.ndarray) -> Non
 
 @dataclass
 class _Answer:
-    """What a model says of some samples, and its scores there."""
+    """The predictions of a model at some samples, and its scores."""
 
     scores: dict[str, float]
     predicted: np.ndarray | None = None
@@ -191,7 +191,7 @@ class _Answer:
         predicted = np.asarray(host(model.predict(X)))
         if case.kind == "outliers":
             values = np.asarray(host(model.score_samples(X))) if hasattr(model, "score_samples") else None
-            return cls({"share called outliers": float(np.mean(predicted == -1))}, predicted, values=values)
+            return cls({"fraction of outliers": float(np.mean(predicted == -1))}, predicted, values=values)
         y = case.y[index]
         predicted = predicted[:, 0] if predicted.shape == (*y.shape, 1) else predicted
         if case.kind == "regressor" and levels_of(model) is not None:
@@ -219,7 +219,7 @@ class _Answer:
 
 
 def levels_of(model: Any) -> Any:
-    """The levels of quantile and expectile regression, whose curves need not be near the mean of y."""
+    """The levels of quantile or expectile regression, whose curves need not be near the mean of y."""
     return getattr(last(model), "quantiles", getattr(last(model), "expectiles", None))
 
 
@@ -227,7 +227,7 @@ def _level_scores(model: Any, X: Any, y: np.ndarray, predicted: np.ndarray) -> d
     scores = {"D²": float(model.score(X, y))}
     if hasattr(last(model), "quantiles"):
         for level, curve in zip(np.atleast_1d(levels_of(model)), predicted.reshape(len(y), -1).T, strict=True):
-            scores[f"share of y below τ = {level:g}"] = float(np.mean(y <= curve))
+            scores[f"fraction of y below τ = {level:g}"] = float(np.mean(y <= curve))
     return scores
 
 
@@ -235,7 +235,7 @@ def _level_scores(model: Any, X: Any, y: np.ndarray, predicted: np.ndarray) -> d
 
 
 def _rivals(case: Case) -> dict[str, tuple[Any, Any]]:
-    """Models that anyone would try first, with the data in the form that they take."""
+    """Baseline models, with the data in the form that they accept."""
     data = _plain(case)
     if case.kind == "density":
         known = data is not None and not is_sparse(data) and case.n > 2 * data.shape[1]  # or it has no covariance
@@ -253,7 +253,7 @@ def _rivals(case: Case) -> dict[str, tuple[Any, Any]]:
 
 
 def _plain(case: Case) -> Any:
-    """The data as a matrix, or as a table with labels; None for what is neither."""
+    """The data as a matrix, or as a table with labels; None for other data."""
     if case.pairwise:
         return None
     if is_sparse(case.X):
@@ -286,7 +286,7 @@ def _normal(train: np.ndarray, test: np.ndarray) -> float:
 
 
 def _left_out(case: Case) -> ExpectedLoss | None:
-    """Leave-one-out by formula, where the library has one for this method; steps before it stay as they are."""
+    """Leave-one-out by formula, if the library has one for this method; preceding steps are kept."""
     if case.n > MANY or case.search is not None or not type(case.model).__module__.startswith("mercer."):
         return None
     for method in ("closed_form", "newton", "active_set"):

@@ -1,4 +1,4 @@
-"""The sections on the error and on what the fitted model looks like."""
+"""The sections on the error and on diagnostics of the fitted model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def error(case: Case, estimate: Estimate) -> str:
     if estimate.failure:
         return paragraph(text(estimate.failure, 600))
     count, sizes = len(estimate.splits), [len(test) for _, test in estimate.splits]
-    words = f"{count} folds of {_range(sizes)} samples; every model is fitted to the others and judged on these."
+    words = f"{count} folds of {_range(sizes)} samples; every model is fitted to the rest and tested on these."
     parts = [paragraph(words), _scores(estimate)]
     if estimate.left_out is not None:
         parts.append(_left_out(estimate.left_out))
@@ -54,9 +54,9 @@ def _scores(estimate: Estimate) -> str:
     rows: list[list[Any]] = [
         [who, *(_spread(estimate.scores[m].get(who)) for m in metrics), _wins(estimate, who)] for who in names
     ]
-    rows.append(["this model, on the samples of the fit", *(number(estimate.training.get(m)) for m in metrics), ""])
+    rows.append(["this model, on the training samples", *(number(estimate.training.get(m)) for m in metrics), ""])
     head = ["model", *map(_judged, metrics), f"folds in which this model is better by {estimate.metric}"]
-    if len(names) == 1:  # there is nobody to be better than
+    if len(names) == 1:  # there is nothing to compare with
         head, rows = head[:-1], [row[:-1] for row in rows]
     meant = "; D² is 1 − loss / loss of the best constant" if estimate.metric == "D²" else ""
     return table(head, rows, f"Mean ± standard deviation over the folds, and range{meant}", ours=0)
@@ -86,13 +86,13 @@ def _left_out(found: Any) -> str:
     spread = f", with standard error {number(found.standard_error)}" if np.isfinite(found.standard_error) else ""
     kinds = {
         "closed_form": "in closed form",
-        "newton": f"by one Newton step, off by at most {number(found.approximation_error)}",
+        "newton": f"by one Newton step, with an error of at most {number(found.approximation_error)}",
         "active_set": "exactly, along the path of active sets",
     }
     return paragraph(
         f"<strong>Leave-one-out</strong>, {kinds[found.method]}: the mean {text(found.loss.replace('_', '–'))} loss is "
-        f"<strong>{number(found.estimate)}</strong>{spread}. What the fit takes from all samples at once, such as a "
-        "chosen penalty, a median lengthscale or the scaling of columns, stays as it is; the folds above choose anew."
+        f"<strong>{number(found.estimate)}</strong>{spread}. What the fit derives from all samples, such as a chosen "
+        "penalty, a median lengthscale or the scaling of columns, is kept; the folds above recompute it."
     )
 
 
@@ -102,7 +102,7 @@ def _confusion(case: Case, estimate: Estimate) -> str:
     labels, seen = case.classes[0], estimate.tested
     M = confusion_matrix(case.y[seen], estimate.predicted[seen], labels=labels)
     wrong = int(M.sum() - np.trace(M))
-    said = f"Held-out samples; {wrong} of {M.sum()} are wrong."
+    said = f"Held-out samples; {wrong} of {M.sum()} are misclassified."
     if len(labels) > CLASSES:
         off = M - np.diag(np.diag(M))
         worst = [np.unravel_index(k, off.shape) for k in np.argsort(-off, axis=None, kind="stable")[:SHOWN]]
@@ -134,8 +134,8 @@ def _residuals(case: Case, estimate: Estimate) -> list[str]:
     shown = seen if len(seen) <= 2 * MOST else np.random.default_rng(0).choice(seen, 2 * MOST, replace=False)
     y, f = np.asarray(case.y, dtype=np.float64), np.asarray(estimate.predicted, dtype=np.float64)
     style = {"markersize": 3.5, "markeredgewidth": 0, "alpha": 0.55}
-    level = levels_of(case.fitted) is not None  # whose curve need not be near y
-    caption = "Below the line, y is under its level." if level else "On the line, both agree."
+    level = levels_of(case.fitted) is not None  # a quantile or expectile curve need not be near y
+    caption = "Below the line, y is below its level." if level else "On the line, both agree."
     with case.pictures.axes() as (figure, ax):
         ax.plot(f[shown], y[shown], "o", color=BLUE, **style)
         ends = [min(y[seen].min(), f[seen].min()), max(y[seen].max(), f[seen].max())]
@@ -152,14 +152,12 @@ def _residuals(case: Case, estimate: Estimate) -> list[str]:
         ax.set(xlabel="predicted, held out", ylabel="y − predicted")
         deviation = float(np.std((y - f)[seen]))
         alt = f"Residuals over predictions at held-out samples; their standard deviation is {deviation:.4g}."
-        second = case.pictures.svg(
-            figure, "Residuals", alt, "A bend or a funnel is structure that the method has missed."
-        )
+        second = case.pictures.svg(figure, "Residuals", alt, "A bend or a funnel is structure that the method missed.")
     return [first, second]
 
 
 def _calibration(case: Case, estimate: Estimate) -> str:
-    """How often the predicted class is right, over the probability that it was given."""
+    """How often the predicted class is right, against its predicted probability."""
     if estimate.probability is None:
         return ""
     seen = estimate.tested
@@ -173,10 +171,10 @@ def _calibration(case: Case, estimate: Estimate) -> str:
         low = min(*x, *z, 0.5)
         ax.plot([low, 1], [low, 1], color=GREY, linewidth=1)
         ax.plot(x, z, "o-", color=BLUE, markersize=5)
-        ax.set(xlabel="probability of the predicted class", ylabel="share that is right")
+        ax.set(xlabel="probability of the predicted class", ylabel="fraction correct")
         off = float(np.mean(np.abs(np.array(x) - z)))
         alt = f"Calibration at held-out samples: mean distance from the diagonal {off:.3g}."
-        return case.pictures.svg(figure, "Calibration", alt, "Below the line, the method is too sure of itself.")
+        return case.pictures.svg(figure, "Calibration", alt, "Below the line, the method is overconfident.")
 
 
 def _densities(case: Case, estimate: Estimate) -> str:
@@ -197,7 +195,7 @@ def diagnostics(case: Case, estimate: Estimate) -> str:
     drawn = (*function(case), *_margins(case), *_shares(case), *_clusters(case), *gram(case), *spectrum(case))
     parts.append(figures(*drawn))
     parts.append(_worst(case, estimate))
-    return "".join(parts) or paragraph("There is nothing to show of this method beyond its results.")
+    return "".join(parts) or paragraph("There are no diagnostics for this method.")
 
 
 def _tiles(case: Case) -> list[tuple[str, Any]]:
@@ -205,7 +203,7 @@ def _tiles(case: Case) -> list[tuple[str, Any]]:
     spectrum, model = case.spectrum, case.model
     if spectrum is not None:
         matrix = "K + αI" if case.alpha else "K"
-        beyond = spectrum.condition > 1 / np.finfo(float).eps  # all that is known in double precision
+        beyond = spectrum.condition > 1 / np.finfo(float).eps  # the limit of double precision
         m = len(spectrum.eigenvalues)
         some = f", from {m} samples" if m < case.n else ""
         condition = "above 10<sup>15</sup>" if beyond else spectrum.condition
@@ -225,7 +223,7 @@ def _tiles(case: Case) -> list[tuple[str, Any]]:
             found.append((what, f"{len(kept)} of {total} ({len(kept) / total:.0%})"))
     for name, what in (
         ("edf_", "degrees of freedom"),
-        ("noise_variance_", "variance of the noise"),
+        ("noise_variance_", "noise variance"),
         ("inertia_", "sum of squares within clusters"),
     ):
         value = getattr(model, name, None)
@@ -235,7 +233,7 @@ def _tiles(case: Case) -> list[tuple[str, Any]]:
 
 
 def _margins(case: Case) -> list[str]:
-    """Decision values of the right class against the best other, at the samples of the fit."""
+    """Decision values of the true class minus the best other, at the training samples."""
     if case.kind != "classifier" or not hasattr(case.fitted, "decision_function") or np.ndim(case.y) != 1:
         return []
     values = np.asarray(host(case.fitted.decision_function(case.X)), dtype=np.float64)
@@ -246,7 +244,7 @@ def _margins(case: Case) -> list[str]:
         own = np.take_along_axis(values, place[:, None], axis=1)[:, 0]
         others = values.copy()
         np.put_along_axis(others, place[:, None], -np.inf, axis=1)
-        margin, label = own - others.max(axis=1), "value of the right class − best other"
+        margin, label = own - others.max(axis=1), "value of the true class − best other"
     else:
         return []
     wrong = int(np.sum(margin < 0))
@@ -255,16 +253,16 @@ def _margins(case: Case) -> list[str]:
         ax.axvline(0, color=ORANGE, linewidth=1.2)
         ax.set(xlabel=label, ylabel="samples")
         ax.yaxis.get_major_locator().set_params(integer=True)
-        alt = f"Histogram of margins at the samples of the fit; {wrong} are below zero, which is wrong."
+        alt = f"Histogram of margins at the training samples; {wrong} are negative, which is wrong."
         return [
             case.pictures.svg(
-                figure, "Margins", alt, f"At the samples of the fit; {wrong} of {case.n} are on the wrong side."
+                figure, "Margins", alt, f"At the training samples; {wrong} of {case.n} are on the wrong side."
             )
         ]
 
 
 def _shares(case: Case) -> list[str]:
-    """What each component explains."""
+    """The variance that each component explains."""
     values = getattr(case.model, "explained_variance_ratio_", None)
     if values is None or not len(values):
         return []
@@ -304,12 +302,12 @@ def _clusters(case: Case) -> list[str]:
 
 
 def _worst(case: Case, estimate: Estimate) -> str:
-    """The samples that the method understands least."""
+    """The samples with the largest errors."""
     if not case.labelled or np.ndim(case.y) != 1:
         return ""
     left_out = estimate.left_out
     if left_out is not None and left_out.values is not None and left_out.loss != "zero_one":
-        loss, how = np.asarray(left_out.values, dtype=np.float64), "loss when left out"
+        loss, how = np.asarray(left_out.values, dtype=np.float64), "leave-one-out loss"
     elif case.kind == "regressor" and np.shape(estimate.predicted) == np.shape(case.y):
         loss, how = np.abs(case.y - estimate.predicted).astype(np.float64), "absolute error, held out"
         loss[~estimate.tested] = np.nan
@@ -326,7 +324,7 @@ def _worst(case: Case, estimate: Estimate) -> str:
     return table(
         ["sample", "y", "predicted, held out", how],
         rows,
-        "The samples that the method understands least; rows are counted from 0",
+        "The samples with the largest errors; rows are counted from 0",
     )
 
 
@@ -342,5 +340,5 @@ def _wrong(case: Case, estimate: Estimate) -> str:
         return ""
     rows = [[str(k), text(case.y[k], 40), text(estimate.predicted[k], 40)] for k in wrong[:SHOWN]]
     some = "All" if len(wrong) <= SHOWN else f"{SHOWN} of the"
-    said = f"{some} {len(wrong)} samples that were wrong when held out; rows are counted from 0"
+    said = f"{some} {len(wrong)} samples that were misclassified when held out; rows are counted from 0"
     return table(["sample", "y", "predicted, held out"], rows, said)

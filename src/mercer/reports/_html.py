@@ -1,4 +1,4 @@
-"""Pieces of HTML: everything that comes from the user passes through `text`."""
+"""HTML fragments: everything from the user passes through `text`."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ figcaption { color: var(--grey); font-size: .84rem; max-width: 26rem; margin-top
 
 
 def text(value: Any, most: int = 300) -> str:
-    """Anything, escaped; the middle of what is long is left out."""
+    """Escaped text; the middle of long text is omitted."""
     words = str(value)
     if len(words) > most:
         words = f"{words[: most * 2 // 3]} … {words[-most // 4 :]}"
@@ -91,12 +91,12 @@ def text(value: Any, most: int = 300) -> str:
 
 
 def nameless(words: str) -> str:
-    """The text of an object without its place in memory, which says nothing to a reader."""
+    """The text of an object without its memory address."""
     return re.sub(r" at 0x[0-9a-fA-F]+(?=>)", "", words)
 
 
 def number(value: Any) -> str:
-    """A number with four digits that count, as one reads it."""
+    """A readable number with four significant digits."""
     if value is None:
         return "–"
     if isinstance(value, (bool, np.bool_)):
@@ -142,7 +142,7 @@ def table(
 
 
 def tiles(items: Iterable[tuple[str, Any]]) -> str:
-    """Few numbers that are seen first."""
+    """A few headline numbers."""
     return (
         '<ul class="tiles">'
         + "".join(f"<li><b>{v if isinstance(v, str) else number(v)}</b><span>{name}</span></li>" for name, v in items)
@@ -151,7 +151,7 @@ def tiles(items: Iterable[tuple[str, Any]]) -> str:
 
 
 def figures(*found: str) -> str:
-    """Pictures side by side, as far as they fit."""
+    """Pictures side by side, if they fit."""
     shown = "".join(f for f in found if f)
     return f'<div class="figures">{shown}</div>' if shown else ""
 
@@ -162,7 +162,7 @@ def paragraph(words: str, kind: str = "") -> str:
 
 
 def bars(counts: Any, label: str) -> str:
-    """A histogram as small as a word."""
+    """A word-sized histogram."""
     heights = np.asarray(counts, dtype=np.float64)
     heights = heights / (heights.max(initial=0) or 1.0) * 22
     step = 96 / max(len(heights), 1)

@@ -1,4 +1,4 @@
-"""The part of TeX that the equations of this package use, as MathML, which browsers show without script or network."""
+"""Converts the subset of TeX in this package's equations to MathML, which needs no script or network."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|\d+(?:\.\d+)?|\S")
 
 
 class UnknownError(ValueError):
-    """A command that this reader does not know."""
+    """An unknown TeX command."""
 
 
 def mathml(tex: str, *, block: bool = False) -> str:
-    r"""An equation as a ``<math>`` element; what cannot be read stays TeX, as code.
+    r"""An equation as a ``<math>`` element; unreadable TeX is kept as code.
 
     >>> mathml(r"\frac12 x_i")
     '<math><mfrac><mn>1</mn><mn>2</mn></mfrac><msub><mi>x</mi><mi>i</mi></msub></math>'
@@ -64,11 +64,11 @@ class Reader:
         self.place = 0
 
     def peek(self) -> str:
-        """The next token, or nothing."""
+        """The next token, or an empty string."""
         return self.tokens[self.place] if self.place < len(self.tokens) else ""
 
     def next(self) -> str:
-        """The next token, taken."""
+        """Consume and return the next token."""
         token = self.peek()
         if not token:
             raise UnknownError("the end")
@@ -76,7 +76,7 @@ class Reader:
         return token
 
     def row(self, *ends: str) -> str:
-        """Everything up to one of the tokens `ends`, which stays."""
+        """Everything up to one of the tokens `ends`, which is not consumed."""
         return "".join(self._until(ends))
 
     def _until(self, ends: tuple[str, ...]) -> Iterator[str]:
@@ -105,7 +105,7 @@ class Reader:
         return f"<{element}>{base}{''.join(map(_one, parts))}</{element}>"
 
     def argument(self) -> str:
-        """A group, or one sign: of a number, its first digit."""
+        """A group or a single character: for a number, its first digit."""
         token = self.peek()
         if token[:1].isdigit() and len(token) > 1:
             self.tokens[self.place : self.place + 1] = [token[0], token[1:]]

@@ -1,4 +1,4 @@
-"""The sections on the method, as its documentation and its fit tell, and on how its parameters were chosen."""
+"""The sections on the method, from its documentation and its fit, and on how its parameters were chosen."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def method(case: Case, estimate: Estimate) -> str:
         parts.append(f'<div class="equation">{shown}</div>')
     problems = len(solutions(case.model))
     if case.kind == "classifier" and problems > 1:
-        parts.append(paragraph(f"There are {problems} such problems of two classes, from which the classes follow."))
+        parts.append(paragraph(f"The classifier combines {problems} such two-class problems."))
     parts += [_kernel(case), _solver(case), _parameters(case)]
     return "".join(parts)
 
 
 def equations(model: Any) -> list[str]:
-    """The problem of a fitted model, and what its docstring leaves open: the loss and the penalty."""
+    """The problem of a fitted model, with the loss and the penalty that its docstring leaves open."""
     own = documented(type(model))
     several = isinstance(model, KernelLogisticRegression) and len(model.classes_) > 2
     found = own[several : several + 1]
@@ -58,14 +58,14 @@ def equations(model: Any) -> list[str]:
 
 
 def _displayed(equation: str) -> str:
-    """One equation; its parts, which wide spaces separate, stand below each other where there is no room."""
+    """One equation; parts separated by wide spaces wrap below each other if there is no room."""
     parts = [mathml(part, block=True) for part in equation.split(r"\qquad")]
     broken = any(part.startswith("<code>") for part in parts)  # a space within a group or a matrix
     return f"<div>{mathml(equation, block=True) if broken else ''.join(parts)}</div>"
 
 
 def documented(cls: type) -> list[str]:
-    """The equations of the docstring of a class, or of the nearest parent that has some."""
+    """The equations in the docstring of a class, or of its nearest parent with equations."""
     for owner in cls.__mro__:
         found = re.findall(r"^\.\. math::[ ]?(.*(?:\n(?:[ ]+.*|[ ]*$))*)", _own_doc(owner), flags=re.M)
         if found:
@@ -78,7 +78,7 @@ def _own_doc(owner: type) -> str:
 
 
 def meanings(cls: type) -> dict[str, str]:
-    """What the docstring says of each parameter."""
+    """The description of each parameter in the docstring."""
     doc = inspect.getdoc(cls) or ""
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}|\Z)", doc, flags=re.M | re.S)
     found: dict[str, str] = {}
@@ -112,12 +112,12 @@ def _parameters(case: Case) -> str:
     head = ["parameter", "value", "meaning"]
     first = table(head, chosen, "Parameters that were set", plain=(1, 2)) if chosen else ""
     rest = table(head, usual, plain=(1, 2)) if usual else ""
-    count = f"{len(usual)} parameter{'' if len(usual) == 1 else 's'} at the default"
+    count = f"{len(usual)} parameter{'' if len(usual) == 1 else 's'} with default values"
     return first + (f"<details><summary>{count}</summary>{rest}</details>" if rest else "")
 
 
 def _short(words: str) -> str:
-    """The first sentences, up to some two lines."""
+    """The first sentences, up to about two lines."""
     kept = ""
     for sentence in re.split(r"(?<=[.;]) (?=[A-Z])", words.split(" .. ")[0]):
         if kept and len(kept) + len(sentence) > 220:
@@ -129,7 +129,7 @@ def _short(words: str) -> str:
 def _kernel(case: Case) -> str:
     kernel = getattr(case.model, "kernel_", None)
     choice = getattr(case.model, "gram_choice_", None)
-    rows: list[list[Any]] = [["before it", f"<code>{text(step)}</code>"] for _, step in case.steps]
+    rows: list[list[Any]] = [["preceding step", f"<code>{text(step)}</code>"] for _, step in case.steps]
     if kernel is not None:
         claim = kernel.definiteness_in(case.dimension)
         proven = DEFINITE[claim.kind]
@@ -138,7 +138,7 @@ def _kernel(case: Case) -> str:
             proven += f" of order {claim.order}" if claim.order else ""
         rows += [
             ["kernel", f"<code>{text(_rounded(kernel), 600)}</code>"],
-            ["it is", proven],
+            ["definiteness", proven],
         ]
     if choice:
         rows.append(["kernel matrix", text(choice)])
@@ -146,8 +146,8 @@ def _kernel(case: Case) -> str:
 
 
 def _rounded(kernel: Any) -> str:
-    """The text of a kernel with six digits that count."""
-    said = re.sub(r", observed=<.*ndarray>", "", str(kernel))  # the rows that a table remembers
+    """The text of a kernel with six significant digits."""
+    said = re.sub(r", observed=<.*ndarray>", "", str(kernel))  # the rows stored in a table kernel
     return re.sub(r"\d+\.\d{6,}(?:e-?\d+)?", lambda digits: f"{float(digits[0]):.6g}", said)
 
 
@@ -174,7 +174,7 @@ def _solver(case: Case) -> str:
     ]
     rows = [[str(k), *(_cell(getattr(s, name, None)) for name in kept)] for k, s in enumerate(found[:MANY], 1)]
     more = paragraph(f"{len(found) - MANY} more problems are not listed.", "quiet") if len(found) > MANY else ""
-    return table(head, rows, "What the solver reported") + more + figures(*history(case))
+    return table(head, rows, "Solver results") + more + figures(*history(case))
 
 
 def _said(value: Any) -> bool:
@@ -189,7 +189,7 @@ def _cell(value: Any) -> str:
 
 
 def tuning(case: Case, estimate: Estimate) -> str:
-    """The section; empty where nothing was searched."""
+    """The section; empty if nothing was searched."""
     tried, pictures = tried_values(case), landscape(case)
     search = case.search
     if search is None and not tried and not pictures:
@@ -210,7 +210,7 @@ def tuning(case: Case, estimate: Estimate) -> str:
             ]
             for name, value, values in tried
         ]
-        head = ["parameter", "chosen", "values tried", "least", "largest", "steps from the nearer end"]
+        head = ["parameter", "chosen", "values tried", "minimum", "maximum", "steps from the nearer edge"]
         parts.append(table(head, rows))
     results = getattr(search, "cv_results_", None)
     best = _candidates(results) if isinstance(results, dict) and "mean_test_score" in results else ""
@@ -221,13 +221,13 @@ def _outcome(case: Case) -> str:
     search = case.search
     chosen = ", ".join(f"<code>{text(k)} = {text(_shown(v), 80)}</code>" for k, v in search.best_params_.items())
     count = len(getattr(search, "cv_results_", {}).get("params", ())) or getattr(search, "n_evaluations_", None)
-    looked = f" of {count} candidates" if count else ""
+    looked = f" from {count} candidates" if count else ""
     score = getattr(search, "best_score_", None)
     words = f"<strong>{text(type(search).__name__)}</strong> chose {chosen}{looked}."
     if score is not None and np.ndim(score) == 0:
         words += (
-            f" Its score there is {number(float(score))}, which is optimistic, being the best of what was tried; the "
-            "error estimate below repeats the whole search in every fold."
+            f" Its score is {number(float(score))}, which is optimistic, because it is the best of many; the error "
+            "estimate below repeats the whole search in every fold."
         )
     return paragraph(words)
 
@@ -240,7 +240,7 @@ def _place(value: float, values: list[float], at_edge: bool) -> str:
     if value not in values:
         return "–"
     k = values.index(value)
-    return "0: at the end" if at_edge else str(min(k, len(values) - 1 - k))
+    return "0: at the edge" if at_edge else str(min(k, len(values) - 1 - k))
 
 
 def _candidates(results: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Pictures inside the page: matplotlib's SVG without what is not needed, in colours that follow the page."""
+"""Pictures inside the page: matplotlib's SVG without superfluous parts, in colours that follow the page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from .._palette import BLUE, GREEN, GREY, INK, ORANGE
 from ._html import text
 
-# The page replaces these by colours that are readable on light and on dark paper.
+# The page replaces these by colours that are readable on light and dark backgrounds.
 PAPER = {
     INK: "currentColor",
     GREY: "var(--grey)",
@@ -26,7 +26,7 @@ PAPER = {
 STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "mercer",
-    "savefig.dpi": 160,  # of what is stored as an image
+    "savefig.dpi": 160,  # of parts stored as an image
     "font.family": "sans-serif",
     "font.size": 9,
     "text.color": INK,
@@ -41,19 +41,19 @@ STYLE = {
     "legend.fontsize": 8,
 }
 SIZE = (3.6, 2.5)  # inches
-WIDE = 5.5  # inches, beyond which a picture is moved on a small screen rather than made small
+WIDE = 5.5  # inches; on a small screen, wider pictures scroll instead of shrinking
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Pictures:
-    """Draws figures of one page, so that no two of them share an identifier."""
+    """Draws the figures of one page with unique identifiers."""
 
     def __init__(self) -> None:
         self.count = itertools.count(1)
 
     @contextmanager
     def axes(self, width: float = SIZE[0], height: float = SIZE[1]) -> Iterator[Any]:
-        """A figure and its axes in the style of the page; `svg` is to be called within."""
+        """A figure and its axes in the style of the page; call `svg` inside."""
         from matplotlib import style
         from matplotlib.figure import Figure
 
@@ -64,17 +64,17 @@ class Pictures:
     def drawn(
         self, plot: Callable[[Any], Any], title: str, alt: str, caption: str = "", size: tuple[float, float] = SIZE
     ) -> str:
-        """What a display plots on axes; its own title gives way to the one above the picture."""
+        """The plot of a display; the title above the picture replaces its own."""
         with self.axes(*size) as (figure, ax):
             plot(ax)
             ax.set_title("", loc="left")
-            if not ax.axison:  # divided into panels, of this size each
+            if not ax.axison:  # divided into panels of this size
                 rows, columns = figure.axes[1].get_subplotspec().get_gridspec().get_geometry()
                 figure.set_size_inches(size[0] * columns, size[1] * rows)
             return self.svg(figure, title, alt, caption)
 
     def svg(self, figure: Any, title: str, alt: str, caption: str = "") -> str:
-        """The figure as an element with a title, and words for those who do not see it."""
+        """The figure as an element with a title and alternative text."""
         for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
             if axis.get_scale() == "log":
                 _plain_ticks(axis)
@@ -101,7 +101,7 @@ class Pictures:
     # ---- the kinds that several sections use
 
     def histogram(self, values: np.ndarray, title: str, label: str, caption: str = "") -> str:
-        """Of finite values."""
+        """A histogram of finite values."""
         with self.axes() as (figure, ax):
             ax.hist(values, bins=min(30, max(6, int(np.sqrt(len(values))))), color=BLUE, alpha=0.85, rwidth=0.94)
             ax.set(xlabel=label, ylabel="samples")
@@ -125,7 +125,7 @@ class Pictures:
             return self.svg(figure, title, f"{title}: {said}.")
 
     def curve(self, values: np.ndarray, title: str, labels: tuple[str, str], alt: str, caption: str = "") -> str:
-        """Values in their order."""
+        """Values in order, as a curve."""
         with self.axes() as (figure, ax):
             many = len(values) > 60
             ax.plot(
@@ -137,18 +137,18 @@ class Pictures:
 
 
 def short(name: Any) -> str:
-    """A name that fits beside an axis."""
+    """A name that fits next to an axis."""
     words = str(name)
     return words if len(words) <= 18 else f"{words[:16]}…"
 
 
 def tick(name: Any) -> str:
-    """A short name without the sign that starts mathematics."""
+    """A short name with escaped dollar signs."""
     return short(name).replace("$", r"\$")
 
 
 def _has_surface(figure: Any) -> bool:
-    """Whether areas are filled with a scale of colours, which stay as they are on dark paper too."""
+    """Whether areas are filled by a colour scale, which is kept on dark backgrounds too."""
     from matplotlib.collections import QuadMesh
     from matplotlib.contour import ContourSet
 
@@ -156,7 +156,7 @@ def _has_surface(figure: Any) -> bool:
 
 
 def _plain_ticks(axis: Any) -> None:
-    """Powers of ten without the mathematics that text in the page's fonts cannot show."""
+    """Powers of ten as plain text, because the page's fonts cannot show mathematics."""
     from matplotlib.ticker import LogFormatter
 
     class Plain(LogFormatter):

@@ -1,4 +1,4 @@
-"""One self-contained HTML file about an estimator on data."""
+"""One self-contained HTML file about an estimator and its data."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "numba", "matplotlib")
 
 @dataclass(frozen=True)
 class Report:
-    """What `report` made. In a notebook it shows itself.
+    """The result of `report`. In a notebook it displays itself.
 
     Attributes
     ----------
     title : str
     html : str
-        The file.
+        The content of the file.
     warnings : list of Caution
-        Each with `name`, `level` ("serious", "caution" or "note"), `title`, `text` and `remedy`; the worst first.
+        Each with `name`, `level` ("serious", "caution" or "note"), `title`, `text` and `remedy`; worst first.
     sections : dict
-        From the anchors in the file ("warnings", "data", "method", "tuning", "error", "diagnostics", "making") to the
+        Maps the anchors in the file ("warnings", "data", "method", "tuning", "error", "diagnostics", "making") to the
         HTML of the sections.
     """
 
@@ -47,10 +47,10 @@ class Report:
     sections: dict[str, str] = field(repr=False)
 
     def save(self, path: Any) -> Path:
-        """Write the file, all or nothing, and return its path."""
+        """Write the complete file or nothing, and return its path."""
         target = Path(os.fsdecode(os.path.realpath(path)))
         if not target.parent.is_dir():
-            raise FileNotFoundError(f"report: the folder of {target} does not exist; make it first.")
+            raise FileNotFoundError(f"report: the folder of {target} does not exist; create it first.")
         with replacing(target) as stream:
             stream.write(self.html.encode())
         return target
@@ -59,7 +59,7 @@ class Report:
         return "\n".join([self.title, *map(str, self.warnings)])
 
     def _repr_html_(self) -> str:
-        # A frame of its own keeps the styles of the notebook and of the report apart.
+        # A separate frame isolates the styles of the notebook and the report.
         frame = 'width="100%" height="700" style="border: 0"'
         return f'<iframe title="{text(self.title)}" {frame} srcdoc="{escape(self.html)}"></iframe>'
 
@@ -76,26 +76,26 @@ def report(
 ) -> Report:
     """A report on an estimator and its data: one HTML file that needs no network.
 
-    It summarises the data, writes down the problem that the method solves, shows how parameters were chosen, estimates
-    the error beside simple rivals, draws what the fit looks like, and says what a statistician would warn of.
+    It summarises the data, states the problem that the method solves, shows how parameters were chosen, compares the
+    error with simple baselines, plots the fit, and lists the warnings of a statistician.
 
     Parameters
     ----------
     estimator : estimator
-        Of this library or of scikit-learn's interface: a classifier, regressor, transformer, clusterer, density or
-        detector of outliers, a pipeline or a search. Fitted, it is described as it is, and X and y should be those of
-        the fit; else a clone is fitted.
+        Any estimator with scikit-learn's interface: a classifier, regressor, transformer, clusterer, density or
+        outlier detector, a pipeline or a search. A fitted estimator is described as it is, and X and y should be its
+        training data; otherwise a clone is fitted.
     X, y : samples and targets
-        Of any kind that the estimator takes: matrices, data frames, strings, graphs, kernel matrices.
+        Any data that the estimator accepts: matrices, data frames, strings, graphs, kernel matrices.
     title : str, optional
-        Of the page; None takes the name of the method.
+        The title of the page; None uses the name of the method.
     cv : int >= 2, splitter, iterable of splits or None
-        Folds of the error estimate; a number stands for shuffled ones, stratified for labels, whole groups if there are
-        any. Each costs a fit, of a search the whole search: that is the honest price. None leaves the estimate out.
+        Folds of the error estimate. A number gives shuffled folds, stratified by class, with whole groups if there are
+        any. Each fold costs a fit or, for a search, the whole search. None omits the estimate.
     groups : array of shape (n,), optional
         Samples of one group, such as those of one patient, are held out together.
     random_state : int >= 0
-        For the folds, and for the samples whose kernel matrix is drawn where there are more than 500.
+        For the folds, and for the 500 samples in the kernel matrix if there are more.
 
     Returns
     -------
@@ -104,38 +104,38 @@ def report(
 
     Notes
     -----
-    The warnings, and the numbers from which they are given:
+    The warnings and their thresholds:
 
     ================  ==========================================================================================
-    leakage           one of several columns alone predicts y: balanced accuracy, or rank correlation, >= 0.99; of
-                      more than 300 columns, those are tried that go along with y best
-    duplicates        more than 5 % of held-out samples have an identical one in the training part
+    leakage           one of several columns alone predicts y: balanced accuracy, or rank correlation, >= 0.99; with
+                      more than 300 columns, only those most related to y are tried
+    duplicates        more than 5 % of held-out samples have an identical one in the training set
     contradictions    identical samples of different classes
-    prepared          columns that arrive with mean 0 and standard deviation 1 exactly
-    imbalance         the largest class has ten times the samples of the smallest
-    few               fewer than 10 samples of a class, or 30 in all
-    useless           accuracy within two standard errors of the largest class, or R² (of levels D²) <= 0 and the mean
-                      of y not behind in every fold
+    prepared          columns with mean 0 and standard deviation 1 exactly
+    imbalance         the largest class has at least ten times the samples of the smallest
+    few               fewer than 10 samples of a class, or 30 in total
+    useless           accuracy within two standard errors of the largest class, or R² (D² for levels) <= 0 without
+                      beating the mean of y in every fold
     linear, normal    a linear model, or one Gaussian, ahead by 0.01 and by two standard errors over the folds
     spread            two standard errors of the score over folds above 0.1 (accuracy) or 0.2 (R²)
     overfitting       a training score 0.2 above the held-out one, and above 0.2
     bandwidth         mean similarity of two samples > 0.99 where all k(x, x) are equal, or a matrix whose
                       participation ratio is > 0.7 n
     conditioning      K + αI with a condition number > 10¹², or a jitter
-    indefinite        negative eigenvalues of a kernel that is not proven to be conditionally definite
-    edge              a chosen parameter at the end of the grid, where no other value of it is as good
+    indefinite        negative eigenvalues of a kernel that is not proven to be (conditionally) definite
+    edge              a chosen parameter at the edge of the grid, with no other value as good
     convergence       a solver that stopped early
-    scales            ranges of columns that differ by a factor of more than 1000, under a kernel with one scale
-    constant          columns, or targets, of one value
-    missing           columns without more than half of their values
-    identifier        columns, of several, with another value for each sample
-    outliers          targets farther than six robust standard deviations from the median
+    scales            ranges of columns that differ by a factor of more than 1000, with a single-scale kernel
+    constant          columns or targets with a single value
+    missing           columns with more than half of their values missing
+    identifier        one of several columns with a different value for each sample
+    outliers          targets more than six robust standard deviations from the median
     ================  ==========================================================================================
 
-    What cannot be seen from X, y and the estimator is not judged: whether columns were chosen or scaled with the help
-    of samples that are now held out, or whether samples are independent.
+    The report cannot see whether columns were selected or scaled using samples that are now held out, or whether
+    samples are independent.
 
-    Time: the fits of the folds, and O(m³) for the kernel matrix of m <= 500 samples. Leave-one-out is added where there
+    Time: the fits of the folds, and O(m³) for the kernel matrix of m <= 500 samples. Leave-one-out is added if there
     is a formula and n <= 2000.
 
     Examples
@@ -170,7 +170,7 @@ def report(
     shown = {key: part for key, part in bodies.items() if part[1]}
     heading = title or f"{case.name}: a report"
     subtitle = f"{text(case.name)} on {case.n} samples · {_verdict(found)}"
-    html = page(heading, subtitle, shown, paragraph("Made by Mercer. This file needs no network.", "quiet"))
+    html = page(heading, subtitle, shown, paragraph("Made with Mercer. This file needs no network.", "quiet"))
     return Report(heading, html, found, {key: body for key, (_, body) in shown.items()})
 
 
@@ -184,8 +184,8 @@ def _verdict(found: list[Caution]) -> str:
 def _warnings(found: list[Caution]) -> str:
     if not found:
         return paragraph(
-            '<span class="good">✓</span> None of the checks found anything. What cannot be seen from the data, such as '
-            "samples that depend on each other, or columns chosen with the help of held-out samples, was not judged."
+            '<span class="good">✓</span> None of the checks found anything. They cannot see what the data do not '
+            "show, such as samples that depend on each other, or columns selected using held-out samples."
         )
     items = "".join(
         f'<li class="{c.level}"><span class="level">{SIGNS[c.level]} {c.level}</span>'
@@ -196,7 +196,7 @@ def _warnings(found: list[Caution]) -> str:
 
 
 def _making(case: Case, cv: Any, seconds: float) -> str:
-    origin = "as it was given, fitted before" if case.was_fitted else "a clone, fitted to all samples"
+    origin = "the fitted estimator that was passed" if case.was_fitted else "a clone, fitted to all samples"
     rows = [
         ["date", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")],
         ["time taken", f"{seconds:.1f} s"],
@@ -214,7 +214,7 @@ def _making(case: Case, cv: Any, seconds: float) -> str:
     options = f"cv={folds}{more}, random_state={case.random_state}"
     described = nameless(described)
     command = f'mercer.report(\n    {described},\n    X{target}, {options},\n).save("report.html")'
-    again = f"<h3>To make it again</h3><pre><code>{text(command, 6000)}</code></pre>"
+    again = f"<h3>To reproduce it</h3><pre><code>{text(command, 6000)}</code></pre>"
     return table(["", "value"], rows, plain=(1,)) + again
 
 
