@@ -1,8 +1,11 @@
-"""Files that are written all or not at all, and lines that are read in bounded memory."""
+"""Files that are written all or not at all, and files of others, which are read in bounded memory."""
 
 from __future__ import annotations
 
+import bz2
 import contextlib
+import gzip
+import io
 import os
 import re
 import shutil
@@ -19,6 +22,7 @@ except ImportError:  # Windows: what a killed process left behind stays there
     fcntl = None  # type: ignore[assignment]
 
 PIECE = 1 << 20  # letters, or bytes, that are read at once
+ROOM, PACKED = 1 << 30, 100  # bytes that any file may unpack to, and beyond these how many times its size
 
 
 @contextmanager
@@ -95,6 +99,54 @@ def _clean(path: Path) -> None:
                 os.unlink(leftover)
             finally:
                 os.close(raw)
+
+
+def require_file(path: Any) -> None:
+    """Raise for what is there and is no file: a pipe would make its reader wait, and a device have no end."""
+    if os.path.lexists(path) and not os.path.isfile(path):
+        raise ValueError(f"{path}: is a folder, a pipe, a device or a broken link; give a file.")
+
+
+class RoomError(ValueError):
+    """A file that unpacks to much more than it is."""
+
+
+def require_room(path: Any, held: float, remedy: str) -> None:
+    """Raise for a file that unpacks to so many bytes, if that is much more than it is."""
+    size = os.path.getsize(path)
+    if held > max(ROOM, PACKED * size):
+        raise RoomError(
+            f"{path} has {size / 1e6:.3g} MB but would unpack to {held / 1e9:.3g} GB or more; if you trust it, "
+            f"{remedy}."
+        )
+
+
+class _Bounded(io.RawIOBase):
+    """What a compressed file holds, as far as there is room for it."""
+
+    def __init__(self, path: Any, stream: Any):
+        self.path, self.stream, self.held = path, stream, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self.stream.read1(len(buffer))
+        self.held += len(piece)
+        require_room(self.path, self.held, "unpack it first")
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def close(self) -> None:
+        self.stream.close()
+        super().close()
+
+
+def unpacked(path: Any) -> Any:
+    """The bytes of a file, decompressed if its name ends in .gz or .bz2."""
+    require_file(path)
+    unpack: Any = {".gz": gzip.open, ".bz2": bz2.open}.get(Path(path).suffix)
+    return open(path, "rb") if unpack is None else io.BufferedReader(_Bounded(path, unpack(path, "rb")), PIECE)
 
 
 def whole_lines(stream: TextIO) -> Iterator[str | None]:

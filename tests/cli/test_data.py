@@ -1,3 +1,4 @@
+import bz2
 import gzip
 import os
 import tracemalloc
@@ -371,6 +372,58 @@ def test_bytes_and_durations_of_parquet(tmp_path):
     frame = read(tmp_path / "a.parquet").X
     assert frame["bytes"].fillna("").tolist() == ["a", "\\xff", ""]
     assert kind_of(frame["took"]) == "number" and frame["took"].fillna(0).tolist() == [1.5, 0.0, -2.0]
+
+
+def test_long_durations_and_wide_integers_of_parquet(tmp_path):
+    polars = pytest.importorskip("polars")
+    for unit, ticks in (("ms", 10**3), ("us", 10**6), ("ns", 10**9)):
+        took = polars.Series([2**62, None, 86_400 * ticks], dtype=polars.Int64).cast(polars.Duration(unit))
+        polars.DataFrame({"took": took}).write_parquet(tmp_path / "a.parquet")
+        assert read(tmp_path / "a.parquet").X["took"].fillna(0).tolist() == [2**62 / (86_400 * ticks), 0.0, 1.0]
+    wide = polars.Series([2**100], dtype=polars.Int128) if hasattr(polars, "Int128") else None
+    if wide is not None:
+        polars.DataFrame({"wide": wide}).write_parquet(tmp_path / "a.parquet")
+        with pytest.raises(DataError, match=r"a\.parquet: the column 'wide' of the type Int128 cannot be read"):
+            read(tmp_path / "a.parquet")
+
+
+def test_names_are_no_patterns(tmp_path):
+    polars = pytest.importorskip("polars")
+    for name, value in (("d1", 1), ("d[1]", 2), ("d?", 3)):
+        polars.DataFrame({"a": [value]}).write_parquet(tmp_path / f"{name}.parquet")
+    for name, value in (("d1", 1), ("d[1]", 2), ("d?", 3)):
+        assert read(tmp_path / f"{name}.parquet").X["a"].tolist() == [value]
+        (block,) = read_blocks(tmp_path / f"{name}.parquet", 5, {"a": "number"})
+        assert block["a"].tolist() == [value]
+
+
+@pytest.mark.parametrize("kind", ["numbers", "text", "categories", "lists"])
+def test_parquet_that_unpacks_to_more_than_it_is(tmp_path, monkeypatch, kind):
+    """Equal values take no room in a file; in memory each is counted."""
+    polars = pytest.importorskip("polars")
+    monkeypatch.setattr(_files, "ROOM", 1 << 20)
+    columns = {
+        "numbers": polars.repeat(1.0, 300_000, eager=True),
+        "text": polars.Series(["x" * 10_000] * 200),
+        "categories": polars.Series(["x" * 10_000] * 200, dtype=polars.Categorical),
+        "lists": polars.Series([[1.0] * 10_000] * 20),
+    }
+    polars.DataFrame({"a": columns[kind]}).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match=r"a\.parquet has .* MB but would unpack to 0\.00.* GB .* export it as CSV"):
+        read(tmp_path / "a.parquet")
+    if kind == "numbers":  # of which a block is held at once
+        assert sum(len(block) for block in read_blocks(tmp_path / "a.parquet", columns={"a": "number"})) == 300_000
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.libsvm.gz", "a.libsvm.bz2"])
+def test_compressed_text_that_unpacks_to_more_than_it_is(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(_files, "ROOM", 1 << 20)
+    compress = bz2.compress if name.endswith("bz2") else gzip.compress
+    path = write(tmp_path, name, compress(b"1,2\n" * 500_000 if "csv" in name else b"1 1:1\n" * 500_000))
+    with pytest.raises(ValueError, match=r"has .* MB but would unpack to .* GB or more; .* unpack it first"):
+        read(path)
+    monkeypatch.undo()
+    assert read(path).X.shape[0] == 500_000
 
 
 def test_sniffing_prefers_the_separator_on_which_lines_agree(tmp_path):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mercer as library
+from mercer import _files
 from mercer.cli import _data
 from mercer.cli._data import read_blocks
 from mercer.cli._output import Output, replacing
@@ -128,6 +129,10 @@ def test_pipes_are_refused(fitted, mercer):
     for path in ("pipe", "-"):
         done = mercer("predict", "shop.mercer", path)
         assert done.code == 1 and f"{path} is a pipe" in done.err
+    assert "pipe is a pipe" in mercer("convert", "pipe", "new.csv").err
+    np.save("X.npy", np.eye(3))
+    done = mercer("convert", "X.npy", "new.csv", "--range", "pipe")
+    assert done.code == 1 and "pipe: is a folder, a pipe, a device or a broken link; give a file." in done.err
 
 
 def test_gaps_in_a_model_of_numbers_are_means(folder, mercer):
@@ -200,7 +205,7 @@ def test_labels_that_are_no_text(folder, mercer):
 def test_archives_that_unpack_to_more_than_they_are(folder, mercer, monkeypatch):
     X = np.random.default_rng(0).normal(size=(20, 2))
     library.save(library.KernelRidge().fit(X, X[:, 0]), folder / "ridge.mercer")
-    monkeypatch.setattr(_data, "ROOM", 1 << 20)
+    monkeypatch.setattr(_files, "ROOM", 1 << 20)
     np.savez_compressed(folder / "zeros.npz", X=np.zeros((200_000, 2)))
     opened = []
     monkeypatch.setattr(np.lib.npyio.NpzFile, "__getitem__", lambda self, name: opened.append(name))
@@ -224,7 +229,6 @@ def test_info(fitted, mercer):
 
 def test_two_hundred_thousand_rows_are_streamed(folder, mercer, monkeypatch):
     """No more than a block is held at once."""
-    from mercer.cli import _data
 
     seen = []
     parse = _data._parse

@@ -1,10 +1,12 @@
 """The TU format, written by hand and from real collections."""
 
-from zipfile import ZIP_DEFLATED, ZipFile
+import os
+from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZipFile
 
 import numpy as np
 import pytest
 
+from mercer import _files
 from mercer.datasets import load_tu
 from mercer.domains import Graph
 
@@ -106,6 +108,13 @@ def test_what_is_refused(tmp_path) -> None:
         ("A", "one, two\n", r"TOY_A\.txt is no table of numbers: could not convert"),
         ("A", "1, 2\n2\n", r"TOY_A\.txt is no table of numbers: "),
         ("graph_indicator", "", "do not belong together"),
+        (
+            "graph_indicator",
+            "0\n1\n1\n2\n2\n3\n",
+            r"graph_indicator\.txt names the graph 0; graphs are numbered",
+        ),
+        ("graph_indicator", "-4\n1\n1\n2\n2\n3\n", r"graph_indicator\.txt names the graph -4"),
+        ("graph_indicator", "1,1\n1,1\n1,1\n2,2\n2,2\n3,3\n", r"graph_indicator\.txt has 2 numbers a line"),
     ],
 )
 def test_faults_in_one_file(tmp_path, part, text, message) -> None:
@@ -123,6 +132,76 @@ def test_broken_archives(tmp_path) -> None:
         (tmp_path / "broken.zip").write_bytes(content)
         with pytest.raises(ValueError, match=r"load_tu: .*broken\.zip is no zip file, or a damaged one"):
             load_tu(tmp_path / "broken.zip")
+
+
+@pytest.mark.parametrize("method", [ZIP_DEFLATED, ZIP_BZIP2, ZIP_LZMA])
+def test_damaged_members(tmp_path, method) -> None:
+    with ZipFile(tmp_path / "toy.zip", "w", method) as archive:
+        for part, text in TOY.items():
+            archive.writestr(f"TOY_{part}.txt", text)
+    content = bytearray((tmp_path / "toy.zip").read_bytes())
+    start = content.index(b"TOY_A.txt") + len("TOY_A.txt")
+    content[start + 9 : start + 25] = b"?" * 16
+    (tmp_path / "toy.zip").write_bytes(content)
+    with pytest.raises(ValueError, match=r"load_tu: .*toy\.zip is no zip file, or a damaged one"):
+        load_tu(tmp_path / "toy.zip")
+
+
+def test_members_that_are_not_needed_are_not_unpacked(tmp_path, monkeypatch) -> None:
+    with ZipFile(tmp_path / "toy.zip", "w", ZIP_DEFLATED) as archive:
+        for part, text in (TOY | {"readme": "0" * 10_000_000}).items():
+            archive.writestr(f"TOY_{part}.txt", text)
+    opened = []
+    read = ZipFile.read
+    monkeypatch.setattr(ZipFile, "read", lambda self, name: opened.append(name) or read(self, name))
+    assert load_tu(tmp_path / "toy.zip").graphs == GRAPHS
+    assert sorted(opened) == sorted(f"TOY_{part}.txt" for part in TOY)
+
+
+def test_archives_that_unpack_to_more_than_they_are(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(_files, "ROOM", 1 << 20)
+    with ZipFile(tmp_path / "toy.zip", "w", ZIP_DEFLATED) as archive:
+        for part, text in (TOY | {"node_labels": "0\n" * 500_000}).items():
+            archive.writestr(f"TOY_{part}.txt", text)
+    monkeypatch.setattr(ZipFile, "read", None)
+    with pytest.raises(ValueError, match=r"load_tu: .*toy\.zip has .* MB but would unpack to 0\.004 GB .* the folder"):
+        load_tu(tmp_path / "toy.zip")
+
+
+def test_two_files_of_one_name(tmp_path) -> None:
+    with ZipFile(tmp_path / "toy.zip", "w") as archive:
+        for part, text in TOY.items():
+            archive.writestr(f"TOY_{part}.txt", text)
+        archive.writestr("other/TOY_node_labels.txt", "1\n" * 6)
+    with pytest.raises(ValueError, match=r"toy\.zip holds TOY_node_labels\.txt and other/TOY_node_labels\.txt"):
+        load_tu(tmp_path / "toy.zip")
+
+
+def test_collections_of_nothing(tmp_path) -> None:
+    with pytest.raises(ValueError, match=r"load_tu: .* holds no graphs"):
+        load_tu(write(tmp_path, dict.fromkeys(TOY, "")))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.parametrize("part", ["A", "node_labels"])
+def test_what_is_no_file(tmp_path, part) -> None:
+    """A pipe would make the reader wait."""
+    write(tmp_path, TOY)
+    place = tmp_path / f"TOY_{part}.txt"
+    for make in (os.mkfifo, os.mkdir, lambda path: os.symlink("nowhere", path)):
+        place.rmdir() if place.is_dir() else place.unlink()
+        make(place)
+        with pytest.raises(ValueError, match=rf"load_tu: .*TOY_{part}\.txt: is a folder, a pipe, a device"):
+            load_tu(tmp_path)
+    os.mkfifo(tmp_path / "pipe.zip")
+    with pytest.raises(ValueError, match=r"load_tu: .*pipe\.zip: is a folder, a pipe"):
+        load_tu(tmp_path / "pipe.zip")
+
+
+def test_what_else_lies_there_is_not_read(tmp_path) -> None:
+    write(tmp_path, TOY)
+    (tmp_path / "notes.txt").mkdir()
+    assert load_tu(tmp_path).graphs == GRAPHS
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
 import csv
-import gzip
 import io
 import re
 import unicodedata
@@ -22,7 +20,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from .._errors import optional
-from .._files import whole_lines
+from .._files import RoomError, require_room, unpacked, whole_lines
 
 __all__ = [
     "BLOCK",
@@ -45,7 +43,6 @@ BLOCK = 20_000  # rows per batch
 SEPARATORS = (",", ";", "\t", "|")
 NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 MISSING = ["?", "-", "na", "Na", "none"]  # in addition to pandas' own
-ROOM, PACKED = 1 << 30, 100  # an archive may unpack to this many bytes, or to this many times its size
 WORDS = {".csv": "text", ".tsv": "text", ".parquet": "parquet", ".npy": "npy", ".npz": "npz"}
 WORDS |= {".libsvm": "libsvm", ".svm": "libsvm", ".scale": "libsvm", ".t": "libsvm"}
 POINT, COMMA = re.compile(r"[+-]?\d+\.\d+([eE][+-]?\d+)?"), re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
@@ -55,6 +52,7 @@ ISO = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2
 
 SPACES = dict.fromkeys(map(ord, "\t\n\r"))
 TRUTH = ("true", "false")  # written in any case, by R, Python and Parquet
+TICKS = {"ms": 1e3, "us": 1e6, "ns": 1e9}  # durations: ticks per second
 LONG = 40  # characters of a cell that a message quotes
 
 BROKEN = (EOFError, OSError, zlib.error)  # raised for a damaged archive
@@ -176,7 +174,7 @@ def existing(path: Any) -> Path:
         raise DataError(f"{path} does not exist.")
     if path.is_dir():
         raise DataError(f"{path} is a folder, not a file.")
-    with _raw(path) as stream:
+    with unpacked(path) as stream:
         try:
             start = stream.read(4)
         except BROKEN as error:
@@ -201,10 +199,6 @@ def _refuse_foreign(path: Path, start: bytes) -> None:
         raise DataError(f"{path} is a zip archive, like recent Excel files; export it as CSV first.")
 
 
-def _raw(path: Path) -> Any:
-    return {".gz": gzip.open, ".bz2": bz2.open}.get(path.suffix, open)(path, "rb")  # type: ignore[operator]
-
-
 def _encoding(path: Path, given: str | None) -> str:
     if given:
         try:
@@ -212,14 +206,14 @@ def _encoding(path: Path, given: str | None) -> str:
         except LookupError:
             raise DataError(f"there is no encoding {given!r}; try utf-8, latin-1 or cp1252.") from None
         return given
-    with _raw(path) as stream:
+    with unpacked(path) as stream:
         mark = stream.read(2)
     return "utf-16" if mark in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
 
 
 def _lines(path: Path, encoding: str) -> Iterator[str]:
     """Lines; an error in one sentence for text in another encoding."""
-    with io.TextIOWrapper(_raw(path), encoding=encoding, newline="") as stream:
+    with io.TextIOWrapper(unpacked(path), encoding=encoding, newline="") as stream:
         number = 0
         try:
             for number, line in enumerate(whole_lines(stream), 1):
@@ -493,22 +487,54 @@ def _fault(column: Any, kind: str) -> str:
 # ---- Parquet and matrices
 
 
-def _parquet_blocks(path: Path, rows: int = BLOCK, columns: dict[str, str] | None = None) -> Iterator[Any]:
+def _parquet(path: Path) -> tuple[Any, list[str]]:
+    """A Parquet file as polars' lazy table, and the names of its columns."""
     polars = optional("polars", "cli", "Reading Parquet")
-    import pandas
-
     try:
-        lazy = polars.scan_parquet(path)
+        lazy = polars.scan_parquet(path, glob=False)
         names = lazy.collect_schema().names()
     except Exception as error:  # polars has its own exceptions
         raise DataError(f"{path} is not a Parquet file ({str(error).splitlines()[0]}).") from error
-    require(names, columns, path)
     _require_printable(path, names)
+    return lazy, names
+
+
+def _parquet_blocks(path: Path, rows: int = BLOCK, columns: dict[str, str] | None = None) -> Iterator[Any]:
+    """DataFrames; without `columns`, all blocks must fit into memory together."""
+    lazy, names = _parquet(path)
+    import pandas
+    import polars
+
+    require(names, columns, path)
+    lazy = lazy.select(names := list(columns or names))
+    held = 8 * len(names) * lazy.select(polars.len()).collect().item() if columns is None else 0
+    require_room(path, held, "export it as CSV first")
     start = 0
     while (block := lazy.slice(start, rows).collect()).height:
         start += rows
-        frame = pandas.DataFrame({c: _plain(block[c]) for c in names})
+        text = sum(_length(block[c]) for c in names)
+        require_room(path, held + text, "export it as CSV first")
+        held += text if columns is None else 0
+        frame = pandas.DataFrame({c: _readable(path, block[c]) for c in names})
         yield frame if columns is None else conform(frame, columns, path)
+
+
+def _length(series: Any) -> int:
+    """The bytes that a column needs besides 8 per row; a repeated text counts every time."""
+    if series.dtype.is_numeric():
+        return 0
+    return int((series.cast(str) if str(series.dtype).startswith(("Categorical", "Enum")) else series).estimated_size())
+
+
+def _readable(path: Path, series: Any) -> Any:
+    """A column for pandas; an error that names the column if NumPy has no such type."""
+    try:
+        return _plain(series)
+    except Exception as error:  # polars has its own exceptions
+        raise DataError(
+            f"{path}: the column {series.name!r} of the type {series.dtype} cannot be read; write 64-bit numbers or "
+            "text instead."
+        ) from error
 
 
 def _plain(series: Any) -> Any:
@@ -516,7 +542,7 @@ def _plain(series: Any) -> Any:
     if series.dtype.is_integer() and series.null_count():  # as float64 a code 7 would become "7.0"
         return np.array(series.to_list(), dtype=object)
     if str(series.dtype).startswith("Duration"):
-        return series.dt.total_microseconds().to_numpy() / 86_400e6  # days, like dates
+        return series.to_physical().to_numpy() / (86_400 * TICKS[series.dtype.time_unit])  # days, like dates
     if str(series.dtype) == "Binary":
         return np.array([None if v is None else v.decode(errors="backslashreplace") for v in series], dtype=object)
     if series.dtype.is_numeric() or series.dtype.is_temporal():
@@ -534,14 +560,10 @@ def _numpy(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
         found = np.load(path, mmap_mode="r", allow_pickle=False)
         parts = {"X": found}
         if hasattr(found, "files"):
-            size, held = path.stat().st_size, sum(part.file_size for part in found.zip.infolist())
-            if held > max(ROOM, PACKED * size):
-                raise DataError(
-                    f"{path} has {size / 1e6:.3g} MB but would unpack to {held / 1e9:.3g} GB; if you trust it, save "
-                    "its arrays with numpy.savez, which does not compress."
-                )
+            held = sum(part.file_size for part in found.zip.infolist())
+            require_room(path, held, "save its arrays with numpy.savez, which does not compress")
             parts = {name: found[name] for name in found.files}
-    except DataError:
+    except RoomError:
         raise
     except Exception as error:  # a damaged file can fail in any way
         raise DataError(f"{path} is not a NumPy file without pickled objects ({error}).") from error
@@ -606,4 +628,4 @@ def sniff_names(path: Any, encoding: str | None, columns: Container[str]) -> lis
     form = format_of(path, encoding)
     if form == "text":
         return sniff(path, encoding, columns).names
-    return list(next(_parquet_blocks(path, 1)).columns) if form == "parquet" else []
+    return _parquet(path)[1] if form == "parquet" else []

@@ -12,7 +12,7 @@ import numpy as np
 import mercer
 
 from .. import _files
-from ._data import FOREIGN, PACKED, ROOM, Data, DataError, conform, kind_of, read, split_target, unknown_column
+from ._data import FOREIGN, Data, DataError, conform, kind_of, read, split_target, unknown_column
 from ._output import Output, command, replacing, writable
 from .fit import encoding_option, listed
 
@@ -61,6 +61,8 @@ def register(app: click.Group) -> None:
 
 def _kind_of_model(path: Path) -> str | None:
     """The kind by the first bytes; a zip archive may also belong to another program."""
+    if not path.is_file():
+        return None
     try:
         with open(path, "rb") as stream:
             start = stream.read(64)
@@ -215,7 +217,7 @@ def _write(place: Path, X: Any, y: np.ndarray, columns: list[str] | None, name: 
         return
     if hasattr(X, "nnz"):
         room = 8 * X.shape[0] * X.shape[1]
-        if room > max(ROOM, PACKED * X.data.nbytes):
+        if room > max(_files.ROOM, _files.PACKED * X.data.nbytes):
             raise DataError(
                 f"{place}: the {X.shape[0]} × {X.shape[1]} cells, most of them zeros, take {room / 2**30:.3g} GiB; "
                 "write .libsvm, which omits zeros."

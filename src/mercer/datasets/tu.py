@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import zlib
 from io import BytesIO
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 import numpy as np
 from sklearn.utils import Bunch
 
+from .._errors import speaking
+from .._files import require_file, require_room
 from ..domains import Graph
 
+PARTS = ("A", "graph_indicator", "graph_labels", "graph_attributes", "node_labels", "edge_labels", "node_attributes")
+WIDENED = 4  # times the text: a digit and the end of its line become a number of 8 bytes
 
+
+@speaking
 def load_tu(path: str | PathLike[str]) -> Bunch:
     r"""Read a collection of graphs in the TU format, from its zip file or its folder.
 
@@ -57,7 +62,7 @@ def load_tu(path: str | PathLike[str]) -> Bunch:
     name, files = _files(Path(path))
 
     def table(part: str, kind: type = np.int64) -> np.ndarray | None:
-        text = files.get(f"{name}_{part}.txt")
+        text = files.get(part)
         if text is None:
             return None
         try:
@@ -77,6 +82,16 @@ def load_tu(path: str | PathLike[str]) -> Bunch:
         raise ValueError(f"load_tu: {path} lacks {name}_A, {name}_graph_indicator or {name}_graph_labels (.txt).")
     if arcs.shape[1] != 2:
         raise ValueError(f"load_tu: {name}_A.txt has {arcs.shape[1]} numbers a line, expected the two ends of an edge.")
+    if len(owner) and owner.shape[1] != 1:
+        raise ValueError(
+            f"load_tu: {name}_graph_indicator.txt has {owner.shape[1]} numbers a line, expected the graph of a node."
+        )
+    if np.any(owner < 1):
+        raise ValueError(
+            f"load_tu: {name}_graph_indicator.txt names the graph {owner.min()}; graphs are numbered from 1 on."
+        )
+    if not len(y):
+        raise ValueError(f"load_tu: {path} holds no graphs: the file of their labels or attributes is empty.")
     nodes, edges, attributes = table("node_labels"), table("edge_labels"), table("node_attributes", np.float64)
     first = np.searchsorted(owner[:, 0], np.arange(1, len(y) + 2))
     lengths = (nodes, len(owner)), (attributes, len(owner)), (edges, len(arcs)), (owner, first[-1])
@@ -101,22 +116,46 @@ def load_tu(path: str | PathLike[str]) -> Bunch:
 
 
 def _files(path: Path) -> tuple[str, dict[str, bytes]]:
-    """The name of the collection, and its text files by their names."""
+    """The name of the collection, and its text files by their parts; what else lies there is not read."""
     if path.is_dir():
-        files = {file.name: file.read_bytes() for file in path.glob("*.txt")}
-    elif not path.exists():
+        name, found = _named(path, [file.name for file in path.iterdir()])
+        for file in found.values():
+            require_file(path / file)
+        return name, {part: (path / file).read_bytes() for part, file in found.items()}
+    if not path.exists():
         raise FileNotFoundError(f"load_tu: {path} does not exist; give the zip file or the folder of a collection.")
-    else:
+    require_file(path)
+    with open(path, "rb") as raw:
         try:
-            with ZipFile(path) as archive:
-                texts = [entry for entry in archive.namelist() if entry.endswith(".txt")]
-                files = {Path(entry).name: archive.read(entry) for entry in texts}
-        except (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-            raise ValueError(f"load_tu: {path} is no zip file, or a damaged one ({error}).") from error
-    names = [file.removesuffix("_A.txt") for file in files if file.endswith("_A.txt")]
+            archive = ZipFile(raw)
+        except Exception as error:  # a broken archive can fail in any way
+            raise _damaged(path, error) from error
+        name, found = _named(path, archive.namelist())
+        held = WIDENED * sum(archive.getinfo(file).file_size for file in found.values())
+        require_room(path, held, "unpack it, and give the folder")
+        try:
+            return name, {part: archive.read(file) for part, file in found.items()}
+        except Exception as error:
+            raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> ValueError:
+    return ValueError(f"load_tu: {path} is no zip file, or a damaged one ({error}).")
+
+
+def _named(path: Path, places: list[str]) -> tuple[str, dict[str, str]]:
+    """The name of the collection, and where its parts are."""
+    names = [Path(place).name.removesuffix("_A.txt") for place in places if place.endswith("_A.txt")]
     if len(names) != 1:
         raise ValueError(f"load_tu: {path} must hold exactly one file NAME_A.txt; it holds {len(names)}.")
-    return names[0], files
+    found: dict[str, str] = {}
+    for place in places:
+        part = Path(place).name.removeprefix(f"{names[0]}_").removesuffix(".txt")
+        if part in PARTS and Path(place).name == f"{names[0]}_{part}.txt":
+            if part in found:
+                raise ValueError(f"load_tu: {path} holds {found[part]} and {place}; remove one.")
+            found[part] = place
+    return names[0], found
 
 
 def _edges(ends: np.ndarray, labels: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None, bool]:

@@ -12,21 +12,21 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, TextIO
 
-from .._files import PIECE, replacing, whole_lines
+from .._files import PIECE, replacing, unpacked, whole_lines
 
 
 def require_text(path: Any) -> None:
     """Raise for a file with zero bytes, before a parser takes all of it into memory."""
-    with _unpacked(path, "rb") as stream:
+    with _whole(path) as stream:
         while piece := stream.read(PIECE):
             if b"\0" in piece:
                 raise ValueError(f"{path}: holds zero bytes; it is no text.")
 
 
 @contextmanager
-def _unpacked(path: Any, mode: str, **options: Any) -> Iterator[Any]:
-    unpack: Any = {".gz": gzip.open, ".bz2": bz2.open}.get(Path(path).suffix, open)
-    with unpack(path, mode, **options) as stream:
+def _whole(path: Any) -> Iterator[Any]:
+    """The bytes of a file; that a compressed one breaks off is an error in its reader."""
+    with unpacked(path) as stream:
         try:
             yield stream
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -64,8 +64,8 @@ class Lines:
 @contextmanager
 def reading(path: Any) -> Iterator[Lines]:
     """The lines of a text file; ``.gz`` and ``.bz2`` are decompressed."""
-    with _unpacked(path, "rt", encoding="utf-8", errors="replace") as handle:
-        yield Lines(Path(path), handle)
+    with _whole(path) as stream:
+        yield Lines(Path(path), io.TextIOWrapper(stream, encoding="utf-8", errors="replace"))
 
 
 @contextmanager
