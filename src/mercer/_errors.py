@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ._array import host
+from ._array import host, is_sparse
 
 LARGEST, COUNT = float(np.finfo(np.float64).max), 2**63 - 1  # of numbers, and of what is counted
 NAMED = "of_estimator"  # the function below that wraps methods
@@ -150,6 +150,8 @@ def named(method: Callable[..., Any], before: Callable[[Any], None] | None = Non
         except (ValueError, TypeError) as error:
             attribute(error, self)
             raise
+        except OverflowError as error:
+            raise ValueError(naming(self, f"{str(error).rstrip('.')}.")) from error
         except MemoryError as error:
             raise thrift(self, method, error) from error
 
@@ -206,7 +208,7 @@ def check_number(
     word, end = ("an integer", " below 2**63" * beyond) if integer else ("a finite number", "")
     bounds = f" {' and '.join(rule for rule, _ in rules)}" * bool(rules)
     if not isinstance(value, kind) or isinstance(value, (bool, np.bool_)) or not abs(plain) <= most:
-        raise type_or_value(value)(f"{where(owner)}: {name} = {value!r:.80} must be {word}{bounds}{end}{instead}.")
+        raise type_or_value(value)(f"{where(owner)}: {name} = {shown(value)} must be {word}{bounds}{end}{instead}.")
     if not all(rule(value) for _, rule in rules):
         raise ValueError(f"{where(owner)}: {name} = {value!r} must be{bounds}{instead}.")
 
@@ -229,7 +231,7 @@ def check_switches(owner: Any) -> None:
                 continue
             whole = isinstance(value, Integral) and 0 <= int(value) <= (COUNT if name == "verbose" else 1)
             if not whole and not isinstance(value, np.bool_):
-                raise type_or_value(value)(f"{where(owner)}: {name} = {value!r:.80} must be True or False.")
+                raise type_or_value(value)(f"{where(owner)}: {name} = {shown(value)} must be True or False.")
 
 
 def is_one_of(value: Any, choices: tuple[Any, ...]) -> bool:
@@ -245,12 +247,52 @@ def check_choice(owner: object, name: str, value: Any, choices: tuple[Any, ...])
         raise ValueError(f"{where(owner)}: {name} = {value!r} is unknown; choose one of {listed}.")
 
 
-def check_targets(owner: object, y: Any) -> None:
-    """Raise unless `y` may hold real numbers: text, times and complex numbers are refused, and not converted."""
+def is_gap(value: Any) -> bool:
+    """Whether a single value marks a gap: None, NaN, NaT or pandas' NA."""
+    if value is None:
+        return True
     try:
-        values = host(y)
+        return bool(value != value)
+    except TypeError:  # NA refuses to say whether it differs from itself
+        return True
+    except ValueError:  # an array
+        return False
+
+
+def as_numbers(owner: object, name: str, values: np.ndarray) -> np.ndarray:
+    """An array of objects as numbers; raises for the first that is none, or not finite."""
+    for value in values.ravel():
+        fault = _fault(value)
+        if fault:
+            raise KindError(f"{where(owner)}: {name} holds {shown(value)}, {fault}.")
+    return values.astype(np.float64)
+
+
+def _fault(value: Any) -> str:
+    """Why an object is no finite number, and the remedy; nothing where it is one."""
+    if is_gap(value):
+        return "a missing value; impute such values, or drop those samples"
+    try:
+        finite = np.isfinite(float(value))
+    except OverflowError:
+        finite = False
+    except (TypeError, ValueError):  # scikit-learn's checks ask for these words
+        kind = type(value).__name__
+        return f"and each entry of this argument must be neither a string nor of type {kind}, but a number"
+    return "" if finite else "which is beyond the largest floating-point number; drop such samples, or scale it"
+
+
+def shown(value: Any) -> str:
+    """The first characters that Python writes for a value; it writes no integers of thousands of digits."""
+    try:
+        return f"{value!r:.80}"
     except ValueError:
-        return  # rows of unequal length, which scikit-learn explains
+        return "an integer of thousands of digits"
+
+
+def check_targets(owner: object, y: Any) -> Any:
+    """`y` as finite real numbers: text, times, complex numbers and gaps are refused, and not converted."""
+    values = _array_of(owner, y)
     some = values.ravel() if values.dtype.kind in "OSU" else ()
     text = next((str(value) for value in some if isinstance(value, (str, bytes))), None)
     if text is not None:
@@ -261,6 +303,32 @@ def check_targets(owner: object, y: Any) -> None:
         message = f"{where(owner)}: y holds {values.dtype} values; give real numbers."
         # scikit-learn's checks ask for this class and sentence
         raise ValueError(f"{message} Complex data not supported.") if values.dtype.kind == "c" else TypeError(message)
+    if values.dtype.kind == "O":
+        return as_numbers(owner, "y", values)
+    if values.dtype.kind == "f" and values.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):  # what is infinite is refused next
+            return values.astype(np.float64)
+    return y
+
+
+def check_labels(owner: object, y: Any) -> Any:
+    """`y`, refused where labels are missing."""
+    values = _array_of(owner, y)
+    gap = next((value for value in values.ravel() if is_gap(value)), ...) if values.dtype.kind == "O" else ...
+    if gap is not ...:
+        raise ValueError(f"{where(owner)}: y holds {gap!r}, a missing label; name it, or drop those samples.")
+    return y
+
+
+def _array_of(owner: object, y: Any) -> np.ndarray:
+    if is_sparse(y):
+        raise KindError(f"{where(owner)}: y is sparse; give an array, y.toarray().")
+    try:
+        return host(y)
+    except ValueError:
+        raise KindError(
+            f"{where(owner)}: y has rows of unequal length; give one target, or one row of as many, per sample."
+        ) from None
 
 
 def check_weight(owner: object, sample_weight: Any, n: int) -> np.ndarray:

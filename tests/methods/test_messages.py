@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -65,6 +66,15 @@ def test_every_method_is_here():
 
 
 REAL = "give real numbers"
+MISSING = "a missing value; impute such values, or drop those samples."
+BEYOND = "which is beyond the largest floating-point number;"
+
+
+def with_one(value, values=TARGETS):
+    """The same targets, or rows, as objects, one of which is another value."""
+    made = values.astype(object)
+    made.ravel()[3] = value
+    return made
 
 
 @those(is_regressor)
@@ -76,11 +86,57 @@ REAL = "give real numbers"
         (np.full(20, "0.5"), f"y holds text, such as '0.5'; {REAL}"),
         (TARGETS + 1j, f"y holds complex128 values; {REAL}."),
         (np.full(20, np.datetime64("2020-01-01")), f"y holds datetime64[D] values; {REAL}."),
+        (with_one(None), f"y holds None, {MISSING}"),
+        (list(with_one(None)), f"y holds None, {MISSING}"),
+        (with_one(np.nan), f"y holds nan, {MISSING}"),
+        (with_one(pd.NA), f"y holds <NA>, {MISSING}"),
+        (with_one(np.inf), f"y holds inf, {BEYOND}"),
+        (with_one(10**400), f"y holds 1{'0' * 79}, {BEYOND}"),
+        (with_one(10**5000), f"y holds an integer of thousands of digits, {BEYOND}"),
+        (with_one({1}), "y holds {1}, and each entry of this argument must be neither a string nor of type set, but"),
+        (with_one(np.longdouble("1e4000")).astype(np.longdouble), "Input y contains infinity or a value too large"),
+        (csr_array(TARGETS[:, None]), "y is sparse; give an array, y.toarray()."),
+        ([[1, 2], [3]] * 10, "y has rows of unequal length;"),
     ],
-    ids=["text", "mixed", "numerals", "complex", "dates"],
+    ids=[
+        *("text", "mixed", "numerals", "complex", "dates", "None", "list", "NaN", "NA", "infinity", "large", "huge"),
+        *("set", "long", "sparse", "uneven"),
+    ],
 )
 def test_targets_that_are_no_numbers(estimator, y, words):
     assert refusal(estimator, data(estimator)[0], y).startswith(words)
+
+
+@those(is_classifier)
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (with_one(None, LABELS), "y holds None, a missing label; name it, or drop those samples."),
+        (with_one(None, np.where(LABELS, "a", "b")), "y holds None, a missing label;"),
+        (with_one(pd.NA, np.where(LABELS, "a", "b")), "y holds <NA>, a missing label;"),
+        (with_one(1, np.where(LABELS, "a", "b")), "y holds labels without an order,"),
+        ([[1, 2], [3]] * 10, "y has rows of unequal length;"),
+    ],
+    ids=["None", "None beside text", "NA", "mixed", "uneven"],
+)
+def test_labels_that_are_none(estimator, y, words):
+    assert refusal(estimator, data(estimator)[0], y).startswith(words)
+
+
+@those(lambda e: not isinstance(e, methods.KernelCCA))
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (with_one(None, X), f"X holds None, {MISSING}"),
+        (with_one(pd.NA, X), f"X holds <NA>, {MISSING}"),
+        (with_one(10**400, X), f"X holds 1{'0' * 79}, {BEYOND}"),
+        ([[1, 2], [3]] * 10, "X has rows of unequal length; give one row of equal length per sample."),
+        ([{1, 2}, {2}] * 10, "X holds {1, 2}, and each entry of this argument must be neither a string nor of type"),
+    ],
+    ids=["None", "NA", "large", "uneven", "sets"],
+)
+def test_samples_that_are_no_numbers(estimator, bad, words):
+    assert refusal(estimator, bad, data(estimator)[1]).startswith(words)
 
 
 @those(lambda e: "sample_weight" in inspect.signature(e.fit).parameters)

@@ -9,10 +9,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from .._array import is_sparse
-from .._errors import check_number, where
+from .._errors import check_number, is_gap, where
 from ._base import Domain, require_sequence
 from .structured import content
-from .tables import is_gap
 from .vectors import refuse_masked
 
 

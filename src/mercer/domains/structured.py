@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._array import host, is_array, is_sparse
-from .._errors import where
+from .._errors import is_gap, where
 from ._base import Domain, Product, require_sequence
-from .tables import Frame, is_gap
+from .tables import Frame
 from .vectors import Vectors
 
 

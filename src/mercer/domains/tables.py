@@ -11,22 +11,10 @@ from typing import Any
 import numpy as np
 
 from .._array import host, is_array, is_sparse
-from .._errors import where
+from .._errors import is_gap, where
 from ._base import Domain
 
 DAY = np.timedelta64(1, "D") / np.timedelta64(1, "us")
-
-
-def is_gap(value: Any) -> bool:
-    """Whether a single value marks a gap: None, NaN, NaT or pandas' NA."""
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except TypeError:  # NA refuses to say whether it differs from itself
-        return True
-    except ValueError:  # an array
-        return False
 
 
 def is_missing(values: np.ndarray) -> np.ndarray:

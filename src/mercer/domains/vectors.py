@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from .._array import asymmetry, device_of, is_array, is_sparse, namespace
-from .._errors import KindError, where
+from .._errors import KindError, as_numbers, where
 from ._base import Anything, Domain
 
 
@@ -29,8 +29,8 @@ def holds_text(A: np.ndarray) -> bool:
     return kind in "USMmV" or (kind == "O" and any(isinstance(v, FOREIGN) for v in A.ravel()))
 
 
-def plain(X: Any, who: str, name: str) -> np.ndarray | None:
-    """X as an array that NumPy may turn into numbers, or None for rows of unequal length; raises for anything else."""
+def plain(X: Any, who: str, name: str) -> np.ndarray:
+    """X as an array of what NumPy may turn into numbers; raises for anything else."""
     refuse_masked(X, who, name)
     if X is None or isinstance(X, (str, bytes, dict)):
         given = "is a dict" if isinstance(X, dict) else f"= {X!r}"
@@ -38,7 +38,9 @@ def plain(X: Any, who: str, name: str) -> np.ndarray | None:
     try:
         A = np.asarray(X)
     except ValueError:
-        return None
+        raise ValueError(
+            f"{who}: {name} has rows of unequal length; give one row of equal length per sample."
+        ) from None
     except TypeError:  # columns of a frame that have no type in common, such as dates and numbers
         if not hasattr(X, "columns"):
             raise
@@ -47,7 +49,7 @@ def plain(X: Any, who: str, name: str) -> np.ndarray | None:
         columns = ((f"column {c!r} of {name}", np.asarray(X[c])) for c in getattr(X, "columns", ()))
         place, part = next(((at, values) for at, values in columns if holds_text(values)), (name, A))
         raise KindError(f"{who}: {place} holds {_foreign(part)}.")
-    return A
+    return as_numbers(who, name, A) if A.dtype.kind == "O" else A
 
 
 def _foreign(A: np.ndarray) -> str:
@@ -112,7 +114,7 @@ class Vectors(Domain):
         elif is_array(X) and not isinstance(X, np.ndarray):
             values = X
         else:
-            X = values = self._from_python(X, who, name)
+            X = values = plain(X, who, name)
         xp = namespace(values)
         if len(X.shape) != 2:
             raise ValueError(
@@ -136,16 +138,6 @@ class Vectors(Domain):
                 f"{who}: {name} has {X.shape[1]} columns, expected {self.columns}; select with .on(columns)."
             )
         return X
-
-    @staticmethod
-    def _from_python(X: Any, who: str, name: str) -> np.ndarray:
-        A = plain(X, who, name)
-        if A is None:
-            raise ValueError(f"{who}: {name} has rows of unequal length; give one row of equal length per sample.")
-        try:
-            return A.astype(np.float64) if A.dtype.kind == "O" else A
-        except (TypeError, ValueError):
-            raise KindError(f"{who}: {name} holds {A.dtype} values, expected numbers; convert them first.") from None
 
     def _check_values(self, values: Any, xp: Any, who: str, name: str) -> None:
         values = values.detach() if hasattr(values, "detach") else values

@@ -9,13 +9,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._array import detached, device_of, is_array, is_sparse, namespace
+from .._array import detached, device_of, host, is_array, is_sparse, namespace
 from .._errors import (
     HERE,
     INSTEAD,
     IndefiniteKernelWarning,
+    KindError,
+    check_labels,
     check_number,
     check_switches,
     check_targets,
@@ -44,7 +47,7 @@ def validated(estimator: Any, *data: Any, **settings: Any) -> Any:
     What it would turn into numbers without a word is refused: masked entries, text, times.
     """
     if not is_sparse(data[0]):
-        plain(data[0], where(estimator), "X")  # it explains rows of unequal length
+        plain(data[0], where(estimator), "X")
     if is_array(data[0]) and data[0].ndim == 1:
         raise ValueError(
             f"{where(estimator)}: X has shape {tuple(data[0].shape)}, and two dimensions are expected, a row for each "
@@ -52,6 +55,20 @@ def validated(estimator: Any, *data: Any, **settings: Any) -> Any:
         )
     with np.errstate(over="ignore", invalid="ignore"):
         return validate_data(estimator, *data, **settings)
+
+
+def classes_of(estimator: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The classes among checked labels, in order, and for each label the number of its class."""
+    labels = host(y)
+    try:
+        check_classification_targets(labels)
+        return np.unique(labels, return_inverse=True)
+    except TypeError:
+        kinds = {type(label): label for label in labels.ravel()[::-1]}
+        some = " and ".join(repr(label) for label in list(kinds.values())[:2])
+        raise KindError(
+            f"{where(estimator)}: y holds labels without an order, {some}; give text or integers."
+        ) from None
 
 
 def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -178,8 +195,8 @@ class KernelEstimator(Estimator):
         native = is_array(X) and not isinstance(X, np.ndarray)
         if domain.numbers and not native:
             refuse_masked(y, where(self), "y")
-            if y is not None and options.get("y_numeric"):
-                check_targets(self, y)
+            if y is not None:
+                y = check_targets(self, y) if options.get("y_numeric") else check_labels(self, y)
             accept = "csr" if domain.sparse else False
             # one order in memory, since sums over columns round differently in the other
             settings: dict[str, Any] = {"accept_sparse": accept, "dtype": [np.float64, np.float32], "order": "C"}
@@ -207,16 +224,13 @@ class KernelEstimator(Estimator):
         if native and (namespace(y) is not namespace(X) or device_of(y) != device_of(X)):
             raise TypeError(f"{where(self)}: X and y are of different array libraries or devices; convert one of them.")
         refuse_masked(y, where(self), "y")
-        y = y if native else np.asarray(y)
+        if not native:
+            y = np.asarray(check_targets(self, y) if numeric else check_labels(self, y))
         xp = namespace(y)
         if len(y.shape) not in (1, 2):
             raise ValueError(f"{where(self)}: y has shape {tuple(y.shape)}; expected ({n},) or ({n}, n_targets).")
         if y.shape[0] != n:
             raise ValueError(f"{where(self)}: X has {n} samples and y has {y.shape[0]}; they must agree.")
-        if numeric:
-            check_targets(self, y)
-        if numeric and isinstance(y, np.ndarray) and y.dtype.kind == "O":
-            y = y.astype(np.float64)
         if numeric and not xp.isdtype(y.dtype, ("bool", "integral", "real floating")):
             raise TypeError(f"{where(self)}: y holds {y.dtype} values; give real numbers.")
         if xp.isdtype(y.dtype, "real floating") and not bool(xp.all(xp.isfinite(y))):

@@ -14,7 +14,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import compute_class_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
+from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import host, is_sparse
@@ -25,6 +25,7 @@ from .._threads import Workers
 from ..solvers.fit import Arena, Block, Segment
 from ..solvers.fit.many import vote
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
+from ._base import classes_of
 from ._calibration import CLIP, FOLDS, Calibration, couple, folds, probability, quality, slopes
 from ._svm import KernelRows, Sample, SupportVectorMachine
 
@@ -59,8 +60,7 @@ def encode(owner: Any, y: Any, sample_weight: Any, by_weight: bool = True) -> tu
     is none, as if its samples were not there (they have the number 0 and the weight 0).
     """
     y = host(y)
-    check_classification_targets(y)
-    classes, labels = np.unique(y, return_inverse=True)
+    classes, labels = classes_of(owner, y)
     check_class_weight(owner)
     weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     present = np.bincount(labels, weight) > 0

@@ -17,6 +17,7 @@ from .._errors import check_choice, check_number, where
 from .._folds import folds
 from .._random import generator
 from .._units import power_of_two
+from ..domains import plain
 from ..gram.centered import CenteredGram
 from ..kernels.expression import as_kernel
 from ..solvers.clustering import largest
@@ -416,12 +417,11 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             raise ValueError(f"{where(self)} was fitted with a list of {m} views; give such a list, or view=j for one.")
         return list(X)
 
-    @staticmethod
-    def _column(y: Any, kernel: Any) -> Any:
+    def _column(self, y: Any, kernel: Any) -> Any:
         """One number per sample as vectors of one coordinate."""
         if is_sparse(y) or not as_kernel(kernel).domain.vectors:
             return y
-        A = y if is_array(y) else np.asarray(y)
+        A = y if is_array(y) else plain(y, where(self), "y")
         return A.reshape(-1, 1) if A.ndim == 1 else y
 
     def _features(self, X: Any, j: int) -> Any:

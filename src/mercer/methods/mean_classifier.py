@@ -6,11 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 
 from .._array import host, is_numpy, like, namespace
 from .._errors import where
-from ._base import KernelEstimator
+from ._base import KernelEstimator, classes_of
 
 
 class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
@@ -69,16 +68,16 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X with labels y; weights weigh the means."""
         X, y = self._check_fit(X, y)
-        labels = host(y)
-        check_classification_targets(labels)
+        classes, labels = classes_of(self, y)
         weight = self._check_weight(sample_weight, X)
         self._require_definite(X, 1)
-        self.classes_ = np.unique(labels if weight is None else labels[weight > 0])
+        present = np.bincount(labels, weight) > 0
+        self.classes_ = classes[present]
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{where(self)}: y holds one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two."
             )
-        member = (labels[:, None] == self.classes_[None, :]).astype(np.float64)
+        member = (labels[:, None] == np.flatnonzero(present)).astype(np.float64)
         if weight is not None:
             member *= weight[:, None]
         totals = member.sum(axis=0)

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier, is_clusterer, is_r
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._array import host, namespace
@@ -39,7 +39,7 @@ from ..solvers.multiple import (
     target_columns,
     variance,
 )
-from ._base import KernelEstimator
+from ._base import KernelEstimator, classes_of
 from ._multitask import Multitask
 from .cca import KernelCCA
 from .dimension_reduction import KernelDimensionReduction
@@ -349,8 +349,7 @@ class MultipleKernel(KernelEstimator):
         classifier = is_classifier(self.estimator)
         X, y = self._check_fit(X, y, multi_output=not classifier, y_numeric=is_regressor(self.estimator))
         if classifier:
-            check_classification_targets(y)
-            if len(np.unique(y)) < 2:
+            if len(classes_of(self, y)[0]) < 2:
                 raise ValueError(f"{where(self)}: y holds one class; the number of classes has to be greater than one.")
         return X, y
 

@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._array import host, is_sparse, like
-from .._errors import check_class_weight, check_number, warn, where
+from .._errors import check_class_weight, check_number, check_targets, warn, where
 from .._progress import Deadline, remedy, under
 from .._random import generator
 from .._units import SQUARED, unit_of_squares
@@ -24,6 +24,7 @@ from ..solvers.linear import linear_solver, solve
 from ..solvers.multitask import Complete, Scattered, TaskGram
 from ..solvers.spectral import Spectral
 from ..space import Function
+from ._base import classes_of
 from ._multitask import Multitask, Points, preferred
 from .ridge_cv import ALPHAS
 from .svc import SVC
@@ -268,7 +269,7 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         check_number(self, "alpha", self.alpha, above=0)
 
     def _check_training(self, X: Any, y: Any, **options: Any) -> tuple[Points, Any]:
-        Y = np.asarray(y)
+        Y = host(check_targets(self, y))
         if self.task is not None or Y.ndim != 2 or Y.dtype.kind != "f" or not np.isnan(Y).any():
             return super()._check_training(X, y, **options)
         missing = np.isnan(Y)
@@ -437,7 +438,7 @@ class MultitaskSVC(ClassifierMixin, Multitask):
         (X, labels), y = self._check_fit(X, y.toarray() if is_sparse(y) else y, multi_output=True)
         weight = self._check_weight(sample_weight, X)
         self._forget("scores_", "learned_", "objective_history_", "share_", "task_matrix_", "task_kernel_")
-        check_classification_targets(y)
+        classes_of(self, y)  # raises where they have no order
         self._many = type_of_target(y, input_name="y") == "multilabel-indicator"
         n = len(y)
         if self._many:

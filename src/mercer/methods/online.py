@@ -6,13 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.multiclass import check_classification_targets
 
 from .._array import host, is_array
-from .._errors import check_number, remedies, where
+from .._errors import check_labels, check_number, remedies, where
 from ..basis import Polynomials
 from ..evaluation import bind
 from ..space import Function
+from ._base import classes_of
 from ._loss import LossEstimator
 
 BLOCK = 1 << 20  # kernel values that are computed at once
@@ -121,7 +121,7 @@ class OnlineKernelMachine(LossEstimator):
         """One pass over samples X and targets y, from the beginning."""
         self._check_parameters()
         X, y = self._check_fit(X, y, **self._target_options())
-        self._start(X, np.unique(host(y)) if self._is_classifier() else None)
+        self._start(X, classes_of(self, y)[0] if self._is_classifier() else None)
         return self._pass(X, self.kernel_.domain.centres(X), y)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -145,7 +145,7 @@ class OnlineKernelMachine(LossEstimator):
             if self._is_classifier() and classes is None:
                 raise ValueError(f"{where(self)}: classes must be passed on the first call to partial_fit.")
             X, y = self._check_fit(X, y, **self._target_options())
-            self._start(X, None if classes is None else np.unique(classes))
+            self._start(X, None if classes is None else classes_of(self, check_labels(self, classes))[0])
         return self._pass(X, X, y)
 
     def _check_parameters(self) -> None:
@@ -173,7 +173,6 @@ class OnlineKernelMachine(LossEstimator):
             )
         shape: tuple[int, ...] = ()
         if classes is not None:
-            check_classification_targets(classes)
             if len(classes) < 2:
                 raise ValueError(
                     f"{where(self)}: the number of classes has to be greater than one; there is one class, "

@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
 
 from .._array import host, is_array
 from .._errors import check_number, warn, where
@@ -17,7 +16,7 @@ from ..gram import Gram
 from ..losses import Logistic
 from ..solvers.fit.relevance import Design, Evidence, maximise_bernoulli, maximise_gaussian
 from ..space import Function
-from ._base import KernelEstimator
+from ._base import KernelEstimator, classes_of
 
 LEAST = 2.0**-480  # noise variance in the unit of y², below which squares over it overflow
 
@@ -309,9 +308,7 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to samples X with labels y of two classes."""
         X, y = self._check_sample_and_targets(X, y)
-        labels = host(y)
-        check_classification_targets(labels)
-        self.classes_, index = np.unique(labels, return_inverse=True)
+        self.classes_, index = classes_of(self, y)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{where(self)}: the number of classes has to be greater than one; y holds one class, "

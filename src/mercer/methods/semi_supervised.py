@@ -12,9 +12,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import host, is_array
-from .._errors import check_choice, where
+from .._errors import check_choice, is_gap, where
 from ..domains import take
-from ..domains.tables import is_gap
 from ..kernels import Kernel
 from ..kernels.deformed import Deformed
 from ..kernels.expression import as_kernel

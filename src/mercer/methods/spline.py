@@ -202,7 +202,7 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         if not is_sparse(X):
             plain(X, where(self), "X")
         if fitting:
-            check_targets(self, y)
+            y = check_targets(self, y)
         X = X if hasattr(X, "ndim") else np.asarray(X)
         if X.ndim == 1 and not is_sparse(X):
             X = np.asarray(X).reshape(-1, 1)

@@ -12,10 +12,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from .._array import host, is_array, like
-from .._errors import check_number, remedies, warn, where
+from .._errors import check_number, is_gap, remedies, warn, where
 from .._random import generator
 from ..domains import Bags
-from ..domains.tables import is_gap
 from ..kernels import INDEFINITE, Kernel, Linear
 from ..kernels import sets as _sets  # noqa: F401  (enters the default kernel into the registry)
 from ..kernels.expression import as_kernel

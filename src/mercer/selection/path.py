@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 
 from .. import _threads
 from .._errors import check_class_weight, check_number, speaking
 from .._progress import run
 from ..methods import SVC
+from ..methods._base import classes_of
 from ..methods._svm import KernelRows, Sample, rescaled
 from ..solvers.fit import Segment
 from ..solvers.fit.working_set import BoxSolution
@@ -130,9 +130,8 @@ def svm_path(X: Any, y: Any, C: Any, *, sample_weight: Any = None, **params: Any
                 f"svm_path: {name} = {given!r} is not among the machines of the path; leave it at {value!r}."
             )
     X, y = model._check_fit(X, y)
-    check_classification_targets(y)
     sample = model._prepare(X)
-    classes, labels = np.unique(np.asarray(y), return_inverse=True)
+    classes, labels = classes_of(model, y)
     if len(classes) != 2:
         raise ValueError(f"svm_path: y holds {len(classes)} classes; the path is of two.")
     weight = model._check_weight(sample_weight, X)
