@@ -14,7 +14,7 @@ THEMES = {
         "strings": "Strings",
         "graphs": "Graphs",
     },
-    "Labels and numbers": {
+    "Classification and regression": {
         "svm": "Support vector machines",
         "grid_search": "A grid over C and γ",
         "linear_svm": "Linear machines",
@@ -32,7 +32,7 @@ THEMES = {
         "ica": "Independent components",
         "kernel_kmeans": "Kernel k-means",
         "density": "Densities",
-        "hsic": "Test of independence",
+        "hsic": "Independence test",
     },
     "Several kernels, tasks, samples": {
         "multiple_kernels": "Multiple kernels",

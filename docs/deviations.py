@@ -1,11 +1,11 @@
-"""What scikit-learn's own tests find different, as Markdown for the page on conventions."""
+"""The differences that scikit-learn's own tests find, as Markdown for the page on conventions."""
 
 import tomllib
 
 PLACE = "<!-- deviations -->"
 KINDS = {
-    "deviation": "Differences on purpose:",
-    "wording": "The same errors and warnings in other words:",
+    "deviation": "Intentional differences:",
+    "wording": "The same errors and warnings with another message:",
 }
 
 

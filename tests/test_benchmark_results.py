@@ -42,7 +42,7 @@ def test_page_says_once_what_all_runs_share(tmp_path):
     page = results.text(tmp_path)
     assert page.startswith("All runs: AMD, 2 cores, Linux; Python 3.12.\n") and page.count("AMD") == 1
     assert "(load 0.1 at the start; 2026-01-31)" in page and "(load 0.2 at the start; 2026-02-01)" in page
-    assert page.index("## Kernel matrices") < page.index("## Labels and numbers")
+    assert page.index("## Kernel matrices") < page.index("## Classification and regression")
 
 
 def test_every_benchmark_has_a_title():
