@@ -169,7 +169,7 @@ class Function:
         return self * -1.0
 
     def __sub__(self, other: Any) -> Function:
-        return self + (-other) if isinstance(other, Function) else NotImplemented
+        return self.__add__(-other)
 
     def __getitem__(self, output: int) -> Function:
         """One component of a vector-valued function."""

@@ -117,6 +117,11 @@ class Estimator(BaseEstimator):
         check_number(self, "time_budget", getattr(self, "time_budget", None), above=0, besides=(None,))
 
 
+def is_kernel_estimator(value: Any) -> bool:
+    """Whether a value is an estimator of this library with a kernel."""
+    return isinstance(value, KernelEstimator)
+
+
 class KernelEstimator(Estimator):
     """Base of the estimators: parameters `kernel` and `gram`, attributes `kernel_`, `function_`, `gram_choice_`."""
 

@@ -17,7 +17,7 @@ from ..domains import take
 from ..kernels import Kernel
 from ..kernels.deformed import Deformed
 from ..kernels.expression import as_kernel
-from ._base import Estimator, KernelEstimator
+from ._base import Estimator, is_kernel_estimator
 
 
 def _has(method: str) -> Any:
@@ -142,7 +142,7 @@ class SemiSupervised(MetaEstimatorMixin, Estimator):
 
     def _copy(self) -> Any:
         """The estimator, unfitted, if it is one whose kernel can be replaced."""
-        ours = isinstance(self.estimator, KernelEstimator) and "kernel" in self.estimator.get_params(deep=False)
+        ours = is_kernel_estimator(self.estimator) and "kernel" in self.estimator.get_params(deep=False)
         if not ours or not (is_classifier(self.estimator) or is_regressor(self.estimator)):
             raise TypeError(
                 f"{where(self)}: estimator = {self.estimator!r} must be a classifier or regressor of this library with "

@@ -18,7 +18,7 @@ from ..domains import Bags
 from ..kernels import INDEFINITE, Kernel, Linear
 from ..kernels import sets as _sets  # noqa: F401  (enters the default kernel into the registry)
 from ..kernels.expression import as_kernel
-from ._base import KernelEstimator
+from ._base import KernelEstimator, is_kernel_estimator
 
 DROP_IN = ("gamma", "degree", "coef0", "kernel_params")  # parameters of the estimator that its kernel has taken up
 DISTRIBUTIONS = "distribution_gaussian(gaussian(lengthscale='median'), lengthscale='median')"
@@ -125,7 +125,7 @@ class MarginalTransfer(KernelEstimator):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.estimator, KernelEstimator) or not hasattr(self.estimator, "predict"):
+        if not is_kernel_estimator(self.estimator) or not hasattr(self.estimator, "predict"):
             raise TypeError(
                 f"{where(self)}: estimator = {self.estimator!r} must be an estimator of this library that predicts, "
                 "for example SVC() or KernelRidge()."

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import has_fit_parameter
 
 from .._array import host
-from ..methods.base import KernelEstimator
+from ..methods.base import is_kernel_estimator
 from ..solvers.leave_one_out import Influence, active_set, at_vertex, refuse_determined, refuse_inconsistent, span
 from ..solvers.spectral import Spectral
 from ._forms import Fitted, Solved, frozen, weights
@@ -82,9 +82,7 @@ def _of_refits(fit: Fitted, judge: Judge, splits: list[Split]) -> Iterator[np.nd
     """
     form = frozen(fit.model, fit.y)
     sample = Sample(fit.X, MEMORY, 1, True)
-    in_place = (
-        isinstance(form, KernelEstimator) and bool(sample.obstacle(form)) and has_fit_parameter(form, "sample_weight")
-    )
+    in_place = is_kernel_estimator(form) and bool(sample.obstacle(form)) and has_fit_parameter(form, "sample_weight")
     for train, left in splits:
         test = np.arange(fit.n) if judge.coupled else left
         if fit.labels and len(present := np.unique(host(fit.y)[train])) < 2:

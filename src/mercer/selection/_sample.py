@@ -16,7 +16,7 @@ from .._errors import where
 from .._same import same
 from ..kernels import Definiteness, Kernel, Precomputed, Radial, is_kernel
 from ..methods import SVC
-from ..methods.base import KernelEstimator
+from ..methods.base import KernelEstimator, is_kernel_estimator
 
 OF_THE_KERNEL = ("kernel", "gamma", "degree", "coef0", "kernel_params")
 # what is known to leave the kernel as it is; a parameter in neither list may change it
@@ -99,7 +99,7 @@ class Sample:
 
     def obstacle(self, estimator: Any) -> str:
         """Why a fit cannot use a shared matrix; empty if it can."""
-        if not isinstance(estimator, KernelEstimator) or "kernel" not in estimator.get_params(deep=False):
+        if not is_kernel_estimator(estimator) or "kernel" not in estimator.get_params(deep=False):
             return f"{where(estimator)} has no precomputed form"
         if not self.answers_only:
             return "scoring is a function, which may look at the samples"
