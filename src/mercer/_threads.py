@@ -16,6 +16,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from ._errors import type_or_value, where
+from .context import current
 
 ALIGN = 64  # parts of work begin at multiples of this: whole cache lines, and whole panels of packed columns
 
@@ -106,10 +107,18 @@ def slices(n: int, size: int) -> list[slice]:
 
 
 def run(jobs: Iterable[Any], work: Callable[[Any], None], n_jobs: int | None = None) -> None:
-    """Run `work` over `jobs` on threads, each with one BLAS thread; the first exception or Ctrl-C stops the rest."""
-    threads = n_threads(n_jobs)
+    """Run `work` over `jobs` on threads, each with one BLAS thread; the first exception or Ctrl-C stops the rest.
+
+    So does the context, before a job begins.
+    """
+    threads, context = n_threads(n_jobs), current()
+
+    def unless_stopped(job: Any) -> None:
+        context.check()
+        work(job)
+
     with one_blas_thread, ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(copy_context().run, work, job) for job in jobs]  # with NumPy's treatment of errors
+        futures = [pool.submit(copy_context().run, unless_stopped, job) for job in jobs]  # NumPy's treatment of errors
         try:
             for future in futures:
                 future.result()

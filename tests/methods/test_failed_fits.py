@@ -24,7 +24,8 @@ from mercer import (
     MultipleKernel,
     SmoothingSpline,
 )
-from mercer.methods import machine
+from mercer.context import Context
+from mercer.methods import _base
 
 rng = np.random.default_rng(7)
 X = rng.normal(size=(16, 2))
@@ -176,7 +177,7 @@ def test_fits_of_one_object_have_deadlines_of_their_own(monkeypatch):
     """Both are in their solvers at the same time."""
     together = threading.Barrier(2)
 
-    class Deadline(machine.Deadline):
+    class Waiting(Context):
         waited = False
 
         def __call__(self, state=None):
@@ -185,7 +186,7 @@ def test_fits_of_one_object_have_deadlines_of_their_own(monkeypatch):
                 together.wait(10)
             return super().__call__(state)
 
-    monkeypatch.setattr(machine, "Deadline", Deadline)
+    monkeypatch.setattr(_base, "Context", Waiting)
     model, errors = KernelMachine("huber", kernel="gaussian"), []
 
     def fit():

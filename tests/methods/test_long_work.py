@@ -16,8 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from mercer import SVC, SVR, NuSVC, NuSVR, OneClassSVM, _checkpoint
-from mercer.methods import _svm
-from mercer.solvers.fit import working_set
+from mercer.solvers.fit import multiclass, working_set
 
 A, b = make_classification(900, 8, n_informative=8, n_redundant=0, n_classes=3, flip_y=0.1, random_state=4)
 TWO, TARGET = b < 2, A[:, 0] * np.sin(A[:, 1])
@@ -73,7 +72,7 @@ def objectives(model) -> np.ndarray:
 def test_a_time_budget_ends_with_a_usable_machine(name) -> None:
     model, data = task(name)
     model.set_params(time_budget=1e-9)
-    with pytest.warns(ConvergenceWarning, match=r"time budget of 1e-09 s is spent"):
+    with pytest.warns(ConvergenceWarning, match=r"time budget is spent"):
         model.fit(*data)
     assert model.fit_status_ == 1 and usable(model)
 
@@ -188,6 +187,18 @@ def test_the_progress_bar_of_scikit_learn(name, capsys) -> None:
     assert usable(model) and type(model).__name__ in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", ["calibrated", "calibrated one class"])
+def test_a_calibration_that_is_ended_is_reported(name) -> None:
+    """The machine itself is whole, and its probabilities are not."""
+    model, data = task(name)
+    whole = clone(model).fit(*data)
+    ending = Recorder(sum(s.n_iter for s in whole.solutions_) + 1, lambda: True)
+    with pytest.warns(ConvergenceWarning, match="asked to stop.* in the calibration, so that probabilities are off"):
+        model.set_params(n_jobs=1).set_callbacks(ending).fit(*data)
+    assert model.fit_status_ == 1 and all(s.converged for s in model.solutions_)
+    assert np.array_equal(model.decision_function(A), whole.decision_function(A))
+
+
 # ---- checkpoints
 
 
@@ -203,8 +214,8 @@ def steps(monkeypatch):
 
         return counting
 
-    monkeypatch.setattr(_svm, "minimise", counted(_svm.minimise))
-    monkeypatch.setattr(_svm, "minimise_multiclass", counted(_svm.minimise_multiclass))
+    for problem in (working_set.BoxProblem, multiclass.MulticlassProblem):
+        monkeypatch.setattr(problem, "minimise", counted(problem.minimise))
     return taken
 
 
@@ -370,7 +381,7 @@ import json, os, signal, sys, warnings
 import numpy as np
 sys.path.insert(0, {folder!r})
 import test_long_work as work
-from mercer.solvers.fit import working_set
+from mercer.solvers.fit import multiclass, working_set
 working_set.SMALL = 0
 """
 
@@ -399,8 +410,10 @@ model, data = work.task(sys.argv[1])
 model.set_params(C=1e7, tol=1e-9).set_callbacks(work.Recorder(2, interrupt))
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    model.fit(*data)
-print(json.dumps([work.usable(model), model.fit_status_, [str(w.message) for w in caught]]))
+    try:
+        model.fit(*data)
+    except KeyboardInterrupt:
+        print(json.dumps([work.usable(model), model.fit_status_, [str(w.message) for w in caught]]))
 """
 
 

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from tests.methods.test_sklearn import ESTIMATORS
 
 from mercer import SVC, KernelDensity, LinearSVC, LinearSVR, SmoothingSpline, SpectralClustering, methods
-from mercer._progress import ASKED, INTERRUPTED, SPENT, Deadline
+from mercer.context import Context, Status
 from mercer.evaluation import Evaluator
 from mercer.gram import IncompleteCholesky, Nystrom
 from mercer.kernels import Gaussian
@@ -476,23 +476,25 @@ LONG = [
 
 
 @pytest.mark.parametrize(
-    ("reason", "advice"),
+    ("status", "advice"),
     [
-        (INTERRUPTED, "What was found until then is kept; fit again, and let it finish."),
-        (SPENT.format(seconds=2), "Raise time_budget."),
-        (ASKED, "What was found until then is kept; let the callback stop later."),
+        (Status.INTERRUPTED, "The best so far is kept; fit again to finish."),
+        (Status.TIME_BUDGET, "Raise time_budget."),
+        (Status.STOPPED, "The best so far is kept; let the callback stop later."),
     ],
 )
 @pytest.mark.parametrize("estimator", LONG, ids=lambda e: type(e).__name__)
-def test_the_remedy_suits_the_reason(estimator, reason, advice, monkeypatch):
-    monkeypatch.setattr(Deadline, "__call__", lambda self, state=None: reason)
+def test_the_remedy_suits_the_reason(estimator, status, advice, monkeypatch):
+    monkeypatch.setattr(Context, "__call__", lambda self, state=None: status)
+    monkeypatch.setattr(Context, "check", lambda self: None)  # also where a direct part would have nothing to keep
+    monkeypatch.setattr(Context, "called_off", False)
     monkeypatch.setattr(working_set, "SMALL", 0)  # several rounds, of which the deadline is asked
     values = {"tol": 1e-12, "random_state": 0}
     model = clone(estimator).set_params(**{k: v for k, v in values.items() if k in estimator.get_params()})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(*data(model))
-    messages = [str(w.message) for w in caught if reason in str(w.message)]
+    messages = [str(w.message) for w in caught if str(status) in str(w.message)]
     assert messages
     for message in messages:
         assert message.startswith(type(estimator).__name__) and advice in message

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn import config_context, get_config
 
-from mercer._progress import Deadline
+from mercer.context import Context
 from mercer.selection._work import run
 
 
@@ -23,14 +23,14 @@ def test_every_task_is_done_once_and_off_the_main_thread(workers):
         threads.add(threading.get_ident())
         return task**2
 
-    run(list(range(100)), work, found.append, workers, Deadline(), np.zeros(1))
+    run(list(range(100)), work, found.append, workers, Context(), np.zeros(1))
     assert sorted(found) == [k**2 for k in range(100)]
     assert threading.get_ident() not in threads
     assert nowhere()
 
 
 def test_no_tasks():
-    run([], None, None, 2, Deadline(), np.zeros(1))
+    run([], None, None, 2, Context(), np.zeros(1))
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
@@ -45,7 +45,7 @@ def test_an_error_ends_the_others(error):
         return task
 
     with pytest.raises(error, match="it"):
-        run(["fine", "endless", "wrong", "later"], work, found.append, 2, Deadline(), stop)
+        run(["fine", "endless", "wrong", "later"], work, found.append, 2, Context(), stop)
     assert found == ["fine"]
     assert stop[0] and nowhere()
 
@@ -58,7 +58,7 @@ def test_time_and_what_was_finished_until_then():
             time.sleep(0.01)
         return task
 
-    run(["fine", "until asked", "later"], work, found.append, 1, Deadline(0.5), stop)
+    run(["fine", "until asked", "later"], work, found.append, 1, Context(0.5), stop)
     assert "later" not in found and found[0] == "fine"
     assert nowhere()
 
@@ -66,5 +66,5 @@ def test_time_and_what_was_finished_until_then():
 def test_threads_have_the_configuration_of_the_caller():
     found = []
     with config_context(assume_finite=True):
-        run([0], lambda task: get_config()["assume_finite"], found.append, 1, Deadline(), np.zeros(1))
+        run([0], lambda task: get_config()["assume_finite"], found.append, 1, Context(), np.zeros(1))
     assert found == [True]

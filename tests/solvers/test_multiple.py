@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from mercer.context import Context, Status
 from mercer.gram import Dense, Lazy, LowRank
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.solvers.multiple import (
@@ -186,7 +187,7 @@ def test_the_derivative_is_the_quadratic_form() -> None:
 @pytest.mark.parametrize("alpha", [0.02, 0.5, 20.0])
 def test_on_simplex_finds_the_minimum(alpha) -> None:
     ridge = Ridge(alpha=alpha)
-    found = on_simplex(ridge.forms, 4, 1e-9, 300, never)
+    found = on_simplex(ridge.forms, 4, 1e-9, 300)
     best, value = ridge.best(1)
     assert found.converged and found.gap <= 1e-9 and found.weights.sum() == pytest.approx(1)
     assert ridge.value(found.weights) <= value * (1 + 1e-9)
@@ -206,7 +207,7 @@ def test_steps_are_few_and_never_raise_the_objective() -> None:
         values.append(ridge.value(mu))
         return inner(mu)
 
-    found = on_simplex(forms, 12, 1e-4, 200, never)
+    found = on_simplex(forms, 12, 1e-4, 200)
     assert found.converged and len(values) < 60
     assert ridge.value(found.weights) <= min(values) * (1 + 1e-6)
 
@@ -214,7 +215,7 @@ def test_steps_are_few_and_never_raise_the_objective() -> None:
 @pytest.mark.parametrize("p", [1.0, 1.2, 2.0, 5.0])
 def test_blockwise_finds_the_minimum(p) -> None:
     ridge = Ridge()
-    found = blockwise(ridge.forms, 4, p, 1e-7, 20000, never)
+    found = blockwise(ridge.forms, 4, p, 1e-7, 20000)
     best, value = ridge.best(p)
     assert found.converged and np.linalg.norm(found.weights, p) == pytest.approx(1)
     assert ridge.value(found.weights) == pytest.approx(value, rel=1e-6)
@@ -222,7 +223,7 @@ def test_blockwise_finds_the_minimum(p) -> None:
 
 
 def test_blockwise_at_infinity_weighs_all_alike() -> None:
-    found = blockwise(Ridge().forms, 4, np.inf, 1e-9, 5, never)
+    found = blockwise(Ridge().forms, 4, np.inf, 1e-9, 5)
     assert found.converged and np.array_equal(found.weights, np.ones(4))
 
 
@@ -245,22 +246,24 @@ def test_gap_without_overflow_and_of_nothing() -> None:
 
 @pytest.mark.parametrize("method", ["simplex", "blockwise"])
 def test_why_it_stopped(method) -> None:
-    def run(max_iter, stop):
+    def run(max_iter):
         forms = Ridge().forms
         if method == "simplex":
-            return on_simplex(forms, 4, 1e-12, max_iter, stop)
-        return blockwise(forms, 4, 1.5, 1e-12, max_iter, stop)
+            return on_simplex(forms, 4, 1e-12, max_iter)
+        return blockwise(forms, 4, 1.5, 1e-12, max_iter)
 
-    early = run(1, never)
-    assert not early.converged and early.message == "max_iter is reached" and early.n_iter == 1
+    early = run(1)
+    assert early.status is Status.MAX_ITER and early.n_iter == 1
     assert len(early.history) == 2
-    assert run(50, lambda: "interrupted").message == "interrupted"
+    with Context().active() as context:
+        context.interrupt()
+        assert run(50).status is Status.INTERRUPTED
 
 
 def test_a_noisy_oracle_ends_the_descent() -> None:
     """Quadratic forms that contradict each other, as of an estimator with a coarse tolerance."""
     forms = iter([np.array([1.0, 2.0]), *[np.array([3.0, 1.0])] * 200])
-    found = on_simplex(lambda mu: next(forms), 2, 1e-6, 10, never)
+    found = on_simplex(lambda mu: next(forms), 2, 1e-6, 10)
     assert not found.converged
 
 
@@ -286,7 +289,7 @@ def test_alternating_finds_the_best_of_all_partitions_and_weights() -> None:
     def partition(mu):
         return max(forms, key=lambda a: mu @ a)
 
-    found = alternating(partition, M, 1e-10, 50, never)
+    found = alternating(partition, M, 1e-10, 50)
     assert found.converged and (np.diff(found.history) > 0).all()
     assert found.history[-1] == pytest.approx(max(value(alignf(M, a), a) for a in forms))
     assert value(found.weights, partition(found.weights)) == pytest.approx(found.history[-1])
@@ -295,6 +298,5 @@ def test_alternating_finds_the_best_of_all_partitions_and_weights() -> None:
 def test_alternating_keeps_what_was_better() -> None:
     """A method that finds a worse partition the second time."""
     forms = iter([np.array([2.0, 1.0]), np.array([0.1, 0.1])])
-    found = alternating(lambda mu: next(forms), np.eye(2), 1e-3, 10, never)
+    found = alternating(lambda mu: next(forms), np.eye(2), 1e-3, 10)
     assert found.converged and np.array_equal(found.weights, [0.5, 0.5]) and len(found.history) == 1
-    assert found.message == "no better partition is found"

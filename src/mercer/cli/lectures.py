@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -132,8 +129,7 @@ def _run_all(output: Output, experiments: dict[str, Any], quick: bool, folder: P
 def _run(output: Output, name: str, experiment: Any, quick: bool, folder: Path) -> None:
     takes = "" if quick else f" (about {experiment.minutes:g} min)"
     output.say(f"\n{name}: {experiment.title}{takes}")
-    with _interruptible():
-        result = experiment.run(quick=quick, out=folder)
+    result = experiment.run(quick=quick, out=folder)
     rows = [[row.quantity, row.reported, row.ours, row.remark] for row in result.rows]
     output.table(["quantity", "reported", "ours", "remark"], rows)
     for note in result.notes:
@@ -146,26 +142,6 @@ def _run(output: Output, name: str, experiment: Any, quick: bool, folder: Path) 
         "notes": result.notes,
         "seconds": result.seconds,
     }
-
-
-class _Left(BaseException):
-    """Ctrl-C. Estimators answer KeyboardInterrupt with their best so far, which no table should report."""
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C stop the experiment, even during a fit."""
-
-    def leave(*_: Any) -> None:
-        raise _Left
-
-    before = signal.signal(signal.SIGINT, leave)
-    try:
-        yield
-    except _Left:
-        raise KeyboardInterrupt from None
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _write_digits(folder: Path) -> None:

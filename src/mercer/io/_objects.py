@@ -24,6 +24,7 @@ from sklearn.base import BaseEstimator
 
 from .._array import host, is_array, is_sparse
 from .._errors import UnresolvedError
+from ..context import Status
 from ..domains import Graph, Rows
 from ..kernels import Kernel
 from ..space import Function
@@ -386,6 +387,7 @@ class Encoder:
         slice: lambda self, x: {"slice": [self.encode(v) for v in (x.start, x.stop, x.step)]},
         range: lambda self, x: {"range": [_checked_range(x).start, x.stop, x.step]},
         Path: lambda self, x: {"path": str(x)},
+        Status: lambda self, x: {"status": x.name},
         MethodType: _encode_method,
         partial: _encode_partial,
     }
@@ -588,6 +590,7 @@ class Decoder:
         "slice": _slice,
         "range": lambda self, v: _checked_range(range(*v)),
         "path": lambda self, v: Path(v),
+        "status": lambda self, v: Status[v],
         "dtype": lambda self, v: np.dtype(v),
         **{name: lambda self, v, kind=kind: kind(self.decode(part) for part in v) for name, kind in CONTAINERS.items()},
     }

@@ -31,6 +31,7 @@ from .._errors import (
 from .._random import check_random, generator_of
 from .._threads import check_jobs
 from ..basis import Functions, Polynomials, annihilated, as_basis
+from ..context import CallbackSupportMixin, Context, StoppedError, current, with_callbacks
 from ..domains import plain, refuse_masked
 from ..gram import Gram, Representation, as_representation
 from ..kernels import Kernel
@@ -72,23 +73,38 @@ def classes_of(estimator: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """The same fit on a copy, whose attributes become the object's at its end.
+    """The same fit in a context of its own, on a copy whose attributes become the object's at its end.
 
-    So an exception leaves an earlier fit as it was, and fits of one object on several threads do not meet.
+    So an exception leaves an earlier fit as it was, and fits of one object on several threads do not meet. After
+    Ctrl-C the object has the best so far, if there is any, and the interrupt goes on to the caller.
     """
+
+    def closed(self: Any, *args: Any, **options: Any) -> None:
+        fit(self, *args, **options)
+        current().close()
+
+    watched = with_callbacks(closed)
 
     @wraps(fit)
     def apart(self: Any, *args: Any, **options: Any) -> Any:
+        if current().estimator is self:  # a fit of the class below: this one is on a copy already
+            return fit(self, *args, **options)
         copied = object.__new__(type(self))
         vars(copied).update(vars(self))
-        fit(copied, *args, **options)
+        with Context(getattr(self, "time_budget", None), copied).active() as context:
+            try:
+                (watched if "_skl_callbacks" in vars(self) else closed)(copied, *args, **options)
+            except StoppedError as stopped:
+                raise context.unfinished(stopped.status) from None
         self.__dict__ = vars(copied)
+        if context.interrupted:
+            raise KeyboardInterrupt
         return self
 
     return apart
 
 
-class Estimator(BaseEstimator):
+class Estimator(CallbackSupportMixin, BaseEstimator):
     """Base of all methods: a fit is there as a whole or not at all, and the errors of any part name the estimator.
 
     A method that overrides one of ours outside of this library is left as it is.

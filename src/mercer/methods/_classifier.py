@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations
 from threading import local
 from typing import Any, Self
@@ -19,9 +20,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._array import host, is_sparse
 from .._errors import check_choice, check_class_weight, where
-from .._progress import Watch, run, with_callbacks
 from .._random import generator
 from .._threads import Workers
+from ..context import Context
 from ..solvers.fit import Arena, Block, Segment
 from ..solvers.fit.many import vote
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
@@ -44,12 +45,20 @@ class Task:
 
 @dataclass
 class Solved:
-    """The solution of a task, its C, and with calibration the values of machines that had not seen the sample."""
+    """The solution of a task, its C, and with calibration what machines that had not seen a sample say of it."""
 
     task: Task
     solution: BoxSolution
-    held_out: np.ndarray | None = None
+    held_out: HeldOut | None = None
     strength: float | None = None
+
+
+@dataclass
+class HeldOut:
+    """For each sample the value of a machine that was fitted without it, and the solutions of these machines."""
+
+    values: np.ndarray
+    solutions: list[BoxSolution]
 
 
 def encode(owner: Any, y: Any, sample_weight: Any, by_weight: bool = True) -> tuple[np.ndarray, np.ndarray]:
@@ -111,7 +120,6 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         """s and b such that the machine is s Σ βᵢ k(·, xᵢ) + b."""
         raise NotImplementedError
 
-    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X with labels y; a weight multiplies the sample's C (or its share of ν)."""
         self._check_parameters()
@@ -123,7 +131,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         fold = folds(members, len(labels), generator(self.random_state or 0))
         sample = replace(self._prepare(X), fold=fold)
         solved = self._solve(sample, y, members, weight)
-        self._report([s.solution for s in solved])
+        self._report([s.solution for s in solved], [h for s in solved if s.held_out for h in s.held_out.solutions])
         self._collect(sample, members, solved)
         if self._calibrated:
             self.calibration_ = self._calibrate(X, members, solved)
@@ -139,14 +147,12 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
     @property
     def _pairs(self) -> list[tuple[int, int]]:
         """The classes of each machine: pairs, or (c, c) for class c against the rest."""
-        k = len(self.classes_)
-        return [(c, c) for c in range(k)] if self.multi_class != "ovo" and k > 2 else list(combinations(range(k), 2))
+        return _pairs(len(self.classes_), self.multi_class == "ovo")
 
     def _solve(self, sample: Sample, y: Any, members: list[np.ndarray], weight: np.ndarray) -> list[Solved]:
         with self._threads() as workers:
-            watch = self._watch(self._n_tasks, sample.X, y, weight)
-            solved = self._machines(sample, members, weight, workers, watch)
-            watch.close()
+            context = self._begin(self._n_tasks, sample.X, y, weight)
+            solved = self._machines(sample, members, weight, workers, context)
         return solved
 
     @property
@@ -155,11 +161,11 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         return len(self._pairs) * (1 + FOLDS * self._calibrated)
 
     def _machines(
-        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
+        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, context: Context
     ) -> list[Solved]:
         one_against_one = self.multi_class == "ovo" and len(members) > 2
         solve = self._solve_pairs if one_against_one else self._solve_in_turn
-        return solve(sample, members, weight, workers, watch)
+        return solve(sample, members, weight, workers, context)
 
     def _task(self, fold: Any, members: list[np.ndarray], weight: np.ndarray, a: int, b: int) -> Task:
         """The pair a, b on its samples (those of a first), or class a = b against the rest on all samples."""
@@ -172,18 +178,18 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         return Task(name, y, weight[index], fold[index])
 
     def _solve_in_turn(
-        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
+        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, context: Context
     ) -> list[Solved]:
         """Machines on all samples one after another, threads inside."""
 
         def work() -> list[Solved]:
-            rows = KernelRows(self, sample, np.concatenate(members), workers, watch)
+            rows = KernelRows(self, sample, np.concatenate(members), workers, context)
             return [self._solve_task(rows, self._task(sample.fold, members, weight, a, b)) for a, b in self._pairs]
 
-        return run(work, workers.pool, watch)
+        return context.run(workers.pool, work)
 
     def _solve_pairs(
-        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
+        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, context: Context
     ) -> list[Solved]:
         """Pairs of classes on threads, which share the rows of each class over itself."""
         dtype = self._precision(int(np.sort([len(m) for m in members])[-2:].sum()))
@@ -209,23 +215,23 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
                 [block("ba", T, S), own[b] if shared else block("bb", T, T)],
             ]
             both = np.concatenate([members[a], members[b]])
-            rows = KernelRows(self, sample, both, Workers(), watch, segments=[S, T], grid=grid)
+            rows = KernelRows(self, sample, both, Workers(), context, segments=[S, T], grid=grid)
             return self._solve_task(rows, self._task(sample.fold, members, weight, a, b))
 
         with ThreadPoolExecutor(at_once) as pool:
-            return watch.gather(pool, work, self._pairs)
+            return context.gather(pool, work, self._pairs)
 
     def _solve_task(self, rows: KernelRows, task: Task) -> Solved:
         solution = rows.minimise(self._task_problem(task.y, task.weight), task.name)
         return Solved(task, solution, self._held_out(rows, task, solution) if self._calibrated else None)
 
-    def _held_out(self, rows: KernelRows, task: Task, solution: BoxSolution, C: float | None = None) -> np.ndarray:
+    def _held_out(self, rows: KernelRows, task: Task, solution: BoxSolution, C: float | None = None) -> HeldOut:
         """For each sample the value of a machine that was fitted without it, from the rows that are there.
 
         Values are asked for with one digit less than the machine itself: slopes do not depend on it. Where the others
         are all of one class, the value is that class's, ±1, as in LIBSVM.
         """
-        values, fold = np.empty(len(task.y)), task.fold
+        values, fold, solutions = np.empty(len(task.y)), task.fold, list[BoxSolution]()
         for k in range(fold.max() + 1):
             weight = np.where(fold == k, 0.0, task.weight)
             plus, minus = bool(weight[task.y > 0].any()), bool(weight[task.y < 0].any())
@@ -238,9 +244,10 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
                 problem.start = _balanced(np.clip(beta, problem.lower, problem.upper))
             problem.near = (solution.beta, solution.values)
             part = rows.minimise(problem, f"{task.name}, fold {k + 1}", slack=10.0)
+            solutions.append(part)
             scale, offset = self._scale_and_offset(part)
             values[fold == k] = (scale * part.values + offset)[fold == k]
-        return values
+        return HeldOut(values, solutions)
 
     # ---- from solutions to machines
 
@@ -288,7 +295,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
 
     def _calibrate(self, X: Any, members: list[np.ndarray], solved: list[Solved]) -> Calibration:
         """Slopes from the held-out values, and how good the probabilities are on samples that no machine had seen."""
-        fitted = [slopes(s.held_out, s.task.y) for s in solved if s.held_out is not None]
+        fitted = [slopes(s.held_out.values, s.task.y) for s in solved if s.held_out is not None]
         a = np.array(fitted)
         labels = np.repeat(np.arange(len(members)), [len(m) for m in members])
         order, edges = np.concatenate(members), np.cumsum([0] + [len(m) for m in members])
@@ -298,7 +305,8 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         values = values.reshape(len(chosen), -1)
         for k, one in enumerate(solved):
             held_out = np.full(len(order), np.nan)
-            held_out[self._places(edges, k)] = one.held_out
+            assert one.held_out is not None
+            held_out[self._places(edges, k)] = one.held_out.values
             mine = ~np.isnan(held_out[chosen])
             values[mine, k] = held_out[chosen][mine] * (-1.0 if len(solved) == 1 else 1.0)
         if len(solved) == 1:
@@ -392,6 +400,11 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of `predict_proba`."""
         return np.log(self.predict_proba(X))
+
+
+@cache
+def _pairs(k: int, one_against_one: bool) -> list[tuple[int, int]]:
+    return [(c, c) for c in range(k)] if k > 2 and not one_against_one else list(combinations(range(k), 2))
 
 
 def _balanced(beta: np.ndarray) -> np.ndarray:

@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._array import detached, host, is_array, is_sparse
 from .._errors import check_choice, check_number, warn, where
-from .._progress import Deadline, remedy
 from ..domains import Categories
 from ..kernels import Kernel, is_kernel
 from ..kernels.tasks import Shared, Tasks
@@ -156,15 +155,15 @@ class Multitask(KernelEstimator):
             )
         return B
 
-    def _learn(self, evidence: Evidence, alpha: float | None, deadline: Deadline) -> None:
+    def _learn(self, evidence: Evidence, alpha: float | None) -> None:
         T = len(self.tasks_)
-        self.learned_ = learned = learn(evidence, T, min(self.rank, T), alpha, deadline)
+        self.learned_ = learned = learn(evidence, T, min(self.rank, T), alpha)
         self.objective_history_ = learned.history
         if not learned.converged:
             warn(
-                f"{where(self)}: the task matrix was not learned to the end ({learned.message}; a slope of "
+                f"{where(self)}: the task matrix was not learned to the end ({learned.status}; a slope of "
                 f"{learned.slope:.1g} per target is left). "
-                f"{remedy(learned.message, 'Scale the targets, or lower rank.')}",
+                f"{learned.status.remedy('Scale the targets, or lower rank.')}",
                 ConvergenceWarning,
             )
 

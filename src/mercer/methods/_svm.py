@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
@@ -17,17 +17,16 @@ from .. import _threads
 from .._array import dense_enough, is_array, is_sparse
 from .._checkpoint import Checkpoint
 from .._errors import REMEDIES, check_number, warn, where
-from .._progress import CallbackSupportMixin, Watch, called_off, remedy
 from .._same import same
 from .._threads import Workers
 from ..basis import Polynomials
+from ..context import Context, Status, current
 from ..gram import Dense, Gram, Lazy, Representation
 from ..kernels import Callable as CallableKernel
 from ..kernels import Gaussian, Kernel, bandwidth, is_kernel
 from ..kernels.sklearn_names import from_sklearn, refuse_mixtures
 from ..solvers.fit import Block, Segment
-from ..solvers.fit.multiclass import minimise_multiclass
-from ..solvers.fit.working_set import AFFORDABLE, COARSE, SINGLE, SMALL, BoxProblem, BoxSolution, exact_values, minimise
+from ..solvers.fit.working_set import SINGLE, SMALL, BoxProblem, BoxSolution
 from ..space import Function
 from ._base import KernelEstimator
 
@@ -38,7 +37,7 @@ DENSE = 1 << 20  # entries of a sparse matrix up to which it is computed with as
 MANNER = {"cache_size", "checkpoint", "max_iter", "n_jobs", "shrinking", "time_budget", "tol", "verbose"}
 
 
-class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
+class SupportVectorMachine(KernelEstimator):
     """Base: from parameters to segments, from segments to solutions."""
 
     degree: Any
@@ -176,9 +175,9 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         with _threads.one_blas_thread, ThreadPoolExecutor(count + 1) as pool:
             yield Workers(pool, count)
 
-    def _watch(self, tasks: int | None, X: Any, y: Any, weight: Any) -> Watch:
-        """The deadline, the callbacks and the checkpoint of a fit."""
-        saved = None
+    def _begin(self, tasks: int | None, X: Any, y: Any, weight: Any) -> Context:
+        """The context, of so many tasks, with the checkpoint."""
+        context = current()
         if self.checkpoint is not None:
             params = {k: v for k, v in self.get_params(deep=False).items() if k not in MANNER}
             about = {
@@ -187,8 +186,9 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
                 "the weights": weight,
                 "the parameters": sorted(params.items()),
             }
-            saved = Checkpoint(self.checkpoint, where(self), about)
-        return Watch(self, tasks, self.time_budget, saved, X=X, y=y)
+            context.checkpoint = Checkpoint(self.checkpoint, where(self), about)
+        context.begin(tasks, X=X, y=y)
+        return context
 
     def _support_vectors(self, X: Any) -> Any:
         """The support vectors themselves, where the data are vectors (none of a precomputed matrix)."""
@@ -211,15 +211,19 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         weights.data.flags.writeable = False
         return weights
 
-    def _report(self, solutions: list[BoxSolution]) -> None:
+    def _report(self, solutions: list[BoxSolution], held_out: Sequence[BoxSolution] = ()) -> None:
+        """Keep the solutions; warn if one of them, or of those that calibrate them, ended early."""
         self.solutions_ = solutions
-        self.fit_status_ = int(not all(s.converged for s in solutions))
-        if self.fit_status_ and not called_off():
-            worst = max((s for s in solutions if not s.converged), key=lambda s: s.gap)
-            way_out = "raise tol" if worst.message == COARSE else "raise max_iter"
-            advice = remedy(worst.message, f"Scale the data to mean 0 and variance 1, lower C, or {way_out}.")
+        early = [s for s in (*solutions, *held_out) if not s.converged]
+        self.fit_status_ = int(bool(early))
+        if early and not current().called_off:
+            worst = max(early, key=lambda s: s.gap)
+            calibrating = any(worst is s for s in held_out)
+            place = " in the calibration, so that probabilities are off," if calibrating else ""
+            way_out = "raise tol" if worst.status is Status.PRECISION else "raise max_iter"
+            advice = worst.status.remedy(f"Scale the data to mean 0 and variance 1, lower C, or {way_out}.")
             warn(
-                f"{where(self)}: the solver stopped early ({worst.message}) at a gap of {worst.gap:.2g} "
+                f"{where(self)}: the solver stopped early ({worst.status}){place} at a gap of {worst.gap:.2g} "
                 f"(tol = {self.tol:g}). {advice}",
                 ConvergenceWarning,
             )
@@ -297,13 +301,13 @@ class KernelRows:
         sample: Sample,
         index: np.ndarray,
         workers: Workers,
-        watch: Watch,
+        context: Context,
         copies: int = 1,
         segments: list[Segment] | None = None,
         grid: list[list[Block]] | None = None,
     ):
         self.model, self.sample, self.index, self.copies = model, sample, index, copies
-        self.workers, self.watch = workers, watch
+        self.workers, self.context = workers, context
         if segments is not None and grid is not None:
             self.segments, self.grid = segments, grid
         else:
@@ -355,25 +359,21 @@ class KernelRows:
 
         `slack` multiplies the tolerance.
         """
-        saved = self.watch.checkpoint.get(task) if self.watch.checkpoint else None
+        saved = self.context.checkpoint.get(task) if self.context.checkpoint else None
         if saved is not None:
             problem = self._resumed(problem, saved, task, slack * self.model.tol)
-        model, monitor = self.model, self.watch.monitor(task)
-        solution: Any
+        model, monitor = self.model, self.context.monitor(task)
         while True:
-            rest = (problem, slack * model.tol, self.workers, model.max_iter, monitor)
+            settings = slack * model.tol, self.workers, model.max_iter, monitor
             try:
-                if isinstance(problem, BoxProblem):
-                    solution = minimise(self.segments, self.grid, *rest)
-                else:
-                    solution = minimise_multiclass(self.segments[0], self.grid[0][0], *rest)
+                solution = problem.minimise(self.segments, self.grid, *settings)
             except OverflowError as error:
                 raise ValueError(f"{where(model)}: {error}.") from None
-            if solution.message != COARSE or self.grid[0][0].K.dtype == np.float64:
+            if solution.status is not Status.PRECISION or self.grid[0][0].K.dtype == np.float64:
                 break
             self._build(np.float64)
-            problem = _from(problem, solution.beta, solution.values)
-        self.watch.done(task, {"beta": solution.beta, "values": solution.values})
+            problem = problem.started(solution.beta, solution.values)
+        self.context.done(task, {"beta": solution.beta, "values": solution.values})
         return solution
 
     def _resumed(self, problem: Any, saved: dict[str, np.ndarray], task: str, tol: float) -> Any:
@@ -384,25 +384,15 @@ class KernelRows:
         """
         fault = _fault(problem, saved)
         if fault:
-            assert self.watch.checkpoint is not None
-            raise self.watch.checkpoint.error(f"holds a state of {task!r} {fault}")
-        beta, values = saved["beta"], saved["values"]
-        if not isinstance(problem, BoxProblem):  # whose runs compute the values anew
-            return replace(problem, start=beta)
-        columns = np.arange(len(beta))
-        most = AFFORDABLE // max(1, int(np.count_nonzero(beta)))
-        if most < len(columns):
-            columns = np.sort(np.random.default_rng().choice(columns, most, replace=False))
-        error = np.abs(exact_values(self.segments, beta, columns, self.workers) - values[columns]).max(initial=0.0)
-        return replace(problem, start=beta, near=(beta, values) if error <= tol else None)
+            assert self.context.checkpoint is not None
+            raise self.context.checkpoint.error(f"holds a state of {task!r} {fault}")
+        return problem.resumed(saved["beta"], saved["values"], self.segments, tol, self.workers)
 
 
 def _fault(problem: Any, saved: dict[str, np.ndarray]) -> str | None:
     """What keeps a saved state from being one of the problem."""
-    if isinstance(problem, BoxProblem):
-        shape, lower, upper = problem.linear.shape, problem.lower, problem.upper
-    else:
-        shape, (lower, upper) = (len(problem.labels), problem.n_classes), problem.box
+    lower, upper = problem.box
+    shape = lower.shape
     for name in ("beta", "values"):
         part = saved.get(name)
         if part is None or part.dtype != np.float64 or part.shape != shape or not np.all(np.isfinite(part)):
@@ -411,23 +401,13 @@ def _fault(problem: Any, saved: dict[str, np.ndarray]) -> str | None:
     size = np.abs(beta).max(initial=0.0)
     if np.any((beta < lower - 1e-9 * size) | (beta > upper + 1e-9 * size)):
         return "whose beta leave their bounds"
-    sums: Any = 0.0
-    if not isinstance(problem, BoxProblem):
-        sums = beta.sum(axis=1)
-    elif problem.group is not None:
-        sums = np.bincount(problem.group, beta if problem.start is None else beta - problem.start)
+    sums = problem.sums(beta)
     return "whose beta have another sum than they must" if np.any(np.abs(sums) > 1e-8 * np.abs(beta).sum()) else None
 
 
 def _compact(X: Any) -> Any:
     """A sparse matrix as an array where that is small or faster, so that dense and sparse data have the same digits."""
     return X.toarray() if is_sparse(X) and (X.shape[0] * X.shape[1] <= DENSE or dense_enough(X)) else X
-
-
-def _from(problem: Any, beta: np.ndarray, values: np.ndarray) -> Any:
-    """The problem, to be solved from β, of which Kβ is known."""
-    known = {"near": (beta, values)} if isinstance(problem, BoxProblem) else {}
-    return replace(problem, start=beta, **known)
 
 
 def rescaled(last: BoxSolution, problem: BoxProblem, ratio: float) -> np.ndarray:

@@ -17,7 +17,6 @@ from sklearn.utils.multiclass import type_of_target
 from .. import _threads
 from .._array import is_array, is_sparse
 from .._errors import check_choice, check_number, warn, where
-from .._progress import Deadline, remedy
 from .._random import generator
 from .._units import unit_of_squares
 from ..gram import IncompleteCholesky
@@ -276,26 +275,26 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         """The minimum of the objective from the best of the starts."""
         self.kernel_ = self._kernel(self.n_components_).resolve(X @ B)
         require_pd(self, "kernel", self.kernel_, self.n_components_)
-        rng, deadline = generator(self.random_state), Deadline(self.time_budget)
+        rng = generator(self.random_state)
         some = slice(None) if len(X) <= TRIAL else rng.choice(len(X), TRIAL, replace=False)
         part = Unexplained(X[some], targets[some] - targets[some].mean(axis=0), self.kernel_, self.epsilon)
-        frames = [self._descend(part, B, COARSE, deadline)]
+        frames = [self._descend(part, B, COARSE)]
         for _ in range(self.n_init - 1):
-            frames.append(self._descend(part, random_frame(len(B), self.n_components_, rng), COARSE, deadline))
+            frames.append(self._descend(part, random_frame(len(B), self.n_components_, rng), COARSE))
         self.starts_ = np.array([frame.value for frame in frames])
         best = frames[int(np.argmin(self.starts_))].B
-        self.frame_ = self._descend(Unexplained(X, targets, self.kernel_, self.epsilon), best, self.tol, deadline)
+        self.frame_ = self._descend(Unexplained(X, targets, self.kernel_, self.epsilon), best, self.tol)
         if not self.frame_.converged:
             warn(
-                f"{where(self)}: the descent ended early: {self.frame_.message}. "
-                f"{remedy(self.frame_.message, 'Raise tol or max_iter.')}",
+                f"{where(self)}: the descent ended early at {self.frame_.certificate}: {self.frame_.status}. "
+                f"{self.frame_.status.remedy('Raise tol or max_iter.')}",
                 ConvergenceWarning,
             )
         self.unexplained_, self.n_iter_ = self.frame_.value, len(self.frame_.history)
         return self.frame_.B
 
-    def _descend(self, objective: Unexplained, start: np.ndarray, tol: float, deadline: Deadline) -> Frame:
-        return minimise(objective, start, tol=tol, max_iter=self.max_iter, stop=deadline)
+    def _descend(self, objective: Unexplained, start: np.ndarray, tol: float) -> Frame:
+        return minimise(objective, start, tol=tol, max_iter=self.max_iter)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

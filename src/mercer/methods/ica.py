@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._array import eigh_part, is_array
 from .._errors import check_choice, check_number, is_one_of, warn, where
-from .._progress import Deadline, remedy
 from .._random import generator
 from .._units import power_of_two
+from ..context import Status, current
 from ..domains import Vectors
 from ..kernels import Gaussian, Kernel
 from ..kernels.expression import as_kernel
@@ -164,10 +164,9 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             )
         require_pd(self, "kernel", self.kernel_, 1)
         require_values(self, "kernel", self.kernel_, white[:, :1])
-        rng, deadline = generator(self.random_state), Deadline(self.time_budget)
-        start = self._start(white, rng, deadline)
-        self.frame_ = self._descend(white, start, self.tol, deadline)
-        if not self.frame_.converged and not (self.contrast == "kcca" and self.frame_.stalled):
+        start = self._start(white, generator(self.random_state))
+        self.frame_ = self._descend(white, start, self.tol)
+        if not self.frame_.converged and not (self.contrast == "kcca" and self.frame_.status is Status.NO_DESCENT):
             self._warn(self.frame_)
         self.rotation_ = self.frame_.B.T
         self.contrast_, self.n_iter_ = self.frame_.value, len(self.frame_.history)
@@ -232,18 +231,18 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             )
         return found
 
-    def _start(self, white: np.ndarray, rng: np.random.Generator, deadline: Deadline) -> np.ndarray:
+    def _start(self, white: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """The best of the starts, each swept over the pairs and followed a short way, on some of the samples."""
         n, m = white.shape
         some = white if n <= TRIAL else white[rng.choice(n, TRIAL, replace=False)]
         frames = []
         for i in range(self.n_init):
             first = np.eye(m) if i == 0 else random_frame(m, m, rng)
-            frames.append(self._descend(some, self._sweep(some, first, deadline), COARSE, deadline))
+            frames.append(self._descend(some, self._sweep(some, first), COARSE))
         self.starts_ = np.array([frame.value for frame in frames])
         return frames[int(np.argmin(self.starts_))].B
 
-    def _sweep(self, white: np.ndarray, B: np.ndarray, deadline: Deadline) -> np.ndarray:
+    def _sweep(self, white: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Each pair of components turned to the best of some angles, by the contrast of the pair.
 
         A descent alone ends in one of many local minima where a pair is turned by an eighth of a circle.
@@ -253,7 +252,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         for _ in range(SWEEPS):
             moved = False
             for pair in combinations(range(m), 2):
-                if deadline():
+                if current()():
                     return B
                 Y = white @ B[:, pair]
                 contrast = Contrast(Y, self.kernel_, self.kappa_, self.contrast)
@@ -264,15 +263,16 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
                 break
         return B
 
-    def _descend(self, white: np.ndarray, start: np.ndarray, tol: float, deadline: Deadline) -> Frame:
+    def _descend(self, white: np.ndarray, start: np.ndarray, tol: float) -> Frame:
         objective = Contrast(white, self.kernel_, self.kappa_, self.contrast)
         progress = KINKS if self.contrast == "kcca" else 0.0
-        return minimise(objective, start, tol=tol, max_iter=self.max_iter, progress=progress, stop=deadline)
+        return minimise(objective, start, tol=tol, max_iter=self.max_iter, progress=progress)
 
     def _warn(self, frame: Frame) -> None:
         advice = "Raise tol or max_iter, or see whether the sources can be told apart at all: two Gaussian ones cannot."
         warn(
-            f"{where(self)}: the descent ended early: {frame.message}. {remedy(frame.message, advice)}",
+            f"{where(self)}: the descent ended early at {frame.certificate}: {frame.status}. "
+            + frame.status.remedy(advice),
             ConvergenceWarning,
         )
 

@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._array import host, is_numpy, is_sparse, like, namespace
 from .._errors import IndefiniteKernelWarning, check_choice, check_number, warn, where
-from .._progress import Deadline, remedy
 from .._random import generator
 from ..evaluation import bind
 from ..gram import Gram
@@ -136,7 +135,6 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find clusters of the sample X; y is ignored. Samples of weight 0 are labelled and have no say."""
         self._check_parameters()
-        deadline = Deadline(self.time_budget)
         X = self._check_sample(X)
         n = self.kernel_.domain.size(X)
         if n < self.n_clusters:
@@ -145,7 +143,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         weight = self._check_weight(sample_weight, X)
         weight = np.ones(n) if weight is None else weight.astype(np.float64)
         gram = self._build(X, constants=True)
-        best = self._best(clusters_of(gram, weight), X, deadline)
+        best = self._best(clusters_of(gram, weight), X)
         self._report(best)
         self.labels_, self.inertia_ = best.labels.astype(np.int32), best.objective
         self.history_, self.n_iter_ = best.history, best.n_iter
@@ -160,7 +158,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if isinstance(self.init, str):
             check_choice(self, "init", self.init, tuple(SEEDS))
 
-    def _best(self, points: Clusters, X: Any, deadline: Deadline) -> Partition:
+    def _best(self, points: Clusters, X: Any) -> Partition:
         seeds = SEEDS[self.init] if isinstance(self.init, str) else self._given_seeds(points, X)
         results = partitions(
             points,
@@ -171,7 +169,6 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             max_iter=self.max_iter,
             tol=self.tol,
             local_search=self.local_search,
-            stop=deadline,
         )
         self.inertias_ = np.array([r.objective for r in results])
         return results[0]
@@ -225,7 +222,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if not best.converged:
             warn(
                 f"{where(self)} stopped before its end: {best.message}. Points still move between clusters. "
-                f"{remedy(best.message, 'Raise max_iter, or tol.')}",
+                f"{best.status.remedy('Raise max_iter, or tol.')}",
                 ConvergenceWarning,
             )
 

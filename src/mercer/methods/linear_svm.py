@@ -17,6 +17,7 @@ from .._errors import check_choice, check_number, warn, where
 from .._random import generator
 from .._units import SQUARED
 from ..basis import Polynomials
+from ..context import Status
 from ..kernels import Kernel, Linear
 from ..solvers.fit.primal import Box, Design, PrimalSolution, Simplices, minimise
 from ..solvers.fit.primal_l1 import minimise_l1
@@ -79,9 +80,9 @@ class LinearMachine(KernelEstimator):
         """Attributes from the weights W, a row for each machine, and intercepts b."""
         if not solution.converged:
             warn(
-                f"{where(self)}: {solution.n_iter} steps (max_iter = {self.max_iter}) left a duality gap of "
-                f"{solution.gap:.1e} in the objective {solution.objective:.6g}. Scale the features to similar ranges, "
-                "lower C, or raise tol or max_iter.",
+                f"{where(self)}: {solution.status}; {solution.n_iter} steps (max_iter = {self.max_iter}) left a "
+                f"duality gap of {solution.gap:.1e} in the objective {solution.objective:.6g}. "
+                + solution.status.remedy("Scale the features to similar ranges, lower C, or raise tol or max_iter."),
                 ConvergenceWarning,
             )
         self.solution_, self.n_iter_ = solution, solution.n_iter
@@ -249,7 +250,8 @@ class LinearSVC(ClassifierMixin, LinearMachine):
             objective=sum(m.objective for m in machines),
             gap=sum(m.gap for m in machines),
             n_iter=max(m.n_iter for m in machines),
-            converged=all(m.converged for m in machines),
+            status=next((m.status for m in machines if not m.converged), Status.CONVERGED),
+            method=machines[0].method,
         )
 
     def decision_function(self, X: Any) -> Any:

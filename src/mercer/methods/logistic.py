@@ -10,7 +10,6 @@ from scipy.special import log_expit, log_softmax
 from sklearn.base import ClassifierMixin
 
 from .._errors import check_number, remedies, where
-from .._progress import Deadline
 from ..losses import Logistic, Loss, Multinomial
 from ..solvers.fit import FitSolution
 from ..solvers.fit.import_vectors import import_vectors
@@ -250,9 +249,7 @@ class ImportVectorMachine(LogisticMethod):
                 f"a positive definite one, or KernelLogisticRegression.{remedies(claim)}"
             )
         most = problem.gram.n if self.max_points is None else self.max_points
-        chosen, solution, path = import_vectors(
-            problem, self.epsilon, self.lag, most, self.tol, self.max_iter or 100, Deadline(self.time_budget)
-        )
+        chosen, solution, path = import_vectors(problem, self.epsilon, self.lag, most, self.tol, self.max_iter or 100)
         self.solution_: FitSolution = replace(solution, coefficients=solution.coefficients[chosen])
         self.import_, self.objective_path_ = chosen, path
         self._keep(problem, basis, [solution])

@@ -10,9 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._array import host, is_array
 from .._errors import SQUARED, check_choice, check_number, warn, where
-from .._progress import Deadline, remedy
 from .._units import exponent, unit_of_squares
 from ..basis import annihilated
+from ..context import current
 from ..solvers.fit import FitProblem, FitSolution, finish
 from ..solvers.fit.box import box
 from ..solvers.fit.coordinates import admm, lbfgs, newton_cg
@@ -156,8 +156,7 @@ class KernelMachine(LossEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X and targets y (labels, numbers, counts, times and events: as the loss asks)."""
         problem, basis = self._problem(X, y, sample_weight)
-        deadline = Deadline(self.time_budget)
-        self.solution_, self.alpha_ = self._minimise(problem, self._solver(problem, basis), deadline)
+        self.solution_, self.alpha_ = self._minimise(problem, self._solver(problem, basis))
         self._keep(problem, basis, [self.solution_])
         return self
 
@@ -281,18 +280,18 @@ class KernelMachine(LossEstimator):
             )
         return self.solver
 
-    def _minimise(self, problem: FitProblem, solver: str, deadline: Deadline) -> tuple[FitSolution, float]:
+    def _minimise(self, problem: FitProblem, solver: str) -> tuple[FitSolution, float]:
         """The solution, and the weight of the squared penalty that leads to it."""
         if isinstance(self.penalty, str) and self.penalty == "squared":
-            return self._solve(problem, solver, problem.alpha, None, deadline), problem.alpha
+            return self._solve(problem, solver, problem.alpha, None), problem.alpha
         if isinstance(self.penalty, str) and self.penalty == "l1":
             if not problem.loss.smooth or len(problem.shape) > 1:
                 raise ValueError(f"{where(self)}: penalty = 'l1' needs a smooth loss of one value, not {self.loss!r}.")
-            return l1(problem, max(self.tol, 1e-6), self.max_iter or 200, deadline), np.nan
+            return l1(problem, max(self.tol, 1e-6), self.max_iter or 200), np.nan
         last: list[FitSolution] = []
 
         def at(mu: float) -> FitSolution:
-            last.append(self._solve(problem, solver, mu, last[-1] if last else None, deadline))
+            last.append(self._solve(problem, solver, mu, last[-1] if last else None))
             return last[-1]
 
         def norm(s: FitSolution) -> float:
@@ -307,7 +306,7 @@ class KernelMachine(LossEstimator):
             return solution, mu
 
         def zero(s: FitSolution) -> FitSolution:
-            return finish(problem, 0.0 * s.coefficients, s.free, s.n_iter, s.converged, s.method, s.message)
+            return finish(problem, 0.0 * s.coefficients, s.free, s.status, s.n_iter, s.method)
 
         def penalty(r: float) -> float:
             return float(self.alpha) * (r if self.penalty == "norm" else float(self.penalty(r)))
@@ -317,47 +316,45 @@ class KernelMachine(LossEstimator):
         )
         return best.solution, best.mu
 
-    def _solve(
-        self, problem: FitProblem, solver: str, alpha: float, near: FitSolution | None, deadline: Deadline
-    ) -> FitSolution:
+    def _solve(self, problem: FitProblem, solver: str, alpha: float, near: FitSolution | None) -> FitSolution:
         """The solution for (alpha/2)‖f‖², from a near one where the solver can start anywhere."""
         problem = replace(problem, alpha=alpha)
-        gram, most, monitor = problem.gram, self.max_iter, deadline
+        gram, most = problem.gram, self.max_iter
         if solver == "direct":
             found = solve(gram, problem.y, alpha, linear_solver("auto", gram), problem.H, problem.weight)
             free = None if found.free is None else np.asarray(found.free)
-            return finish(problem, np.asarray(found.coefficients), free, found.n_iter, found.converged, "direct")
+            return finish(problem, np.asarray(found.coefficients), free, found.status, found.n_iter, "direct")
         if solver == "newton":
             start = None if near is None else (near.coefficients, near.free)
             steps = most or (200 if problem.loss.convex else 1000)  # which reweights where the loss is not convex
-            return newton(problem, linear_solver("auto", gram), self.tol, steps, start, monitor)
+            return newton(problem, linear_solver("auto", gram), self.tol, steps, start)
         if solver == "newton_cg":
-            return newton_cg(problem, self.tol, most or 100, near, monitor)
+            return newton_cg(problem, self.tol, most or 100, near)
         if solver == "lbfgs":
-            return lbfgs(problem, self.tol, most or 2000, near, monitor)
+            return lbfgs(problem, self.tol, most or 2000, near)
         if solver == "interior_point":
-            (inner,) = ordered(problem, [problem.loss], self.tol, most or 200, monitor)
+            (inner,) = ordered(problem, [problem.loss], self.tol, most or 200)
             return replace(inner, method="interior_point")
         if solver == "admm":
-            return admm(problem, max(self.tol, 1e-7), most or 20_000, monitor)
-        return self._box(problem, deadline)
+            return admm(problem, max(self.tol, 1e-7), most or 20_000)
+        return self._box(problem)
 
-    def _box(self, problem: FitProblem, deadline: Deadline) -> FitSolution:
+    def _box(self, problem: FitProblem) -> FitSolution:
         """By the working set; unless it was asked for, by interior points where a tiny alpha makes its steps small."""
         gram, y = problem.gram, problem.y[problem.weight > 0]
         scale = 1.0 if problem.loss.task in LABELS else float(np.subtract(*np.percentile(y, [75, 25])) or np.ptp(y))
         tol = (scale or 1.0) * (self.tol if gram.dtype == np.float64 else max(self.tol, 1e-3))
         few = gram.n <= FEW and bool(gram.provides & {"dense", "factor"}) and gram.dtype == np.float64
         short = few and self.solver == "auto" and self.max_iter is None
-        found = box(problem, tol, STEPS if short else self.max_iter or -1, deadline)
-        if found.converged or not short or deadline():
+        found = box(problem, tol, STEPS if short else self.max_iter or -1)
+        if found.converged or not short or current()():
             return found
-        return self._solve(problem, "interior_point", problem.alpha, None, deadline)
+        return self._solve(problem, "interior_point", problem.alpha, None)
 
     def _warn(self, solution: FitSolution) -> None:
         if not solution.converged:
-            advice = remedy(solution.message, "Scale the data, raise alpha or max_iter, or try another solver.")
+            advice = solution.status.remedy("Scale the data, raise alpha or max_iter, or try another solver.")
             warn(
-                f"{where(self)}: the solver stopped early ({solution.message}). {advice}",
+                f"{where(self)}: the solver stopped early ({solution.status}). {advice}",
                 ConvergenceWarning,
             )

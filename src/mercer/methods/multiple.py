@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._array import host, namespace
 from .._errors import INSTEAD, check_choice, check_number, warn, where
-from .._progress import Deadline, remedy
 from .._random import generator_of
 from .._units import power_of_two
+from ..context import current
 from ..gram import Gram, as_representation
 from ..gram.centered import CenteredGram
 from ..gram.combined import Combined
@@ -407,23 +407,23 @@ class MultipleKernel(KernelEstimator):
             return alignf(M, a)
         if method == "easymkl":
             return problem.hull_distances(self.lam)
-        stop = Deadline(self.time_budget)
         if method == "simplemkl":
-            self.descent_ = on_simplex(problem.forms, m, self.tol, self.max_iter, stop)
+            self.descent_ = on_simplex(problem.forms, m, self.tol, self.max_iter)
         elif method == "alternate":
-            self.descent_ = alternating(problem.partition, M, self.tol, self.max_iter, stop)
+            self.descent_ = alternating(problem.partition, M, self.tol, self.max_iter)
         else:
-            self.descent_ = blockwise(problem.forms, m, float(self.p), self.tol, self.max_iter, stop)
+            self.descent_ = blockwise(problem.forms, m, float(self.p), self.tol, self.max_iter)
+        current().lift()  # the last fit is made in any case
         self.n_iter_ = max(1, self.descent_.n_iter)
         self._report_descent(self.descent_)
         return self.descent_.weights
 
     def _report_descent(self, descent: Descent) -> None:
         if not descent.converged:
-            advice = remedy(descent.message, "Raise max_iter or tol, or lower the tolerance of the estimator.")
+            advice = descent.status.remedy("Raise max_iter or tol, or lower the tolerance of the estimator.")
             warn(
                 f"{where(self)}: the weights were left at a relative gap of {descent.gap:.2g} (tol = {self.tol:g}): "
-                f"{descent.message}. {advice}",
+                f"{descent.status}. {advice}",
                 ConvergenceWarning,
             )
 

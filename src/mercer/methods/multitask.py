@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._array import host, is_sparse, like
 from .._errors import check_class_weight, check_number, check_targets, warn, where
-from .._progress import Deadline, remedy, under
 from .._random import generator
 from .._units import SQUARED, unit_of_squares
+from ..context import Status, current
 from ..gram import Gram
 from ..kernels import Kernel
 from ..kernels.algebra import Tensor
@@ -248,7 +248,7 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
                     f"{self._unit:.0e}, and cannot be squared; choose an alpha nearer to {self._square:.0e}, or 'auto'."
                 )
             evidence = problem.evidence()
-            self._learn(evidence, alpha, Deadline(self.time_budget))
+            self._learn(evidence, alpha)
             self.learned_ = self.learned_.in_unit(self._unit, evidence.size)
             self.alpha_, self.objective_history_ = self.learned_.alpha, self.learned_.history
             self._couple(Tasks(self.learned_.matrix, self.tasks_))
@@ -495,7 +495,7 @@ class MultitaskSVC(ClassifierMixin, Multitask):
     def _decide(self, X: Any, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: Any) -> None:
         """The kernel between tasks; y and tasks are of entries, of which `rows` tells the samples."""
         if self._learns:
-            self._learn(self._evidence(self._build(X), tasks, y, weight), None, Deadline(self.time_budget))
+            self._learn(self._evidence(self._build(X), tasks, y, weight), None)
             B = self.learned_.matrix
             self._couple(Tasks(B * (len(B) / np.trace(B)), self.tasks_))
             return
@@ -533,14 +533,14 @@ class MultitaskSVC(ClassifierMixin, Multitask):
             return 0
         matrices = (TaskGram(gram, rows, tasks, self._matrix(kernel)).dense() for kernel in kernels)
         found: list[np.ndarray] = []
-        deadline = Deadline(self.time_budget)
-        with under(deadline):
-            for K in matrices:
-                held_out = self._held_out(K, y, weight, fold)
-                if deadline() is not None:
-                    self._report_unjudged(str(deadline()), kernels[len(found) :])
-                    break
-                found.append(held_out[judged] != y[judged])
+        context = current()
+        for K in matrices:
+            held_out = self._held_out(K, y, weight, fold)
+            if status := context():
+                self._report_unjudged(status, kernels[len(found) :])
+                break
+            found.append(held_out[judged] != y[judged])
+        context.lift()  # the last fit has a budget of its own
         if not found:
             return 0
         wrong = np.stack(found).astype(np.float64)
@@ -548,10 +548,10 @@ class MultitaskSVC(ClassifierMixin, Multitask):
         self.scores_ = 1 - np.average(wrong, axis=1, weights=weight)
         return preferred(wrong, weight)
 
-    def _report_unjudged(self, reason: str, kernels: list[Kernel]) -> None:
+    def _report_unjudged(self, status: Status, kernels: list[Kernel]) -> None:
         shares = ", ".join(f"{kernel.share:g}" for kernel in kernels if hasattr(kernel, "share"))
         warn(
-            f"{where(self)}: {reason} before the shares {shares} were judged. {remedy(reason, '')} With coupling "
+            f"{where(self)}: {status} before the shares {shares} were judged. {status.remedy('')} With coupling "
             "given there is nothing to judge.",
             ConvergenceWarning,
         )

@@ -10,7 +10,6 @@ from sklearn.base import RegressorMixin
 
 from .._array import host
 from .._errors import where
-from .._progress import Deadline
 from ..losses import Expectile, Loss, Pinball
 from ..solvers.fit import FitProblem, FitSolution
 from ..solvers.fit.ordered import ordered
@@ -57,22 +56,21 @@ class LevelMethod(RegressorMixin, KernelMachine):
         levels = self._levels()
         losses = [self._at(float(level)) for level in np.atleast_1d(levels)]
         problem, basis = self._problem(X, y, sample_weight)
-        deadline = Deadline(self.time_budget)
         if self._ordered() and len(losses) > 1:
             problem = self._with_points(problem, basis)
-            solutions = ordered(problem, losses, max(self.tol, 1e-10), self.max_iter or 200, deadline)
+            solutions = ordered(problem, losses, max(self.tol, 1e-10), self.max_iter or 200)
         else:
-            solutions = self._apart(problem, basis, losses, deadline)
+            solutions = self._apart(problem, basis, losses)
         self.solution_ = solutions[0] if levels.ndim == 0 else solutions  # type: ignore[assignment]
         self._keep(problem, basis, solutions, many=levels.ndim == 1)
         return self
 
-    def _apart(self, problem: FitProblem, basis: Any, losses: list[Loss], deadline: Deadline) -> list[FitSolution]:
+    def _apart(self, problem: FitProblem, basis: Any, losses: list[Loss]) -> list[FitSolution]:
         solutions: list[FitSolution] = []
         for loss in losses:
             own = replace(problem, loss=loss)
             near = solutions[-1] if solutions else None
-            solutions.append(self._solve(own, self._solver(own, basis), own.alpha, near, deadline))
+            solutions.append(self._solve(own, self._solver(own, basis), own.alpha, near))
         return solutions
 
     def _with_points(self, problem: FitProblem, basis: Any) -> FitProblem:

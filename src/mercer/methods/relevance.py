@@ -12,6 +12,7 @@ from .._array import host, is_array
 from .._errors import check_number, warn, where
 from .._units import unit_of_squares
 from ..basis import Polynomials
+from ..context import Status
 from ..gram import Gram
 from ..losses import Logistic
 from ..solvers.fit.relevance import Design, Evidence, maximise_bernoulli, maximise_gaussian
@@ -59,12 +60,12 @@ class RelevanceMethod(KernelEstimator):
         unit_of_squares(self, "the kernel matrix", gram.diagonal())
         return Design(gram, bool(self.fit_intercept))
 
-    def _finish(self, evidence: Evidence, history: list[float], converged: bool, unit: float = 1.0) -> None:
+    def _finish(self, evidence: Evidence, history: list[float], status: Status, unit: float = 1.0) -> None:
         """Keep what the ascent found, of targets that were divided by `unit`."""
-        if not converged:
+        if status is not Status.CONVERGED:
             warn(
-                f"{where(self)}: the evidence still rises by more than tol = {self.tol:g} a step after max_iter = "
-                f"{self.max_iter} steps; raise either.",
+                f"{where(self)}: the evidence still rises by more than tol = {self.tol:g} a step after "
+                f"{len(history) - 1} steps: {status}. {status.remedy('Raise max_iter or tol.')}",
                 ConvergenceWarning,
             )
         gram, n = evidence.design.gram, evidence.design.n
@@ -225,8 +226,8 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
                 "have, up to rounding; give it in the unit of y², or None."
             )
         design = self._design(X)
-        evidence, history, converged = maximise_gaussian(design, y / unit, noise, self.tol, self.max_iter)
-        self._finish(evidence, history, converged, unit)
+        evidence, history, status = maximise_gaussian(design, y / unit, noise, self.tol, self.max_iter)
+        self._finish(evidence, history, status, unit)
         self.noise_variance_ = unit**2 * evidence.noise
         return self
 

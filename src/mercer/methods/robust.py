@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from .._errors import check_choice, check_number, where
-from .._progress import Deadline
 from ..losses import Hampel, Huber, Loss
 from ..solvers.fit import FitProblem
 from .machine import KernelMachine
@@ -130,27 +129,26 @@ class RobustKernelRegression(RegressorMixin, KernelMachine):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X and numbers y."""
         problem, basis = self._problem(X, y, sample_weight)
-        deadline = Deadline(self.time_budget)
-        self.scale_ = self._pilot_scale(problem, deadline) if self.scale == "mad" else float(self.scale)
+        self.scale_ = self._pilot_scale(problem) if self.scale == "mad" else float(self.scale)
         self.loss_ = self._loss(self.scale_)
         problem = replace(problem, loss=self.loss_)
         near = None
         if not self.loss_.convex:
             convex = replace(problem, loss=Huber(self.loss_.a))
-            near = self._solve(convex, "newton", problem.alpha, None, deadline)
-        self.solution_ = self._solve(problem, self._solver(problem, basis), problem.alpha, near, deadline)
+            near = self._solve(convex, "newton", problem.alpha, None)
+        self.solution_ = self._solve(problem, self._solver(problem, basis), problem.alpha, near)
         self._keep(problem, basis, [self.solution_])
         self.robustness_ = np.asarray(self.loss_.majorizer(problem.y, self.solution_.values))
         return self
 
-    def _pilot_scale(self, problem: FitProblem, deadline: Deadline) -> float:
+    def _pilot_scale(self, problem: FitProblem) -> float:
         y, w = problem.y, problem.weight
         from_median = np.abs(y - _median(y, w))
         spread = _median(from_median, w) / NORMAL or float(np.average(from_median, weights=w))
         if spread == 0:  # y is constant: so is f if there is an intercept, whatever the scale
             return _median(np.abs(y), w) or 1.0
         pilot = replace(problem, loss=Huber(NEARLY * spread), weight=w / NEARLY)
-        solution = self._solve(pilot, "newton", problem.alpha, None, deadline)
+        solution = self._solve(pilot, "newton", problem.alpha, None)
         return max(_median(np.abs(y - solution.values), w) / NORMAL, EXACT * spread)
 
 

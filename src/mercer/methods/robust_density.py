@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._array import eps, host, is_array, like
 from .._errors import check_choice, check_number, warn, where
-from .._progress import Deadline, remedy
+from ..context import Status, current
 from ..gram import Gram
 from ..losses import Hampel, Huber, Loss
+from ..solvers.solution import Solution
 from ..space import Function
 from ._density import DensityEstimator
 
@@ -20,14 +22,13 @@ NEARLY = 1e-3  # of the median distance: up to there the absolute error of the p
 EXACT = 1e-6  # of √k(x, x): distances below are none
 
 
-class Mean(NamedTuple):
+@dataclass(frozen=True)
+class Mean(Solution):
     """Weights w of f = Σ wᵢ k(·, xᵢ), the distances ‖k(·, xᵢ) − f‖, and how they were found."""
 
     weights: np.ndarray
     distances: np.ndarray
     history: list[float]
-    converged: bool
-    message: str
 
 
 class RobustKernelDensity(DensityEstimator):
@@ -142,11 +143,11 @@ class RobustKernelDensity(DensityEstimator):
             raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
         X, p = self._fit_kernel(X, sample_weight)
         self._require_definite(X, 0)
-        gram, deadline = self._build(X), Deadline(self.time_budget)
+        gram = self._build(X)
         start = p
         if self.tuning is None:
             median = max(_quantile(_distances(gram, p)[0], p, 0.5), EXACT)
-            pilot = self._reweighted(gram, Huber(NEARLY * median), p, p, deadline)
+            pilot = self._reweighted(gram, Huber(NEARLY * median), p, p)
             start = pilot.weights
             self.loss_ = self._loss([_quantile(pilot.distances, p, q) for q in QUANTILES], gram)
         else:
@@ -157,7 +158,7 @@ class RobustKernelDensity(DensityEstimator):
                     f"{where(self)}: tuning = {self.tuning!r} trusts no sample, as all are farther than c from their "
                     f"mean, {r.min():.3g} or more; raise c."
                 )
-        found = self._reweighted(gram, self.loss_, p, start, deadline)
+        found = self._reweighted(gram, self.loss_, p, start)
         self.distances_, self.history_, self.n_iter_ = found.distances, np.array(found.history), len(found.history)
         self.sample_weight_ = p
         self._keep(X, found.weights)
@@ -181,12 +182,12 @@ class RobustKernelDensity(DensityEstimator):
         b = max(constants[1], a)
         return Hampel(a, b, max(constants[2], b * (1 + EXACT)))
 
-    def _reweighted(self, gram: Gram, loss: Loss, p: np.ndarray, w: np.ndarray, deadline: Deadline) -> Mean:
-        found = reweight(gram, loss, p, w, self.tol, int(self.max_iter), deadline)
+    def _reweighted(self, gram: Gram, loss: Loss, p: np.ndarray, w: np.ndarray) -> Mean:
+        found = reweight(gram, loss, p, w, self.tol, int(self.max_iter))
         if not found.converged:
             warn(
-                f"{where(self)}: the weights still change after {len(found.history)} steps ({found.message}). "
-                f"{remedy(found.message, 'Raise max_iter, or tol.')}",
+                f"{where(self)}: the weights still change after {len(found.history)} steps ({found.status}). "
+                f"{found.status.remedy('Raise max_iter, or tol.')}",
                 ConvergenceWarning,
             )
         return found
@@ -234,26 +235,25 @@ class RobustKernelDensity(DensityEstimator):
         return Function(self.kernel_, points, like(coefficients, X))
 
 
-def reweight(
-    gram: Gram, loss: Loss, p: np.ndarray, w: np.ndarray, tol: float, max_iter: int, deadline: Deadline
-) -> Mean:
+def reweight(gram: Gram, loss: Loss, p: np.ndarray, w: np.ndarray, tol: float, max_iter: int) -> Mean:
     """Reweighted least squares for Σ pᵢ ρ(‖k(·, xᵢ) − f‖), from the weights w on."""
     zero, history = np.zeros_like(p), list[float]()
     tol = max(tol, 50 * eps(gram.like))
-    converged, message = False, "max_iter is reached"
+    status, context = Status.MAX_ITER, current()
     for _ in range(max_iter):
         r, _ = _distances(gram, w)
         history.append(float(loss.total(r, zero, p)))
         new = loss.majorizer(r, zero, p)
         new = new / new.sum()
         if float(np.abs(new - w).sum()) <= tol:
-            converged = True
+            status = Status.CONVERGED
             break
-        if reason := deadline():
-            message = reason
+        if reason := context():
+            status = reason
             break
         w = new
-    return Mean(w, _distances(gram, w)[0], history, converged, message)
+    distances = _distances(gram, w)[0]
+    return Mean(w, distances, history, status=status, n_iter=len(history), method="reweighting")
 
 
 def _distances(gram: Gram, w: np.ndarray) -> tuple[np.ndarray, float]:

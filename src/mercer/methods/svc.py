@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +11,8 @@ from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 
 from .._errors import check_choice, check_number, is_one_of, warn, where
-from .._progress import Watch, run
 from .._threads import Workers
+from ..context import Context
 from ..losses import FAR
 from ..solvers.fit.multiclass import MulticlassProblem
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
@@ -220,23 +221,23 @@ class SVC(Classifier):
         return 1 if self.multi_class in JOINT else super()._n_tasks
 
     def _machines(
-        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
+        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, context: Context
     ) -> list[Solved]:
         if self.multi_class in JOINT:
-            return [self._solve_jointly(sample, members, weight, workers, watch)]
-        solved = super()._machines(sample, members, weight, workers, watch)
+            return [self._solve_jointly(sample, members, weight, workers, context)]
+        solved = super()._machines(sample, members, weight, workers, context)
         if self._n_tasks is None:
             self.C_ = np.array([np.inf if self._hard else s.strength for s in solved])
         return solved
 
     def _solve_jointly(
-        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, watch: Watch
+        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, context: Context
     ) -> Solved:
         order, sizes = np.concatenate(members), [len(m) for m in members]
         labels = np.repeat(np.arange(len(members)), sizes)
         problem = MulticlassProblem(labels, self.C * weight[order], len(members), self.multi_class, self.fit_intercept)
-        rows = KernelRows(self, sample, order, workers, watch)
-        solution = run(lambda: rows.minimise(problem, "machine"), workers.pool, watch)
+        rows = KernelRows(self, sample, order, workers, context)
+        solution = context.run(workers.pool, lambda: rows.minimise(problem, "machine"))
         return Solved(Task("machine", labels, weight, labels), solution)
 
     def _coefficients(self, edges: np.ndarray, solved: list[Solved]) -> tuple[np.ndarray, np.ndarray]:
@@ -432,8 +433,8 @@ class NuSVC(Classifier):
         lower, upper = np.where(y > 0, 0.0, -weight), np.where(y > 0, weight, 0.0)
         return BoxProblem(np.zeros(len(y)), lower, upper, (y < 0).astype(np.int64), start)
 
-    def _report(self, solutions: list[BoxSolution]) -> None:
-        super()._report(solutions)
+    def _report(self, solutions: list[BoxSolution], held_out: Sequence[BoxSolution] = ()) -> None:
+        super()._report(solutions, held_out)
         vanishing = [s for s in solutions if s.converged and s.offsets[1] - s.offsets[0] <= 2 * self.tol]
         if vanishing:
             warn(

@@ -12,7 +12,6 @@ from sklearn.utils.metaestimators import available_if
 
 from .._array import is_sparse
 from .._errors import check_choice, check_number, where
-from .._progress import run, with_callbacks
 from ..losses import FAR
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ._calibration import FOLDS, folds
@@ -31,11 +30,10 @@ class _OneMachine(SupportVectorMachine):
         kept = np.flatnonzero(weight > 0)
         problem, copies = self._problem(None if y is None else y[kept].astype(np.float64), weight[kept])
         with self._threads() as workers:
-            watch = self._watch(self._n_tasks, X, y, weight)
-            rows = KernelRows(self, sample, kept, workers, watch, copies)
-            solution = run(lambda: self._solve(rows, problem, weight[kept]), workers.pool, watch)
-            watch.close()
-        self._report([solution])
+            context = self._begin(self._n_tasks, X, y, weight)
+            rows = KernelRows(self, sample, kept, workers, context, copies)
+            solution = context.run(workers.pool, lambda: self._solve(rows, problem, weight[kept]))
+        self._report([solution], self.__dict__.pop("_folds", ()))
         beta = solution.beta.reshape(copies, -1).sum(axis=0)
         moving = np.flatnonzero(beta)
         self.support_ = kept[moving].astype(np.int32)
@@ -71,7 +69,6 @@ class _Regressor(RegressorMixin, _OneMachine):
     C: float
     _endless: tuple[float, ...] = ()  # C, besides numbers
 
-    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X and targets y; a weight multiplies the sample's C."""
         self._check_parameters()
@@ -405,7 +402,6 @@ class OneClassSVM(OutlierMixin, _OneMachine):
             raise ValueError(f"{where(self)}: delta = {self.delta} belongs to the hinge form; give C as well.")
         check_choice(self, "calibration", self.calibration, (None, "cv"))
 
-    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to samples X; y is ignored."""
         self._check_parameters()
@@ -437,6 +433,7 @@ class OneClassSVM(OutlierMixin, _OneMachine):
         self.nu_ = float(self.nu) if self.C is None else float(total / (self.C * weight.sum()))
         self._total = total
         if self.calibration is not None:
+            self._folds: list[BoxSolution] = []
             self._held_out = np.sort(self._scores(rows, solution, weight))
         return solution
 
@@ -450,6 +447,7 @@ class OneClassSVM(OutlierMixin, _OneMachine):
                 problem.start = np.where(fold == k, 0.0, solution.beta)
             problem.near = (solution.beta, solution.values)
             part = rows.minimise(problem, f"fold {k + 1}")
+            self._folds.append(part)
             scores[fold == k] = ((part.values + self._offset(part)) / (part.beta.sum() or 1.0))[fold == k]
         return scores
 

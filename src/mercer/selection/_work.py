@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn import config_context, get_config
 
-from .._progress import Deadline, under
+from ..context import Context
 
 PAUSE = 0.1  # seconds, after which a wait looks at the clock, and at Ctrl-C on systems where that does not end it
 
@@ -20,13 +20,13 @@ def run(
     work: Callable[[Any], Any],
     receive: Callable[[Any], None],
     workers: int,
-    deadline: Deadline,
+    context: Context,
     stop: np.ndarray,
 ) -> None:
     """Give what `work` returns for each task to `receive`, in any order, until the time is spent.
 
     Also a single worker is a thread, since Ctrl-C is raised on the main thread: there it ends the whole, where a fit
-    would be content with what it has. Fits under way see that the deadline has passed, compiled code that `stop[0]` is
+    would be content with what it has. Fits under way see that the context asks to end, compiled code that `stop[0]` is
     not zero any more, and what they return then is left out; other work is waited for.
     """
     done: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
@@ -34,10 +34,10 @@ def run(
 
     def loop() -> None:
         try:
-            with config_context(**config), under(deadline):  # of scikit-learn, each thread has its own
+            with config_context(**config), context.active():  # of scikit-learn, each thread has its own
                 for task in queue:
-                    result = None if deadline() else work(task)
-                    if deadline():
+                    result = None if context() else work(task)
+                    if context():
                         break
                     done.put((result, None))
         except BaseException as error:
@@ -47,7 +47,7 @@ def run(
     for thread in threads:
         thread.start()
     try:
-        while left and not (deadline() and done.empty()):
+        while left and not (context() and done.empty()):
             try:
                 result, error = done.get(timeout=PAUSE)
             except Empty:
@@ -58,7 +58,7 @@ def run(
             receive(result)
     finally:
         if left:
-            deadline.interrupted.set()
+            context.interrupt()
             stop[0] = 1
         for thread in threads:
             thread.join()

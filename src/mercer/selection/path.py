@@ -10,7 +10,7 @@ from sklearn.utils import compute_class_weight
 
 from .. import _threads
 from .._errors import check_class_weight, check_number, speaking
-from .._progress import run
+from ..context import Context
 from ..methods import SVC
 from ..methods._base import classes_of
 from ..methods._svm import KernelRows, Sample, rescaled
@@ -174,9 +174,9 @@ def _solve(
     model: SVC, sample: Sample, y: Any, signs: np.ndarray, weight: np.ndarray, strengths: np.ndarray
 ) -> tuple[list[BoxSolution], Segment, int]:
     """The solutions for growing C, all samples as a segment, and how many kernel rows were computed."""
-    with model._threads() as workers:
-        watch = model._watch(len(strengths), sample.X, y, weight)
-        rows = KernelRows(model, sample, np.arange(len(signs)), workers, watch)
+    with model._threads() as workers, Context(model.time_budget, model).active() as context:
+        model._begin(len(strengths), sample.X, y, weight)
+        rows = KernelRows(model, sample, np.arange(len(signs)), workers, context)
 
         def work() -> list[BoxSolution]:
             solutions: list[BoxSolution] = []
@@ -189,8 +189,8 @@ def _solve(
                 solutions.append(rows.minimise(problem, f"C = {value!r}"))
             return solutions
 
-        solutions = run(work, workers.pool, watch)
-        watch.close()
+        solutions = context.run(workers.pool, work)
+        context.close()
     return solutions, rows.segments[0], rows.computed
 
 

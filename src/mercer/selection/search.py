@@ -37,7 +37,7 @@ from sklearn.utils.validation import _check_method_params
 from .. import _threads
 from .._checkpoint import Checkpoint
 from .._errors import check_number, where
-from .._progress import INTERRUPTED, Deadline
+from ..context import Context
 from ..methods import SVC
 from ..methods.base import SupportVectorMachine
 from ..solvers.fit.many import LARGEST, PairPath, vote
@@ -257,8 +257,6 @@ class KernelSearchCV(GridSearchCV):
             model = clone(self.estimator).set_params(**clone(results["params"][best], safe=False))
             started = perf_counter()
             model.fit(X, *(() if y is None else (y,)), **params)
-            if _was_interrupted(model):
-                raise KeyboardInterrupt
             self.refit_time_ = perf_counter() - started
             self.best_estimator_ = model
             if hasattr(model, "feature_names_in_"):
@@ -330,7 +328,7 @@ class _Work:
                 # workers share the cores, and blocks of SVC are small
                 stack.enter_context(_threads.one_blas_thread)
             try:
-                run(tasks, self._evaluate, receive, self.sample.workers, Deadline(search.time_budget), self.stop)
+                run(tasks, self._evaluate, receive, self.sample.workers, Context(search.time_budget), self.stop)
             finally:
                 save()
         return found
@@ -520,12 +518,6 @@ def _parts(estimator: Any) -> list[Any]:
     return [estimator, *(estimator.get_params().values() if hasattr(estimator, "get_params") else ())]
 
 
-def _was_interrupted(machine: Any) -> bool:
-    """Whether Ctrl-C ended a fit that, on its own, is content with what it has then."""
-    solutions = [s for part in _parts(machine) for s in getattr(part, "solutions_", ())]
-    return any(solution.message == INTERRUPTED for solution in solutions)
-
-
 class _Cell:
     """Stands for the estimator in scikit-learn's search, where samples are indices."""
 
@@ -555,8 +547,6 @@ class _Cell:
         self.machine, self.data = self.sample.machine(self.estimator, index)
         self.train = index
         self.machine.fit(self.samples(index), *(() if y is None else (y,)), **params)
-        if _was_interrupted(self.machine):
-            raise KeyboardInterrupt
         return self
 
     def samples(self, index: np.ndarray) -> Any:

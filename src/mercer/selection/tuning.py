@@ -20,9 +20,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._array import host, on_host
 from .._errors import check_choice, check_number, where
-from .._progress import Deadline, remedy, run
 from .._random import generator
 from ..basis import Polynomials, annihilated
+from ..context import Context, Status, StoppedError
 from ..gram import Dense
 from ..kernels import Kernel
 from ..methods import SVC, KernelRidge, LeastSquaresSVC
@@ -40,11 +40,7 @@ FLAT = 1e-9  # of the criterion: a step that gains less ends the search
 STATIONARY = 1e-3  # derivatives below this are small enough where steps gain nothing more
 NEAR = 1e-6  # how near to a bound, in the logarithm of a parameter, counts as at it
 NOWHERE = 1e-12  # derivatives below this are those of a criterion that is flat
-ENDS = (
-    "steps gain nothing more",
-    "max_iter = {max_iter} iterations do not suffice",
-    "no step downhill gains anything: a corner of the criterion, or rounding",
-)
+ENDS = (Status.CONVERGED, Status.MAX_ITER, Status.NO_DESCENT)  # in SciPy's order
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -211,14 +207,16 @@ class KernelTuner(MetaEstimatorMixin, BaseEstimator):
         check_number(self, "tol", self.tol, above=0)
         if self.time_budget is not None:
             check_number(self, "time_budget", self.time_budget, above=0)
-        deadline = Deadline(self.time_budget)
-        form = _form(self, X, y, sample_weight, deadline)
-        search = _Search(form, _Coordinates(self, form), deadline, self.max_iter, self.tol)
+        context = Context(self.time_budget)
+        form = _form(self, X, y, sample_weight, context)
+        search = _Search(form, _Coordinates(self, form), context, self.max_iter, self.tol)
         with ThreadPoolExecutor(1) as pool:
-            run(lambda: search.run(self.n_restarts, generator(self.random_state)), pool, deadline)
+            context.run(pool, lambda: search.run(self.n_restarts, generator(self.random_state)))
         self._keep(search)
         self.best_estimator_ = _with_kernel(self.estimator, form.kernel).set_params(**self.best_params_)
         self.best_estimator_.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+        if context.interrupted:
+            raise KeyboardInterrupt
         return self
 
     def _keep(self, search: _Search) -> None:
@@ -228,7 +226,7 @@ class KernelTuner(MetaEstimatorMixin, BaseEstimator):
         self.best_score_ = search.score(search.lowest)
         self.bounds_ = coordinates.named_bounds()
         self.history_ = [search.score(np.array(values)) for values in search.history]
-        self.slope_, self.message_ = search.slope, search.message
+        self.slope_, self.message_ = search.slope, str(search.status)
         self.converged_ = self.slope_ <= (self.tol if search.ended_early else max(self.tol, STATIONARY))
         self.n_iter_, self.n_evaluations_ = sum(map(len, search.history)), search.evaluations
         if search.flat:
@@ -242,7 +240,7 @@ class KernelTuner(MetaEstimatorMixin, BaseEstimator):
         if search.ended_early:
             warnings.warn(
                 f"{where(self)}: the search ended early: {self.message_}. "
-                f"{remedy(self.message_, 'Raise max_iter or tol.')}",
+                f"{search.status.remedy('Raise max_iter or tol.')}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -330,7 +328,7 @@ class _Form:
         return value, own | {f"kernel__{name}": g for name, g in gradient.items()}
 
 
-def _form(tuner: KernelTuner, X: Any, y: Any, sample_weight: Any, deadline: Deadline) -> _Form:
+def _form(tuner: KernelTuner, X: Any, y: Any, sample_weight: Any, context: Context) -> _Form:
     model = clone(tuner.estimator)
     forms: dict[type, tuple[tuple[str, ...], Any]] = {
         KernelRidge: (RIDGE, _regression),
@@ -351,7 +349,7 @@ def _form(tuner: KernelTuner, X: Any, y: Any, sample_weight: Any, deadline: Dead
     names, make = forms[kind]
     check_choice(tuner, "criterion", tuner.criterion, ("auto", *names))
     name = names[0] if tuner.criterion == "auto" else tuner.criterion
-    return make(model, name, X, y, sample_weight, deadline)
+    return make(model, name, X, y, sample_weight, context)
 
 
 def _checked(model: Any, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
@@ -362,7 +360,7 @@ def _checked(model: Any, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
     return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X, y
 
 
-def _regression(model: KernelRidge, name: str, X: Any, y: Any, sample_weight: Any, deadline: Deadline) -> _Form:
+def _regression(model: KernelRidge, name: str, X: Any, y: Any, sample_weight: Any, context: Context) -> _Form:
     X, y = _checked(model, X, y, multi_output=True, y_numeric=True)
     b = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
     alpha = np.unique(model._check_alpha(b.shape[1]))
@@ -375,7 +373,7 @@ def _regression(model: KernelRidge, name: str, X: Any, y: Any, sample_weight: An
 
 
 def _least_squares_machine(
-    model: LeastSquaresSVC, name: str, X: Any, y: Any, sample_weight: Any, deadline: Deadline
+    model: LeastSquaresSVC, name: str, X: Any, y: Any, sample_weight: Any, context: Context
 ) -> _Form:
     check_number(model, "alpha", model.alpha, above=0)
     X, y = _checked(model, X, y)
@@ -391,7 +389,7 @@ def _ridge(model: Any, name: str, X: Any, b: np.ndarray, weight: Any, basis: Any
     return _Form(RidgeCriterion(name, X, b, H, weight), model.kernel_, alpha, X)
 
 
-def _machines(model: SVC, name: str, X: Any, y: Any, sample_weight: Any, deadline: Deadline) -> _Form:
+def _machines(model: SVC, name: str, X: Any, y: Any, sample_weight: Any, context: Context) -> _Form:
     model._check_parameters()
     if np.isinf(model.C) or model.budget is not None or model.multi_class in JOINT:
         raise ValueError(
@@ -413,7 +411,7 @@ def _machines(model: SVC, name: str, X: Any, y: Any, sample_weight: Any, deadlin
         machines.append(Machine(index, np.where(labels[index] == a, 1.0, -1.0), weight[index]))
 
     def judged(squared: bool) -> MarginCriterion:
-        return MarginCriterion(name, X, list(map(copy, machines)), squared, model.fit_intercept, deadline)
+        return MarginCriterion(name, X, list(map(copy, machines)), squared, model.fit_intercept, context)
 
     squared = model.loss == "squared_hinge"
     # the span of the hinge has many corners, in which a search ends
@@ -538,17 +536,13 @@ class _Coordinates:
         return named
 
 
-class _StoppedError(Exception):
-    """The deadline has passed."""
-
-
 class _Search:
     """Descents from several starts, and the best place that any of them has seen."""
 
-    def __init__(self, form: _Form, coordinates: _Coordinates, deadline: Deadline, max_iter: int, tol: float):
-        self.form, self.coordinates, self.deadline, self.max_iter, self.tol = form, coordinates, deadline, max_iter, tol
+    def __init__(self, form: _Form, coordinates: _Coordinates, context: Context, max_iter: int, tol: float):
+        self.form, self.coordinates, self.context, self.max_iter, self.tol = form, coordinates, context, max_iter, tol
         self.place, self.lowest, self.slope = coordinates.origin, np.inf, np.inf
-        self.message, self.ended_early, self.flat, self.evaluations = "", False, False, 0
+        self.status, self.flat, self.evaluations = Status.CONVERGED, False, 0
         self.history: list[list[float]] = []
 
     def score(self, value: Any) -> Any:
@@ -564,16 +558,21 @@ class _Search:
                 self._descend(self.form.criterion, start)
                 if self.form.guide is not None:
                     self._descend(self.form.criterion, self._descend(self.form.guide, start))
-        except _StoppedError as stopped:
-            self.message, self.ended_early = str(stopped), True
+        except StoppedError as stopped:
+            self.status = stopped.status
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether more time or steps would have gained more."""
+        return self.status not in (Status.CONVERGED, Status.NO_DESCENT)
 
     def _evaluate(self, criterion: Any, u: np.ndarray) -> tuple[float, np.ndarray]:
         self.evaluations += 1
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             value, gradient = self.form(criterion, self.coordinates.values(u))
-        reason = self.deadline()
-        if reason is not None:  # of which a solver may have heard in the middle of its work
-            raise _StoppedError(reason)
+        status = self.context()
+        if status:  # a solver may have ended early for it
+            raise StoppedError(status)
         slope = self.coordinates.slope(u, gradient)
         if not (np.isfinite(value) and np.all(np.isfinite(slope))):
             raise ValueError("the criterion is not finite.")
@@ -613,7 +612,6 @@ class _Search:
             callback=lambda intermediate_result: history.append(float(intermediate_result.fun)),
             options={"maxiter": self.max_iter, "gtol": self.tol, "ftol": FLAT},
         )
-        if own and (self.lowest < before or not self.message):
-            status = int(found.status)
-            self.ended_early, self.message = status == 1, ENDS[status].format(max_iter=self.max_iter)
+        if own and (self.lowest < before or len(self.history) == 1):
+            self.status = ENDS[int(found.status)]
         return best[0]

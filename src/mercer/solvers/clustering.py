@@ -23,7 +23,9 @@ from scipy.sparse import csr_array
 
 from .._array import eps, host, like
 from .._threads import slices
+from ..context import Status, current
 from ..gram import Gram
+from .solution import Solution
 
 __all__ = [
     "Clusters",
@@ -42,15 +44,12 @@ FAR = 100.0  # times their variance: where the mean of the points is farther off
 
 
 @dataclass(frozen=True)
-class Partition:
+class Partition(Solution):
     """Labels 0, …, k − 1, J after each round that lowered it (the first is that of the start), and how it ended."""
 
     labels: np.ndarray
     history: np.ndarray
-    n_iter: int
-    converged: bool
     rose: bool
-    message: str
 
     @property
     def objective(self) -> float:
@@ -301,7 +300,6 @@ def partition(
     max_iter: int,
     tol: float,
     local_search: bool = False,
-    stop: Callable[[], str | None] = lambda: None,
 ) -> Partition:
     """Lower J from a start, until nothing moves. Points of weight 0, which change no J, follow at the end.
 
@@ -316,41 +314,38 @@ def partition(
         Stop when a round lowers J by less than this part of J.
     local_search : bool
         Whether to go on with single moves where no point is nearer to another mean.
-    stop : callable
-        A reason to end, asked every round.
     """
     points.start(labels, k)
     points.fill()
     history = [points.objective()]
     rounding = points.noise * float(points.weight.sum())
-    converged, rose, message = False, False, f"max_iter = {max_iter} rounds are done"
-    n_iter = 0
+    status, rose, n_iter, context = Status.MAX_ITER, False, 0, current()
     while n_iter < max_iter:
         n_iter += 1
         before, target = points.labels.copy(), points.nearest()
         moved = np.flatnonzero((target != before) & (points.weight > 0))
         single = points.best_move() if local_search and not len(moved) else None
         if not len(moved) and single is None:
-            converged, message = True, "no point is nearer to another mean"
+            status = Status.CONVERGED
             break
         points.move(*(single or (moved, target[moved])))
         points.fill()
         value = points.objective()
         if value >= history[-1]:  # by rounding, or because K is indefinite
-            converged, rose, message = True, value > history[-1] + rounding, "the next round would not lower J"
+            status, rose = Status.CONVERGED, value > history[-1] + rounding
             points.start(before, k)
             break
         history.append(value)
         if not local_search and history[-2] - value <= tol * abs(value):
-            converged, message = True, "J falls by less than tol"
+            status = Status.CONVERGED
             break
-        if (reason := stop()) is not None:
-            message = reason
+        if (reason := context()) is not None:
+            status = reason
             break
     labels, silent = points.labels.copy(), points.weight == 0
     if silent.any():
         labels[silent] = points.nearest()[silent]
-    return Partition(labels, np.array(history), n_iter, converged, rose, message)
+    return Partition(labels, np.array(history), rose, status=status, n_iter=n_iter, method="k-means")
 
 
 def partitions(
@@ -359,14 +354,12 @@ def partitions(
     seeds: Callable[[Clusters, int, np.random.Generator], np.ndarray],
     n_init: int,
     rng: np.random.Generator,
-    *,
-    stop: Callable[[], str | None] = lambda: None,
     **options: Any,
 ) -> list[Partition]:
-    """The results of `n_init` starts, the one of least J first; `stop` ends also the starts."""
-    results: list[Partition] = []
-    while len(results) < n_init and (not results or stop() is None):
-        results.append(partition(points, seeds(points, k, rng), k, stop=stop, **options))
+    """The results of `n_init` starts, the one of least J first; the context ends also the starts."""
+    results, context = list[Partition](), current()
+    while len(results) < n_init and (not results or context() is None):
+        results.append(partition(points, seeds(points, k, rng), k, **options))
     # of equal ones, but for rounding, the first: the same clusters may have other numbers
     rounding = points.noise * float(points.weight.sum())
     first = next(r for r in results if r.objective <= min(r.objective for r in results) + rounding)

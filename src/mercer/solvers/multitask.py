@@ -11,7 +11,6 @@ vector-valued functions: a review* (2012).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -21,8 +20,10 @@ from scipy.linalg import cho_solve
 from scipy.optimize import OptimizeResult, minimize
 
 from .._array import host
+from ..context import Context, Status, current
 from ..gram import Gram, Operator
 from .linear.cholesky import factorize
+from .solution import Certificate, Solution
 from .spectral import Spectral
 
 __all__ = ["Complete", "Coregionalisation", "Scattered", "TaskGram", "learn"]
@@ -32,7 +33,6 @@ LARGEST = 1e2  # the largest loading, of the root of the scale
 NOISE = 0.1  # where the search for alpha starts, of the scale
 REACH = 1e5  # factor by which alpha may lie away from its start
 SLOPE = 1e-6  # of the log-likelihood per target, to which searches go
-Stop = Callable[[], str | None]
 STARTS = ((0.7, 0.5), (0.1, 1.0))  # loading and own part: half shared, nearly separate
 
 
@@ -179,7 +179,7 @@ class Scattered:
 
 
 @dataclass(frozen=True)
-class Coregionalisation:
+class Coregionalisation(Solution):
     """The matrix that was learned, and how the search for it went."""
 
     loadings: np.ndarray  # W, of shape (T, rank); without columns if the tasks are better taken apart
@@ -188,9 +188,11 @@ class Coregionalisation:
     log_likelihood: float
     criterion: list[float]  # −2 log p + p log N for the ranks 0, 1, … that were tried
     slope: float  # the largest derivative that is left, of the log-likelihood per target
-    converged: bool
-    message: str
     history: list[float]  # minus the log-likelihood after each step, never rising
+
+    @property
+    def certificate(self) -> Certificate:
+        return Certificate("gradient norm", self.slope)
 
     @property
     def matrix(self) -> np.ndarray:
@@ -212,7 +214,7 @@ class Coregionalisation:
 
 
 def learn(
-    evidence: Evidence, n_tasks: int, rank: int, alpha: float | None = None, stop: Stop = lambda: None
+    evidence: Evidence, n_tasks: int, rank: int, alpha: float | None = None, context: Context | None = None
 ) -> Coregionalisation:
     r"""The matrix B = WWᵀ + diag(v) of the largest marginal likelihood; and α, unless it is given.
 
@@ -225,8 +227,8 @@ def learn(
     rank : int >= 0
         Of W at most. One function is common to all tasks, with a loading for each, or several are.
     alpha : float > 0, optional
-    stop : function
-        Asked after each step; what it says other than None ends the search, where it is.
+    context : Context, optional
+        Asked after each step.
 
     Notes
     -----
@@ -248,6 +250,7 @@ def learn(
     >>> round(float(B[0, 1] / np.sqrt(B[0, 0] * B[1, 1])), 2), found.loadings.shape[1], found.converged
     (-1.0, 1, True)
     """
+    stop = context or current()
     best = _Search(evidence, n_tasks, 0, alpha, stop).run(0.0, 1.0)
     criterion, ended = [best.schwarz], stop()
     for r in range(1, rank + 1):
@@ -265,7 +268,7 @@ def learn(
 class _Search:
     """For one rank: W in units of the root of the scale of B, log v in units of the scale, log α from its start."""
 
-    def __init__(self, evidence: Evidence, n_tasks: int, rank: int, alpha: float | None, stop: Stop):
+    def __init__(self, evidence: Evidence, n_tasks: int, rank: int, alpha: float | None, stop: Context):
         self.evidence, self.shape, self.given, self.stop = evidence, (n_tasks, rank), alpha, stop
         self.scale = evidence.scale or 1.0
         self.history: list[float] = []
@@ -317,7 +320,8 @@ class _Search:
         parameters = min(T * r - r * (r - 1) // 2, T * (T - 1) // 2)
         return 2 * self.lowest + parameters * float(np.log(self.evidence.size))
 
-    def result(self, criterion: list[float], ended: str | None) -> Coregionalisation:
+    def result(self, criterion: list[float], ended: Status | None) -> Coregionalisation:
         W, v, alpha = self._unpacked(self.found.x)
-        converged, message = not ended and self.slope <= 100 * SLOPE, ended or str(self.found.message)
-        return Coregionalisation(W, v, alpha, -self.lowest, criterion, self.slope, converged, message, self.history)
+        status = ended or (Status.CONVERGED if self.slope <= 100 * SLOPE else Status.NO_DESCENT)
+        parts = W, v, alpha, -self.lowest, criterion, self.slope, self.history
+        return Coregionalisation(*parts, status=status, n_iter=len(self.history) - 1, method="L-BFGS-B")

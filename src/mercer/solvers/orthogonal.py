@@ -19,8 +19,10 @@ import numpy as np
 from scipy import linalg
 
 from .._errors import remedies, where
+from ..context import Status, current
 from ..gram import IncompleteCholesky
 from ..kernels import Kernel
+from .solution import Certificate, Solution
 
 __all__ = ["Frame", "ProjectedFactor", "minimise", "random_frame", "require_pd", "require_values"]
 
@@ -33,23 +35,20 @@ SLACK = 10.0  # by how much pivots of points nearby may be worse than those chos
 
 
 @dataclass(frozen=True)
-class Frame:
+class Frame(Solution):
     """What `minimise` found: B, the objective there and after each step, and why it ended.
 
-    `converged` if the slope is small, `stalled` where no step went down although it is not: at a kink, or a jump.
+    It converged if the slope is small; no step lowers the objective although it is not at a kink, or a jump.
     """
 
     B: np.ndarray
     value: float
-    converged: bool
-    message: str
+    slope: float
     history: list[float] = field(default_factory=list)
-    stalled: bool = False
 
     @property
-    def n_iter(self) -> int:
-        """The number of steps."""
-        return len(self.history) - 1
+    def certificate(self) -> Certificate:
+        return Certificate("gradient norm", self.slope)
 
 
 def minimise(
@@ -59,7 +58,6 @@ def minimise(
     tol: float = 1e-6,
     max_iter: int = 200,
     progress: float = 0.0,
-    stop: Callable[[], str | None] | None = None,
 ) -> Frame:
     """The minimum of a function of matrices with orthonormal columns, near a first one.
 
@@ -73,9 +71,7 @@ def minimise(
     max_iter : int >= 1
         Steps at most.
     progress : float >= 0
-        End, as stalled, where ten steps lowered the objective by less than this part of it.
-    stop : callable, optional
-        Asked before every step; what it returns, unless None, is the reason to end.
+        End, without descent, where ten steps lowered the objective by less than this part of it.
 
     Notes
     -----
@@ -95,17 +91,16 @@ def minimise(
     value, G = objective(B)
     slope, history = _tangent(B, G), [float(value)]
     pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=MEMORY)
+    context = current()
     while True:
         size = float(np.linalg.norm(slope))
-        reason = stop() if stop else None
-        if size <= tol:
-            return Frame(B, history[-1], True, f"the gradient's norm {size:.1e} is at most {tol:g}", history)
-        if reason or len(history) > max_iter:
-            reason = reason or f"{max_iter} steps were made"
-            return Frame(B, history[-1], False, f"{reason}; the gradient's norm is {size:.1e}", history)
-        if len(history) > 10 and history[-11] - history[-1] < progress * abs(history[-1]):
-            text = f"ten steps lowered the objective by {history[-11] - history[-1]:.1e}, along gradients of {size:.1e}"
-            return Frame(B, history[-1], False, text, history, stalled=True)
+        status = Status.CONVERGED if size <= tol else context()
+        if not status and len(history) > max_iter:
+            status = Status.MAX_ITER
+        if not status and len(history) > 10 and history[-11] - history[-1] < progress * abs(history[-1]):
+            status = Status.NO_DESCENT
+        if status:
+            break
         step = _quasi_newton(slope, pairs)
         if np.sum(step * slope) >= -1e-10 * size * float(np.linalg.norm(step)):
             pairs.clear()
@@ -114,14 +109,15 @@ def minimise(
             step = step * min(1.0, 0.1 / size)
         promise = float(np.sum(step * slope))
         if pairs and -promise <= ROUNDING * abs(history[-1]):
-            return Frame(B, history[-1], True, f"a step would gain {-promise:.1e}, which is rounding", history)
+            status = Status.CONVERGED  # what a step would gain is rounding
+            break
         found = _search(objective, B, history[-1], step, promise)
         if found is None and pairs:
             pairs.clear()
             continue
         if found is None:
-            text = f"no step along the gradient, of norm {size:.1e}, lowers the objective"
-            return Frame(B, history[-1], False, text, history, stalled=True)
+            status = Status.NO_DESCENT
+            break
         new, t, value, G = found
         moved = _tangent(new, t * step)
         new_slope = _tangent(new, G)
@@ -131,6 +127,7 @@ def minimise(
             pairs.append((moved, change))
         B, slope = new, new_slope
         history.append(value)
+    return Frame(B, history[-1], size, history, status=status, n_iter=len(history) - 1, method="orthogonal")
 
 
 def _tangent(B: np.ndarray, G: np.ndarray) -> np.ndarray:

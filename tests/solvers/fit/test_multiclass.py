@@ -11,12 +11,12 @@ from sklearn.datasets import load_digits
 from sklearn.svm import LinearSVC
 
 from mercer._threads import Workers
+from mercer.context import Status
 from mercer.kernels import Gaussian, Linear
 from mercer.solvers.fit import multiclass
 from mercer.solvers.fit._multiclass import nearest
 from mercer.solvers.fit._rows import Block, Segment
 from mercer.solvers.fit.multiclass import MulticlassProblem, minimise_multiclass
-from mercer.solvers.fit.working_set import COARSE
 
 rng = np.random.default_rng(0)
 FORMS = ("crammer_singer", "kbb")
@@ -281,10 +281,10 @@ def test_the_monitor_sees_the_state_and_can_stop() -> None:
 
     def monitor(state):
         seen.append(np.abs(matrix(X, problem) @ state["beta"] - state["values"]).max())
-        return "enough" if state["round"] == 3 else None
+        return Status.STOPPED if state["round"] == 3 else None
 
     ours = solve(X, problem, capacity=20, monitor=monitor)
-    assert (ours.converged, ours.message, ours.n_iter) == (False, "enough", 3)
+    assert (ours.converged, ours.status, ours.n_iter) == (False, Status.STOPPED, 3)
     assert len(seen) == 4 and max(seen) < 1e-10
     assert ours.gap > 1e-9
 
@@ -299,12 +299,12 @@ def test_threads_find_the_same_optimum() -> None:
 
 def test_the_number_of_steps_can_be_limited() -> None:
     ours = solve(X, MulticlassProblem(LABELS, BOUND, 4), max_iter=100)
-    assert ours.inner_iter == 100 and not ours.converged and "max_iter = 100" in ours.message
+    assert ours.inner_iter == 100 and ours.status is Status.MAX_ITER
 
 
 def test_rows_of_too_few_digits_are_said_to_be() -> None:
     ours = solve(X, MulticlassProblem(LABELS, 100 * BOUND, 4), dtype=np.float32, tol=1e-12)
-    assert not ours.converged and ours.message == COARSE
+    assert ours.status is Status.PRECISION
 
 
 def test_digits_in_single_precision() -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import ARDRegression
 
+from mercer.context import Status
 from mercer.gram import Dense
 from mercer.kernels import Gaussian, Laplace
 from mercer.solvers.fit.relevance import (
@@ -69,9 +70,9 @@ def by_singular_values(evidence):
 def test_nearly_dependent_columns(lengthscale, share) -> None:
     """Under so little noise columns come in until they are dependent, up to rounding; no digit may be lost by it."""
     noise = share * np.var(WAVE)
-    evidence, history, converged = maximise_gaussian(columns(Gaussian(lengthscale), WIDE), WAVE, noise, 1e-6, 2000)
+    evidence, history, status = maximise_gaussian(columns(Gaussian(lengthscale), WIDE), WAVE, noise, 1e-6, 2000)
     mean, value = by_singular_values(evidence)
-    assert converged
+    assert status is Status.CONVERGED
     assert np.all(np.diff(history) >= 0)
     assert np.allclose(evidence.columns @ evidence.mean, evidence.columns @ mean, rtol=0, atol=1e-6)
     assert evidence.value == pytest.approx(value, rel=1e-8, abs=1e-6)

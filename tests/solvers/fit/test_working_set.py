@@ -7,9 +7,10 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize, minimize_scalar
 from sklearn.datasets import make_moons
 
+from mercer.context import Status
 from mercer.kernels import Gaussian
 from mercer.solvers.fit._rows import Block, Segment
-from mercer.solvers.fit.working_set import COARSE, BoxProblem, minimise
+from mercer.solvers.fit.working_set import BoxProblem, minimise
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 3))
@@ -134,7 +135,7 @@ def test_steps_of_rounding_end() -> None:
     y, C = 2.0 * y - 1.0, 1e6
     problem = BoxProblem(y, np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0), np.zeros(120, dtype=int))
     coarse, fine = (minimise(*one_block(A, dtype), problem, 1e-3, max_iter=10**8) for dtype in (np.float32, np.float64))
-    assert coarse.message == COARSE
+    assert coarse.status is Status.PRECISION
     assert fine.converged and optimality(fine.beta, problem, KERNEL(A)) <= 1e-3
     assert coarse.gap == pytest.approx(
         optimality(coarse.beta, problem, KERNEL(A)), rel=1e-6
@@ -149,7 +150,7 @@ def test_rows_that_miss_their_own_diagonal_are_not_trusted() -> None:
     (segment,), blocks = one_block(A, np.float32)
     assert minimise([segment], blocks, problem, 1e-3).converged  # distances of a million lengthscales are right
     segment.diagonal = 2.0 * segment.diagonal
-    assert minimise([segment], blocks, problem, 1e-3).message == COARSE
+    assert minimise([segment], blocks, problem, 1e-3).status is Status.PRECISION
     fine = minimise(*one_block(A, np.float64), problem, 1e-3)
     assert fine.converged and optimality(fine.beta, problem, np.eye(50)) <= 1e-2
 
@@ -157,8 +158,8 @@ def test_rows_that_miss_their_own_diagonal_are_not_trusted() -> None:
 def test_the_monitor_can_stop() -> None:
     S = segment(np.float64)
     problem = next(problems()).values[0]
-    solution = minimise([S], [[Block(S, S, 40, float)]], problem, 1e-9, monitor=lambda state: "enough")
-    assert not solution.converged and solution.message == "enough"
+    solution = minimise([S], [[Block(S, S, 40, float)]], problem, 1e-9, monitor=lambda state: Status.STOPPED)
+    assert solution.status is Status.STOPPED
 
 
 def test_offset_without_a_free_variable_is_the_middle() -> None:

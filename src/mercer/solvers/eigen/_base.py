@@ -13,20 +13,22 @@ from ..._array import host, like, namespace
 from ..._errors import check_number, fitting_memory
 from ..._units import lengths
 from ...gram import Operator
+from ..solution import Certificate, Solution
 
 EQUAL = 1e3  # units of rounding, within which eigenvalues are equal
 
 
 @dataclass(frozen=True)
-class Spectrum:
+class Spectrum(Solution):
     """Eigenvalues in descending order, orthonormal eigenvectors in columns, and the largest ‖Kv − λv‖ / λ₁."""
 
     values: Any
     vectors: Any
     residual: float = 0.0
-    n_iter: int = 0
-    converged: bool = True
-    method: str = ""
+
+    @property
+    def certificate(self) -> Certificate:
+        return Certificate("residual", self.residual)
 
 
 class EigenSolver(BaseEstimator):

@@ -16,6 +16,7 @@ from ... import _threads
 from ..._array import eye, like, namespace
 from ..._errors import check_number, warn
 from ..._units import lengths
+from ...context import Status, StoppedError, current
 from ...domains import take
 from ...gram import Operator
 from ._base import EigenSolver, Spectrum
@@ -70,7 +71,7 @@ class BlockKrylov(EigenSolver):
         basis = xp.linalg.qr(_start(gram, block, self.oversample // 2, rng))[0]
         image = gram @ basis
         T = xp.matrix_transpose(basis) @ image
-        iteration = 1
+        iteration, context, status = 1, current(), None
         while True:
             values, Y = xp.linalg.eigh((T + xp.matrix_transpose(T)) / 2)
             values, Y = xp.flip(values), xp.flip(Y, axis=1)
@@ -78,6 +79,8 @@ class BlockKrylov(EigenSolver):
             error = float(xp.max(lengths(R))) / (float(xp.max(xp.abs(values))) or 1.0)
             # eigenvectors of the start alone may pass before the random part has shown what is larger
             if (error <= tol and iteration >= LEAST) or basis.shape[1] >= n or iteration >= self.max_iter:
+                break
+            if status := context({"residual": error, "round": iteration}):
                 break
             following = image[:, -block:]
             if basis.shape[1] + block > min(n, self.width * block):
@@ -88,22 +91,28 @@ class BlockKrylov(EigenSolver):
             Q = _orthogonal(following, basis, xp)
             if Q.shape[1] == 0:
                 break
-            AQ = gram @ Q
+            try:
+                AQ = gram @ Q
+            except StoppedError as stopped:
+                status = stopped.status
+                break
             side, corner = xp.matrix_transpose(basis) @ AQ, xp.matrix_transpose(Q) @ AQ
             T = xp.concat(
                 [xp.concat([T, side], axis=1), xp.concat([xp.matrix_transpose(side), corner], axis=1)], axis=0
             )
             basis, image = xp.concat([basis, Q], axis=1), xp.concat([image, AQ], axis=1)
             iteration += 1
-        converged = error <= max(tol, 1e3 * float(xp.finfo(sample.dtype).eps))
-        if not converged:
+        if error <= max(tol, 1e3 * float(xp.finfo(sample.dtype).eps)):
+            status = Status.CONVERGED
+        else:
+            status = status or Status.MAX_ITER
+            advice = "The eigenvalues are close together: raise oversample or max_iter, or ask for fewer components."
             warn(
                 f"BlockKrylov stopped after {iteration} block products at a residual of {error:.1e} "
-                f"(tol = {self.tol:g}). The eigenvalues are close together: raise oversample or max_iter, or ask for "
-                "fewer components.",
+                f"(tol = {self.tol:g}): {status}. {status.remedy(advice)}",
                 ConvergenceWarning,
             )
-        return Spectrum(values[:k], basis @ Y[:, :k], error, iteration, converged, "krylov")
+        return Spectrum(values[:k], basis @ Y[:, :k], error, status=status, n_iter=iteration, method="krylov")
 
 
 def _start(gram: Operator, block: int, free: int, rng: np.random.Generator) -> Any:

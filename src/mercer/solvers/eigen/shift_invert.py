@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,4 +45,4 @@ class ResolventGram(Operator):
         inverse = BlockKrylov(tol=tol * self.SHIFT, oversample=1, max_iter=200).solve(self, count, rng)
         values = 1 + self.SHIFT - 1 / inverse.values
         error = residual(self.operator, values, inverse.vectors)
-        return Spectrum(values, inverse.vectors, error, inverse.n_iter, inverse.converged, "shift-invert")
+        return replace(inverse, values=values, residual=error, method="shift-invert")

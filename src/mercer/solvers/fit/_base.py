@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from ...context import Status
 from ...gram import Gram
 from ...losses import Loss
 from ..linear._base import free_factor
+from ..solution import Certificate, Solution
 
 FLAT = 1e-7  # of the largest curvature: a floor, which where a loss is linear gives αa = −wℓ′ as it should
 
@@ -88,7 +90,7 @@ class FitProblem:
 
 
 @dataclass(frozen=True)
-class FitSolution:
+class FitSolution(Solution):
     """Coefficients, values at the samples, and how good they are."""
 
     coefficients: np.ndarray
@@ -97,21 +99,22 @@ class FitSolution:
     objective: float
     gradient_norm: float  # in the space and in the free part, relative to f = 0; nan where the loss has corners
     gap: float | None  # between this objective and the dual value, where the loss has a conjugate, and a its domain
-    n_iter: int
-    converged: bool
-    method: str
-    message: str = ""
     history: list[dict[str, float]] = field(default_factory=list)
+
+    @property
+    def certificate(self) -> Certificate | None:
+        if self.gap is not None:
+            return Certificate("duality gap", self.gap)
+        return None if np.isnan(self.gradient_norm) else Certificate("gradient norm", self.gradient_norm)
 
 
 def finish(
     problem: FitProblem,
     a: np.ndarray,
     c: np.ndarray | None,
+    status: Status,
     n_iter: int,
-    converged: bool,
     method: str,
-    message: str = "",
     history: list[dict[str, float]] | None = None,
 ) -> FitSolution:
     """The solution of these coefficients, judged anew from them."""
@@ -126,7 +129,8 @@ def finish(
         points.append(problem.answer(f))
     gaps = [gap for gap in (duality_gap(problem, p, objective) for p in points) if gap is not None]
     gap = min(gaps) if gaps else None
-    return FitSolution(a, c, f, objective, gradient, gap, n_iter, converged, method, message, history or [])
+    how: dict[str, Any] = {"status": status, "n_iter": n_iter, "method": method}
+    return FitSolution(a, c, f, objective, gradient, gap, history or [], **how)
 
 
 def duality_gap(problem: FitProblem, a: np.ndarray, objective: float) -> float | None:

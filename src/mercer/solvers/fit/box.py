@@ -7,18 +7,18 @@ sums of variables β between bounds; without a free part, or with a constant alo
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 
 from ... import _threads
 from ..._threads import Workers
+from ...context import Monitor, Status
 from ._base import FitProblem, FitSolution, finish
 from ._rows import Block, Segment
-from .working_set import COARSE, SINGLE, BoxProblem, BoxSolution, minimise
+from .working_set import SINGLE, BoxProblem, BoxSolution, minimise
 
 
-def box(problem: FitProblem, tol: float = 1e-6, max_iter: int = -1, monitor: Any = None) -> FitSolution:
+def box(problem: FitProblem, tol: float = 1e-6, max_iter: int = -1, monitor: Monitor | None = None) -> FitSolution:
     """Solve to max{f : β can grow} − min{f : β can fall} ≤ tol, in units of f."""
     gram, constant = problem.gram, problem.H is not None
     parts = problem.loss.box(problem.y, problem.weight / problem.alpha)
@@ -36,10 +36,10 @@ def box(problem: FitProblem, tol: float = 1e-6, max_iter: int = -1, monitor: Any
             block = Block(segment, segment, segment.n, dtype)
             grid = [[block] * len(parts) for _ in parts]
             solution = minimise([segment] * len(parts), grid, dual, tol, workers, max_iter, monitor)
-            if solution.message != COARSE:
+            if solution.status is not Status.PRECISION:
                 break
             dual.start = solution.beta
     a = solution.beta.reshape(len(parts), -1).sum(axis=0)
     c = solution.offsets[:1] if constant else None
     history = [{name: h[name] for name in ("objective", "gap", "violators")} for h in solution.history]
-    return finish(problem, a, c, solution.n_iter, solution.converged, "working_set", solution.message, history)
+    return finish(problem, a, c, solution.status, solution.n_iter, "working_set", history)

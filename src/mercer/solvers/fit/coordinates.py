@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg import orth
 from scipy.optimize import minimize
 
+from ...context import Monitor, Status, current
 from ...gram import Gram
 from ...gram.low_rank import LowRankGram
 from ._base import FLAT, FitProblem, FitSolution, duality_gap, finish
@@ -108,7 +109,11 @@ def _directions(gram: Gram, H: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def newton_cg(
-    problem: FitProblem, tol: float = 1e-8, max_iter: int = 100, near: FitSolution | None = None, monitor: Any = None
+    problem: FitProblem,
+    tol: float = 1e-8,
+    max_iter: int = 100,
+    near: FitSolution | None = None,
+    monitor: Monitor | None = None,
 ) -> FitSolution:
     """Newton's method with conjugate gradients, for losses that give the product with their Hessian."""
     at = Coordinates(problem)
@@ -118,12 +123,12 @@ def newton_cg(
     first = max(float(np.linalg.norm(gradient if near is None else at.objective(at.start(None))[1])), 1e-300)
     floor = FLAT
     history: list[dict[str, float]] = []
-    message = f"max_iter = {max_iter} steps were taken"
+    status, monitor = Status.MAX_ITER, monitor or current()
     for _ in range(max_iter):
         size = float(np.linalg.norm(gradient))
         history.append({"objective": value, "gradient": size})
         if size <= tol * first:
-            message = ""
+            status = Status.CONVERGED
             break
         direction = -_conjugate_gradients(at, f, gradient, min(0.25, float(np.sqrt(size / first))), floor)
         slope, t = float(gradient @ direction), 1.0
@@ -135,19 +140,19 @@ def newton_cg(
             t /= 2
         if t < 1e-3:  # in this precision there is nothing left to gain, or the curvature here does not reach so far
             if size <= 1e-5 * first:
-                message = ""
+                status = Status.CONVERGED
                 break
             floor *= 100
             if floor < 1e6:
                 continue
-            message = "no step lowers the objective"
+            status = Status.NO_DESCENT
             break
         floor = max(FLAT, floor / 100)
         x, f, value, gradient = x + t * direction, ahead, found, there
-        message = (monitor({"gap": size, "round": len(history)}) if monitor else None) or message
-        if message and not message.startswith("max_iter"):
+        if reason := monitor({"gap": size, "round": len(history)}):
+            status = reason
             break
-    return at.finish(x, len(history), not message, "newton_cg", message, history)
+    return at.finish(x, status, len(history), "newton_cg", history)
 
 
 def _conjugate_gradients(at: Coordinates, f: np.ndarray, b: np.ndarray, accuracy: float, floor: float) -> np.ndarray:
@@ -188,24 +193,27 @@ def _conjugate_gradients(at: Coordinates, f: np.ndarray, b: np.ndarray, accuracy
 
 
 def lbfgs(
-    problem: FitProblem, tol: float = 1e-8, max_iter: int = 2000, near: FitSolution | None = None, monitor: Any = None
+    problem: FitProblem,
+    tol: float = 1e-8,
+    max_iter: int = 2000,
+    near: FitSolution | None = None,
+    monitor: Monitor | None = None,
 ) -> FitSolution:
     """L-BFGS, for losses of which only the gradient is known."""
     at = Coordinates(problem)
     scale = np.sqrt(1.0 / (np.concatenate([at.values, np.sum(at.H**2, axis=0)]) / problem.gram.n + problem.alpha))
     scale = np.repeat(scale, int(np.prod(problem.shape[1:], dtype=int)))
-    rounds, reasons = 0, list[str]()
+    rounds, early, asked = 0, Status.MAX_ITER, monitor or current()
 
     def objective(z: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = at.objective(scale * z)
         return value, scale * gradient
 
     def ended(intermediate_result: Any) -> None:
-        nonlocal rounds
+        nonlocal rounds, early
         rounds += 1
-        reason = monitor({"objective": intermediate_result.fun, "round": rounds}) if monitor else None
-        if reason:
-            reasons.append(reason)
+        if reason := asked({"objective": intermediate_result.fun, "round": rounds}):
+            early = reason
             raise StopIteration
 
     x = at.start(near) / scale
@@ -213,11 +221,12 @@ def lbfgs(
     options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": 1e-16, "gtol": tol * size, "maxcor": 30}
     result = minimize(objective, x, jac=True, method="L-BFGS-B", options=options, callback=ended)
     small = float(np.abs(result.jac).max()) <= 1e3 * tol * size
-    message = "" if small else (reasons or [str(result.message)])[0]
-    return at.finish(scale * result.x, int(result.nit), not message, "lbfgs", message)
+    if early is Status.MAX_ITER and result.status == 2:
+        early = Status.NO_DESCENT
+    return at.finish(scale * result.x, Status.CONVERGED if small else early, int(result.nit), "lbfgs")
 
 
-def admm(problem: FitProblem, tol: float = 1e-6, max_iter: int = 20_000, monitor: Any = None) -> FitSolution:
+def admm(problem: FitProblem, tol: float = 1e-6, max_iter: int = 20_000, monitor: Monitor | None = None) -> FitSolution:
     """The alternating direction method, for convex losses with a proximal map, until the duality gap is small.
 
     f = Zu + Hb is fitted to z by ridge regression, and z moves to where the loss wants it; ρ is adapted so that both
@@ -229,7 +238,7 @@ def admm(problem: FitProblem, tol: float = 1e-6, max_iter: int = 20_000, monitor
     used = w > 0
     z = d = np.zeros(problem.gram.n)
     rho, best, history = 1.0, None, list[dict[str, float]]()
-    message = f"max_iter = {max_iter} steps were taken"
+    status, monitor = Status.MAX_ITER, monitor or current()
     for k in range(max_iter):
         target = z - d
         u, b = (Z.T @ target) / (values + alpha / rho), onto @ target
@@ -252,11 +261,10 @@ def admm(problem: FitProblem, tol: float = 1e-6, max_iter: int = 20_000, monitor
             else:
                 still = gap <= tol * max(abs(objective), 1e-300)
             if still:
-                message, best = "", (objective, a, b)
+                status, best = Status.CONVERGED, (objective, a, b)
                 break
-            reason = monitor({"gap": gap, "round": k}) if monitor else None
-            if reason:
-                message = reason
+            if reason := monitor({"gap": gap, "round": k}):
+                status = reason
                 break
             ratio = primal / max(dual / alpha, 1e-300)
             if k % 50 == 49 and not 0.1 < ratio < 10 and k < max_iter // 2:
@@ -264,7 +272,7 @@ def admm(problem: FitProblem, tol: float = 1e-6, max_iter: int = 20_000, monitor
                 rho, d = rho * factor, d / factor
     assert best is not None
     _, a, b = best
-    return finish(problem, a, at.free(a, b), k + 1, not message, "admm", message, history)
+    return finish(problem, a, at.free(a, b), status, k + 1, "admm", history)
 
 
 def _size(v: np.ndarray) -> float:

@@ -11,12 +11,11 @@ Zhu, Hastie, *Kernel logistic regression and the import vector machine* (2005).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import null_space, orth, solve_triangular
 
 from ... import _threads
+from ...context import Monitor, Status, current
 from ._base import FitProblem, FitSolution, finish
 
 SPANNED = 1e-10  # of the largest diagonal entry: what is left of a point that the others span
@@ -25,7 +24,7 @@ FLAT = 1e-12  # of the largest curvature: a floor, for free functions that separ
 
 
 def import_vectors(
-    problem: FitProblem, epsilon: float, lag: int, most: int, tol: float, max_iter: int, monitor: Any = None
+    problem: FitProblem, epsilon: float, lag: int, most: int, tol: float, max_iter: int, monitor: Monitor | None = None
 ) -> tuple[np.ndarray, FitSolution, np.ndarray]:
     """The points in the order of their choice, the solution on them, and the objective before and after each.
 
@@ -35,7 +34,7 @@ def import_vectors(
     floor = SPANNED * float(np.diagonal(E).max())
     on = _Reduced(problem)
     steps, converged = on.minimise(tol, max_iter)
-    chosen, path, message = list[int](), [on.value], ""
+    chosen, path, status, monitor = list[int](), [on.value], Status.CONVERGED, monitor or current()
     while len(chosen) < most:
         free = (np.diagonal(E) > floor) & (problem.weight > 0)
         free[chosen] = False
@@ -52,16 +51,14 @@ def import_vectors(
         path.append(on.value)
         if len(chosen) >= lag and path[-1 - lag] - on.value <= max(epsilon * on.value, 1e-12 * on.first):
             break
-        message = (monitor({"gap": path[-2] - on.value, "round": len(chosen)}) if monitor else None) or ""
-        if message:
+        if reason := monitor({"gap": path[-2] - on.value, "round": len(chosen)}):
+            status = reason
             break
     points = np.array(chosen, dtype=np.int64)
     a = np.zeros(problem.shape)
     a[points], c = on.coefficients(points)
-    if not converged:
-        message = f"max_iter = {max_iter} steps were taken on {len(points)} points"
-    history = [{"objective": value} for value in path]
-    solution = finish(problem, a, c, steps, not message, "import_vectors", message, history)
+    status = status if converged else Status.MAX_ITER
+    solution = finish(problem, a, c, status, steps, "import_vectors", [{"objective": value} for value in path])
     return points, solution, np.array(path)
 
 

@@ -15,10 +15,9 @@ Lee, Sun, Saunders, *Proximal Newton-type methods for minimizing composite funct
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ...context import Monitor, Status, current
 from ._base import FLAT, FitProblem, FitSolution
 from ._coordinates import lasso
 
@@ -26,7 +25,7 @@ PASSES = 20  # of coordinate descent between two steps along signs
 ROUNDS = 100  # of both in one step of Newton's method
 
 
-def l1(problem: FitProblem, tol: float = 1e-6, max_iter: int = 200, monitor: Any = None) -> FitSolution:
+def l1(problem: FitProblem, tol: float = 1e-6, max_iter: int = 200, monitor: Monitor | None = None) -> FitSolution:
     """Solve until the conditions hold to tol, relative to the largest pull at f = 0."""
     K = np.asarray(problem.gram.dense(), dtype=np.float64)
     n = problem.gram.n
@@ -34,16 +33,15 @@ def l1(problem: FitProblem, tol: float = 1e-6, max_iter: int = 200, monitor: Any
     penalty = np.where(np.arange(B.shape[1]) < n, problem.alpha, 0.0)
     x, f = np.zeros(B.shape[1]), np.zeros(n)
     size = max(float(np.abs(B.T @ problem.slope(f)).max()), 1e-300)
-    message, value = f"max_iter = {max_iter} steps were taken", problem.total(f)
+    status, value, monitor = Status.MAX_ITER, problem.total(f), monitor or current()
     for k in range(max_iter + 1):
         g = B.T @ problem.slope(f)
         violation = _violation(g, x, penalty) / size
         if violation <= tol or k == max_iter:
-            message = message if violation > tol else ""
+            status = status if violation > tol else Status.CONVERGED
             break
-        reason = monitor({"gap": violation, "round": k}) if monitor else None
-        if reason:
-            message = reason
+        if reason := monitor({"gap": violation, "round": k}):
+            status = reason
             break
         d = _lasso(_curvature(problem, f, B), g, penalty, x, 0.1 * tol * size) - x
         df, t = B @ d, 1.0
@@ -54,11 +52,11 @@ def l1(problem: FitProblem, tol: float = 1e-6, max_iter: int = 200, monitor: Any
                 break
             t /= 2
         else:
-            message = f"no step lowers the objective; the optimality conditions are violated by {violation:.1g}"
+            status = Status.NO_DESCENT
             break
         x, f, value = x + t * d, f + t * df, found
     free = None if problem.H is None else x[n:]
-    return FitSolution(x[:n], free, f, value, violation, None, k, not message, "l1", message)
+    return FitSolution(x[:n], free, f, value, violation, None, status=status, n_iter=k, method="l1")
 
 
 def _curvature(problem: FitProblem, f: np.ndarray, B: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 
 from ..._units import exponent
 from ._many import solve
-from .working_set import STEPS
+from .rounds import STEPS
 
 __all__ = ["LARGEST", "PairPath", "solve_pairs", "vote"]
 

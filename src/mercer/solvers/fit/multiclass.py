@@ -19,9 +19,7 @@ support vector machines* (2002), section III, for the penalised offset.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,10 +27,12 @@ import numpy as np
 from ..._errors import check_choice, check_number
 from ..._threads import Workers
 from ..._units import exponent
+from ...context import Monitor, Status
 from ...losses import FAR
+from ..solution import Certificate, Solution
 from ._multiclass import descend, project
 from ._rows import Block, Segment
-from .working_set import COARSE, FRESH, IDLE, INNER, OVERFLOW, PATIENCE, ROUNDING, STEPS
+from .rounds import FRESH, IDLE, INNER, OVERFLOW, Rounds
 
 SIZE = 512  # samples of a working set: with more, the search for the worst one costs more than rounds that it saves
 TILE = 1024  # columns of one product: with a few hundred rows in double precision it stays in the cache
@@ -102,9 +102,25 @@ class MulticlassProblem:
         """How many of the other classes count, the worst ones first."""
         return 1 if self.form == "crammer_singer" else self.n_classes - 1
 
+    def sums(self, beta: np.ndarray) -> np.ndarray:
+        """What of each equality β misses."""
+        return np.asarray(beta.sum(axis=1))
+
+    def minimise(self, segments: Any, blocks: Any, *settings: Any) -> MulticlassSolution:
+        """The solution by rows of the one block; `settings` as of the function `minimise_multiclass`."""
+        return minimise_multiclass(segments[0], blocks[0][0], self, *settings)
+
+    def started(self, beta: np.ndarray, values: np.ndarray) -> MulticlassProblem:
+        """The problem, to be solved from β; a run computes Kβ anew."""
+        return replace(self, start=beta)
+
+    def resumed(self, beta: np.ndarray, values: np.ndarray, *checks: Any) -> MulticlassProblem:
+        """The same from a file."""
+        return self.started(beta, values)
+
 
 @dataclass(frozen=True)
-class MulticlassSolution:
+class MulticlassSolution(Solution):
     """β, f = μδ − values, and values = (K + offset)β at the end, all (n, k); the constants, and how good they are.
 
     The values are those of the functions at the samples, and `intercept` their constant parts. `objective` is the value
@@ -119,11 +135,12 @@ class MulticlassSolution:
     objective: float
     gap: float
     duality_gap: float
-    n_iter: int
     inner_iter: int
-    converged: bool
-    message: str
     history: list[dict[str, float]] = field(default_factory=list)
+
+    @property
+    def certificate(self) -> Certificate:
+        return Certificate("violation", self.gap)
 
 
 def minimise_multiclass(
@@ -133,7 +150,7 @@ def minimise_multiclass(
     tol: float = 1e-3,
     workers: Workers | None = None,
     max_iter: int = -1,
-    monitor: Callable[[dict[str, Any]], str | None] | None = None,
+    monitor: Monitor | None = None,
 ) -> MulticlassSolution:
     r"""All classes at once: f_m = Σᵢ β_{im} (k(·, xᵢ) + offset).
 
@@ -157,7 +174,7 @@ def minimise_multiclass(
     max_iter : int
         Steps of the inner problem, at most; −1 for LIBSVM's limit, 10⁷ or 100 a sample.
     monitor : callable, optional
-        Called every round with the state (gap, round, beta, values); ends the run by returning a reason. β is then the
+        Called every round with the state (gap, round, beta, values); ends the run by returning a status. β is then the
         best so far: the objective falls with every step.
 
     Examples
@@ -178,10 +195,10 @@ def minimise_multiclass(
            [-0.333, -0.333,  0.667]])
     """
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused
-        return _Run(segment, block, problem, tol, workers or Workers(), max_iter, monitor).solve()
+        return _Run(segment, block, problem, tol, workers, max_iter, monitor).solve()
 
 
-class _Run:
+class _Run(Rounds):
     """The state of one run; arrays have a row for each class and a column for each sample."""
 
     def __init__(
@@ -190,14 +207,12 @@ class _Run:
         block: Block,
         problem: MulticlassProblem,
         tol: float,
-        workers: Workers,
-        most: int,
-        monitor: Any,
+        workers: Workers | None,
+        max_iter: int,
+        monitor: Monitor | None,
     ):
-        self.segment, self.block, self.problem = segment, block, problem
-        self.tol, self.workers, self.monitor = tol, workers, monitor
-        self.n, k = segment.n, problem.n_classes
-        self.most = most if most >= 0 else max(STEPS, 100 * self.n)
+        super().__init__(segment.n, tol, workers, max_iter, monitor)
+        self.segment, self.block, self.problem, k = segment, block, problem, problem.n_classes
         self.own = problem.labels == np.arange(k)[:, None]
         self.linear = problem.margin * self.own
         self.lower, self.upper = (np.ascontiguousarray(side.T) for side in problem.box)
@@ -211,16 +226,28 @@ class _Run:
         if not block.whole:
             block.stamp[:] = -1  # rows that an earlier run left are older than any of this one
         self.size = min(SIZE, self.n, block.capacity)
-        self.inner = self.rounds = self.idle = 0
-        self.history: list[dict[str, float]] = []
 
     # ---- how far from the optimum
 
-    def violation(self) -> np.ndarray:
+    @property
+    def shown(self) -> np.ndarray:
+        return self.beta.T
+
+    @property
+    def values(self) -> np.ndarray:
+        return (self.linear - self.f).T
+
+    def state(self) -> np.ndarray:
         """What each sample could gain by; negative where its coefficients are at their ends for good."""
         up = np.where(self.beta < self.upper, self.f, -np.inf).max(axis=0)
         low = np.where(self.beta > self.lower, self.f, np.inf).min(axis=0)
         return up - low
+
+    def gap(self, state: np.ndarray) -> float:
+        return float(state.max(initial=0.0))
+
+    def violators(self, state: np.ndarray) -> int:
+        return int(np.sum(state > self.tol))
 
     def objective(self) -> float:
         return float(-0.5 * np.vdot(self.beta, self.f + self.linear))
@@ -252,6 +279,10 @@ class _Run:
             self.workers(work, len(columns), 256, align=256)
         return out
 
+    def settled(self, state: np.ndarray, gap: float) -> bool:
+        drift = self.drift(state)
+        return drift <= 0.05 * self.tol and gap + 2.0 * drift <= self.tol
+
     def drift(self, violation: np.ndarray) -> float:
         """The largest error of f at the samples that decide the gap, and at some others."""
         k = min(24, self.n - 1)
@@ -260,69 +291,25 @@ class _Run:
 
     # ---- the rounds
 
-    def solve(self) -> MulticlassSolution:
-        working, born = np.empty(0, dtype=np.int64), np.zeros(self.n, dtype=np.int64)
-        corrections, message, started = 0, "", time.perf_counter()
-        least, narrowest, stalled = np.inf, np.inf, 0
-        while True:
-            violation = self.violation()
-            gap, objective = float(violation.max(initial=0.0)), self.objective()
-            self.history.append(
-                {
-                    "gap": gap,
-                    "objective": objective,
-                    "violators": int(np.sum(violation > self.tol)),
-                    "working": len(working),
-                    "seconds": time.perf_counter() - started,
-                }
-            )
-            if not np.isfinite(gap + objective):
-                raise OverflowError(OVERFLOW)
-            lower = objective < least - ROUNDING * abs(objective)
-            stalled = 0 if lower or gap < narrowest else stalled + 1
-            least, narrowest = objective if lower else least, min(gap, narrowest)
-            if gap <= self.tol:
-                drift = self.drift(violation)
-                if drift <= 0.05 * self.tol and gap + 2.0 * drift <= self.tol:
-                    break
-                corrections += 1
-                self.f, least = self.exact(np.arange(self.n)), np.inf
-                if corrections > PATIENCE:
-                    message = COARSE
-                    break
-                continue
-            # in the rows' precision there is no gap where in double precision there is one, or steps are of rounding
-            if self.idle >= IDLE or stalled > PATIENCE:
-                message = COARSE
-                break
-            if self.monitor:
-                values = (self.linear - self.f).T
-                message = self.monitor({"gap": gap, "round": self.rounds, "beta": self.beta.T, "values": values}) or ""
-                if message:
-                    break
-            if self.inner >= self.most:
-                message = f"max_iter = {self.most} steps were taken"
-                break
-            working = self.choose(working, born, violation)
-            self.step(working, gap)
-            self.rounds += 1
+    def finish(self, status: Status) -> MulticlassSolution:
         return MulticlassSolution(
             np.ascontiguousarray(self.beta.T),
             np.ascontiguousarray(self.f.T),
-            np.ascontiguousarray((self.linear - self.f).T),
+            np.ascontiguousarray(self.values),
             self.beta.sum(axis=1) * self.problem.offset,
             self.objective(),
-            gap,
+            self.gap(self.state()),
             self.duality_gap(),
-            self.rounds,
             self.inner,
-            not message,
-            message,
             self.history,
+            status=status,
+            n_iter=self.rounds,
+            method="multiclass",
         )
 
-    def choose(self, working: np.ndarray, born: np.ndarray, violation: np.ndarray) -> np.ndarray:
+    def choose(self, working: np.ndarray, born: np.ndarray, state: np.ndarray) -> np.ndarray:
         """The next working set: most of the last one, and the worst samples outside it."""
+        violation = state
         want = max(1, int(FRESH * self.size), self.size - len(working))
         outside = violation > 0.5 * self.tol
         outside[working] = False

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...context import Monitor, Status, current
 from ..linear import LinearSolver, solve
 from ._base import FLAT, FitProblem, FitSolution, finish
 from .ordered import ordered
@@ -23,7 +24,7 @@ def newton(
     tol: float = 1e-8,
     max_iter: int = 100,
     start: tuple[np.ndarray, np.ndarray | None] | None = None,
-    monitor: Any = None,
+    monitor: Monitor | None = None,
 ) -> FitSolution:
     """Solve from `start`, (a, c), until the decrement, twice the expected decrease, is tol times the objective.
 
@@ -33,7 +34,7 @@ def newton(
     a, c = (np.zeros(gram.n), None if H is None else np.zeros(H.shape[1])) if start is None else start
     a, c, smooth, f, value = _state(problem, a, c)
     history: list[dict[str, float]] = []
-    message, floor = f"max_iter = {max_iter} steps were taken", FLAT
+    status, floor, monitor = Status.MAX_ITER, FLAT, monitor or current()
     least = max(1e-16 * abs(value), 1e-300)  # an objective that is zero but for rounding
     unit = problem.spread
     for k in range(max_iter):
@@ -54,7 +55,7 @@ def newton(
         slope = float((w * g) @ df + alpha * (smooth @ da))
         history.append({"objective": value, "decrement": -slope})
         if -slope <= tol * max(abs(value), least):
-            message = ""
+            status = Status.CONVERGED
             if problem.total(f + df) + 0.5 * alpha * float(to_a @ to_smooth) <= value:  # it costs nothing any more
                 a, c = to_a, to_c
             break
@@ -69,16 +70,16 @@ def newton(
             floor *= 100
             if floor < 1e6:
                 continue
-            message = "no step lowers the objective"
+            status = Status.NO_DESCENT
             break
         floor = max(FLAT, floor / 100)
         a, smooth, f, value = a + t * da, smooth + t * ds, f + t * df, found
         c = to_c if c is None or to_c is None else c + t * (to_c - c)
-        reason = monitor({"gap": -slope, "round": len(history), "beta": a, "values": smooth}) if monitor else None
+        reason = monitor({"gap": -slope, "round": len(history), "beta": a, "values": smooth})
         if reason:
-            message = reason
+            status = reason
             break
-    return finish(problem, a, c, len(history), not message, "newton", message, history)
+    return finish(problem, a, c, status, len(history), "newton", history)
 
 
 def _state(problem: FitProblem, a: np.ndarray, c: np.ndarray | None) -> tuple[Any, ...]:

@@ -20,15 +20,18 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
+from ...context import Monitor, Status, current
 from ...losses import FAR, Loss
 from ._base import FitProblem, FitSolution, finish
 from .coordinates import Coordinates
 
-ROUNDED = "in this precision no further step is possible"
-
 
 def ordered(
-    problem: FitProblem, losses: Sequence[Loss], tol: float = 1e-8, max_iter: int = 200, monitor: Any = None
+    problem: FitProblem,
+    losses: Sequence[Loss],
+    tol: float = 1e-8,
+    max_iter: int = 200,
+    monitor: Monitor | None = None,
 ) -> list[FitSolution]:
     """The solutions for `losses`, in their order, which must be that of their minimisers.
 
@@ -36,21 +39,20 @@ def ordered(
     `gap` of each solution is that of all together. Points of weight 0 count for the order alone.
     """
     state, w = _State(problem, losses), problem.weight
-    message = f"max_iter = {max_iter} steps were taken"
+    status, monitor = Status.MAX_ITER, monitor or current()
     for k in range(max_iter):
         F = state.values()
         value = sum(float(loss.total(problem.y, F[:, j], w)) for j, loss in enumerate(losses)) + state.penalty()
         crossing = float(np.max(F[:, :-1] - F[:, 1:], initial=0.0))
         gap, small = state.complementarity(), tol * max(value, tol * state.scale * state.unit * state.count)
         if gap <= small and crossing <= tol * state.scale and state.is_balanced(tol, small, gap):
-            message = ""
+            status = Status.CONVERGED
             break
-        reason = monitor({"gap": gap, "round": k}) if monitor else None
-        if reason:
-            message = reason
+        if reason := monitor({"gap": gap, "round": k}):
+            status = reason
             break
         if not state.step(F):
-            message = ROUNDED
+            status = Status.PRECISION
             break
     a = np.stack([problem.projected(column) for column in state.spread(state.v).T / problem.alpha])
     gap, solutions = -state.dual(a), []
@@ -59,7 +61,7 @@ def ordered(
         # equal but for rounding: the first lie within the bounds, but a tiny alpha costs them digits
         forms = a[j], state.at.coefficients(u)
         own = replace(problem, loss=loss)
-        first, other = (finish(own, a, state.at.free(a, b), k + 1, not message, "ordered", message) for a in forms)
+        first, other = (finish(own, a, state.at.free(a, b), status, k + 1, "ordered") for a in forms)
         solutions.append(first if first.objective <= (1 + tol) * other.objective else other)
         gap += solutions[-1].objective
     return [replace(solution, gap=gap) for solution in solutions]

@@ -28,6 +28,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from ...context import Status, current
+from ..solution import Certificate, Solution
 from ._coordinates import descend
 
 __all__ = ["Box", "Design", "PrimalSolution", "Simplices", "minimise"]
@@ -47,7 +49,7 @@ PASSES = 300  # of coordinate descent before Newton's method takes over
 
 
 @dataclass(frozen=True)
-class PrimalSolution:
+class PrimalSolution(Solution):
     """A linear machine, its dual β, and how good they are.
 
     `gap` is the duality gap: the objective exceeds its minimum by no more. Where the intercept is not penalised, what
@@ -59,8 +61,10 @@ class PrimalSolution:
     dual: np.ndarray
     objective: float
     gap: float
-    n_iter: int
-    converged: bool
+
+    @property
+    def certificate(self) -> Certificate:
+        return Certificate("duality gap", self.gap)
 
 
 class Design:
@@ -263,7 +267,12 @@ class _Newton:
         if self.equations.iterated and _has_rows(self.design, self.pieces):
             self.descend(seed)
         best, waited = (self.V, self.beta, self.objective, self.gap), 0
-        while not self.done() and self.steps < self.most and waited < PATIENCE:
+        status, context = Status.PRECISION, current()
+        while not self.done() and waited < PATIENCE:
+            early = Status.MAX_ITER if self.steps >= self.most else context({"gap": self.gap, "round": self.steps})
+            if early:
+                status = early
+                break
             solved = self.solve_round()
             waited = waited + 1 if self.gap > 0.5 * best[-1] else 0
             if self.gap < best[-1]:
@@ -273,8 +282,10 @@ class _Newton:
             self.V, self.centre = (self.V, self.beta) if solved else best[:2]
         V, beta, objective, gap = best
         b = V[-1] if self.design.intercept else np.zeros(V.shape[1:])
-        good = gap <= (self.aim if self.steps >= self.most else ROUNDING) * objective
-        return PrimalSolution(V[: self.design.d], b, beta, objective, gap, self.steps, bool(good))
+        if gap <= (ROUNDING if status is Status.PRECISION else self.aim) * objective:
+            status = Status.CONVERGED
+        parts = V[: self.design.d], b, beta, objective, gap
+        return PrimalSolution(*parts, status=status, n_iter=self.steps, method="newton")
 
     def done(self) -> bool:
         return self.gap <= self.aim * self.objective
@@ -309,7 +320,7 @@ class _Newton:
         w = np.zeros(design.d + 1)
         beta, tol = np.zeros(design.n), 0.1 * pieces.scale
         limit = min(PASSES, self.most)
-        while self.steps < limit and not self.done():
+        while self.steps < limit and not self.done() and not current()():
             self.steps += descend(
                 X.indptr, X.indices, X.data, pieces.target, pieces.epsilon, pieces.lower, pieces.upper, own, inverse,
                 diagonal, beta, w, seed, tol, limit - self.steps,

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from ...context import Status, current
 from ._coordinates import lasso, lasso_columns
 from .primal import FLOOR, NOTHING, ROUNDING, Box, Design, PrimalSolution
 
@@ -42,7 +43,7 @@ def minimise_l1(
     penalty, aim = design.penalty, max(tol * tol, FLOOR)
     columns = design.X.tocsc() if sparse.issparse(design.X) else design.X
     V, F = np.zeros(len(penalty)), np.zeros(design.n)
-    steps, idle, least = 0, 0, np.inf
+    steps, idle, least, status, context = 0, 0, np.inf, Status.PRECISION, current()
     while True:
         beta, active = pieces.respond(F, 0.0, np.zeros(1))
         g = -design.moment(beta)
@@ -53,7 +54,11 @@ def minimise_l1(
         if report:
             report(f"step {steps}: objective {objective:.10g}, gap {gap:.2e}, {np.count_nonzero(V)} weights")
         S = _working(V, g, penalty)
-        if gap <= aim * objective or steps >= max_iter or not len(S):
+        if gap <= aim * objective or not len(S):
+            break
+        early = Status.MAX_ITER if steps >= max_iter else context({"gap": gap, "round": steps})
+        if early:
+            status = early
             break
         v = _model_minimiser(_rows(design, columns, pieces, S, active), g[S], penalty[S], V[S])
         step = np.zeros_like(V)
@@ -67,9 +72,9 @@ def minimise_l1(
         F = design.values(V)
         steps += 1
     b = V[-1] if design.intercept else np.zeros(())
-    return PrimalSolution(
-        V[: design.d], b, beta, objective, gap, steps, bool(gap <= (aim if steps >= max_iter else ROUNDING) * objective)
-    )
+    if gap <= (ROUNDING if status is Status.PRECISION else aim) * objective:
+        status = Status.CONVERGED
+    return PrimalSolution(V[: design.d], b, beta, objective, gap, status=status, n_iter=steps, method="l1")
 
 
 def _bound(design: Design, pieces: Box, beta: Any, g: Any, V: Any, objective: float) -> tuple[np.ndarray, float]:

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ... import _threads
+from ...context import Status, current
 from ...gram import Gram
 from ...losses import Logistic
 
@@ -87,14 +88,16 @@ class Evidence:
 
     # ---- the ascent
 
-    def maximise(self, tol: float, max_iter: int) -> tuple[list[float], bool]:
-        """Change the precision with the largest gain, step by step; the history, and whether the gains fell to tol.
+    def maximise(self, tol: float, max_iter: int) -> tuple[list[float], Status]:
+        """Change the precision with the largest gain, step by step; the history, and why it ended.
 
         Every step looks at all columns: cheaper ones, on the active columns alone, end at lower maxima.
         """
         self.update()
-        history = [self.value]
+        history, context = [self.value], current()
         for _ in range(max_iter):
+            if status := context():
+                return history, status
             j, alpha, gain = self.best_step()
             if gain > tol:
                 self.step(j, alpha)
@@ -104,8 +107,8 @@ class Evidence:
             if self.value - before > tol:
                 self.refused.clear()
             elif gain <= tol:
-                return history, True
-        return history, False
+                return history, Status.CONVERGED
+        return history, Status.MAX_ITER
 
     def best_step(self) -> tuple[int, float, float]:
         """The column whose best precision raises the evidence most, that precision (∞: out), and the gain."""
@@ -312,8 +315,8 @@ class BernoulliEvidence(Evidence):
 
 def maximise_gaussian(
     design: Design, y: np.ndarray, noise: float | None, tol: float, max_iter: int
-) -> tuple[GaussianEvidence, list[float], bool]:
-    """The highest maximum of the evidence that is found, its history, and whether the gains fell to tol.
+) -> tuple[GaussianEvidence, list[float], Status]:
+    """The highest maximum of the evidence that is found, its history, and why it ended.
 
     σ² that is estimated from the beginning explains all that single columns do not, and with wide kernels only several
     columns together explain anything; σ² that is held low until the columns have settled may leave too many. So both.
@@ -324,17 +327,17 @@ def maximise_gaussian(
     starts = [GaussianEvidence(design, y, None, 0.1), GaussianEvidence(design, y, None, 0.01, patience=0.01)]
     best = _highest(starts, tol, max_iter)
     while True:
-        evidence, history, converged = _maximise_held(design, y, best[0].noise, tol, max_iter)
-        if not (converged and evidence.value > best[0].value + tol):
+        evidence, history, status = _maximise_held(design, y, best[0].noise, tol, max_iter)
+        if status is not Status.CONVERGED or evidence.value <= best[0].value + tol:
             return best
         evidence.estimated = True
-        further, converged = evidence.maximise(tol, max_iter)
-        best = evidence, history + further[1:], converged
+        further, status = evidence.maximise(tol, max_iter)
+        best = evidence, history + further[1:], status
 
 
 def _maximise_held(
     design: Design, y: np.ndarray, noise: float, tol: float, max_iter: int
-) -> tuple[GaussianEvidence, list[float], bool]:
+) -> tuple[GaussianEvidence, list[float], Status]:
     """The same at one σ², from no column and from those that settle under little noise."""
     starts = [GaussianEvidence(design, y, noise)]
     settled = GaussianEvidence(design, y, None, 0.01)
@@ -347,13 +350,13 @@ def _maximise_held(
 
 
 def _highest(starts: list[Any], tol: float, max_iter: int) -> Any:
-    """The run that ends at the highest evidence, its history, and whether the gains fell to tol."""
+    """The run that ends at the highest evidence, its history, and why it ended."""
     return max(((evidence, *evidence.maximise(tol, max_iter)) for evidence in starts), key=lambda run: run[0].value)
 
 
 def maximise_bernoulli(
     design: Design, y: np.ndarray, tol: float, max_iter: int
-) -> tuple[BernoulliEvidence, list[float], bool]:
+) -> tuple[BernoulliEvidence, list[float], Status]:
     """The same for labels ±1, from no column, and from those of a regression on the labels under little noise."""
     regression = GaussianEvidence(design, y, 0.1)
     regression.maximise(0.01, max_iter)

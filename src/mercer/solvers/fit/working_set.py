@@ -14,38 +14,33 @@ Chen, *ThunderSVM* (2018) for large working sets of which a part is kept.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._threads import Workers
 from ..._units import exponent
+from ...context import Monitor, Status
 from ...losses import FAR
+from ..solution import Certificate, Solution
 from ._rows import Block, Segment
 from ._smo import CHUNK, gather, gradient, mirror, smo, smo_groups, smo_single
+from .rounds import FRESH, IDLE, INNER, OVERFLOW, Rounds
 
-FRESH = 0.25  # of the working set are new variables each round, at most
 SMALL = 768  # up to so many variables, a problem is its own working set
 LARGEST = 2048  # beyond it the block leaves the last-level cache
-INNER = 0.1  # of the gap: how far the inner problem is solved
-PATIENCE = 30  # corrections in double precision, or rounds without a lower objective or gap, before giving up
-ROUNDING = 2e-15  # of the objective: a smaller decrease is none
-IDLE = 3  # rounds without a step, before giving up
 EXACT = 1e-13  # what double precision keeps of a sum, after some rounds
 WRONG = (
     1e-3  # of k(x, x): where single precision misses it by more, as for data far from scaled, no row is to be trusted
 )
-AFFORDABLE = 1 << 28  # kernel values in double precision, for an honest report of a run that ended early
+AFFORDABLE = 1 << 28  # kernel values in double precision, for the check of a state from a file
+REPORTED = 1 << 26  # the same, for an honest report of a run that ended early
 OLD = -(1 << 40)  # rows that earlier runs left are older than any of this one, whose rounds count from 0
-STEPS = 10_000_000  # of two variables, LIBSVM's limit
 SINGLE = 1e-5  # tolerances below this need kernel rows in double precision
-COARSE = "the precision of the kernel rows does not suffice for this tol"
-OVERFLOW = "kernel values or their sums overflow; scale the data to mean 0 and variance 1, or lower C"
 
 
 @dataclass
@@ -69,9 +64,39 @@ class BoxProblem:
         """How many equalities there are."""
         return 0 if self.group is None else int(self.group.max(initial=0)) + 1
 
+    @property
+    def box(self) -> tuple[np.ndarray, np.ndarray]:
+        """The bounds of β."""
+        return self.lower, self.upper
+
+    def sums(self, beta: np.ndarray) -> np.ndarray:
+        """What of each equality β misses."""
+        if self.group is None:
+            return np.zeros(0)
+        return np.bincount(self.group, beta if self.start is None else beta - self.start)
+
+    def minimise(self, segments: Sequence[Segment], blocks: Sequence[Sequence[Block]], *settings: Any) -> BoxSolution:
+        """The solution by rows of these blocks; `settings` as of the function `minimise`."""
+        return minimise(segments, blocks, self, *settings)
+
+    def started(self, beta: np.ndarray, values: np.ndarray) -> BoxProblem:
+        """The problem, to be solved from β, of which Kβ is known."""
+        return replace(self, start=beta, near=(beta, values))
+
+    def resumed(
+        self, beta: np.ndarray, values: np.ndarray, segments: Sequence[Segment], tol: float, workers: Workers
+    ) -> BoxProblem:
+        """The same from a file: Kβ is believed if it is right up to `tol` wherever a check can be afforded."""
+        columns = np.arange(len(beta))
+        most = AFFORDABLE // max(1, int(np.count_nonzero(beta)))
+        if most < len(columns):
+            columns = np.sort(np.random.default_rng().choice(columns, most, replace=False))
+        error = np.abs(exact_values(segments, beta, columns, workers) - values[columns]).max(initial=0.0)
+        return self.started(beta, values) if error <= tol else replace(self, start=beta)
+
 
 @dataclass(frozen=True)
-class BoxSolution:
+class BoxSolution(Solution):
     """β, f and Kβ at the end, the offset of each group (the middle of the free f), and how good they are.
 
     `gap` is the largest violation of the optimality conditions, which `tol` bounds; `duality_gap` is what the value of
@@ -85,11 +110,12 @@ class BoxSolution:
     objective: float
     gap: float
     duality_gap: float
-    n_iter: int
     inner_iter: int
-    converged: bool
-    message: str
     history: list[dict[str, float]] = field(default_factory=list)
+
+    @property
+    def certificate(self) -> Certificate:
+        return Certificate("violation", self.gap)
 
 
 def minimise(
@@ -99,16 +125,16 @@ def minimise(
     tol: float = 1e-3,
     workers: Workers | None = None,
     max_iter: int = -1,
-    monitor: Callable[[dict[str, Any]], str | None] | None = None,
+    monitor: Monitor | None = None,
 ) -> BoxSolution:
     """Solve; `blocks[s][t]` holds the rows of segment s over the columns of segment t.
 
-    `monitor` is called every round with the state (gap, round, beta, values) and ends the run by returning a reason; so
+    `monitor` is called every round with the state (gap, round, beta, values) and ends the run by returning a status; so
     do ``max_iter`` inner steps (−1: LIBSVM's limit, 10⁷ or 100 a variable). β is then the best so far: the objective
     falls with every step. Kernel values that overflow raise an OverflowError.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused
-        return _Run(segments, blocks, problem, tol, workers or Workers(), max_iter, monitor).solve()
+        return _Run(segments, blocks, problem, tol, workers, max_iter, monitor).solve()
 
 
 def exact_values(segments: Sequence[Segment], beta: np.ndarray, columns: np.ndarray, workers: Workers) -> np.ndarray:
@@ -128,7 +154,16 @@ def exact_values(segments: Sequence[Segment], beta: np.ndarray, columns: np.ndar
     return out
 
 
-class _Run:
+class Extremes(NamedTuple):
+    """f where variables may grow and may fall (∓inf elsewhere), and its maximum and minimum in each group."""
+
+    up: np.ndarray
+    low: np.ndarray
+    top: np.ndarray
+    bottom: np.ndarray
+
+
+class _Run(Rounds):
     """The state of one run."""
 
     def __init__(
@@ -137,15 +172,13 @@ class _Run:
         blocks: Any,
         problem: BoxProblem,
         tol: float,
-        workers: Workers,
-        most: int,
-        monitor: Any,
+        workers: Workers | None,
+        max_iter: int,
+        monitor: Monitor | None,
     ):
-        self.segments, self.blocks, self.problem = segments, blocks, problem
-        self.tol, self.workers, self.monitor = tol, workers, monitor
         self.edges = np.cumsum([0] + [s.n for s in segments])
-        self.n = int(self.edges[-1])
-        self.most = most if most >= 0 else max(STEPS, 100 * self.n)
+        super().__init__(int(self.edges[-1]), tol, workers, max_iter, monitor)
+        self.segments, self.blocks, self.problem = segments, blocks, problem
         self.lower, self.upper = problem.lower, problem.upper
         self.groups = problem.groups
         self.group = np.zeros(self.n, dtype=np.int64) if problem.group is None else problem.group
@@ -159,11 +192,9 @@ class _Run:
         self.double = blocks[0][0].K.dtype == np.float64
         self.small = self.n <= min(SMALL, self.largest)
         self.size = self.n if self.small else min(self.largest, max(segments[0].evaluator.left.batch, 3 * free // 2))
-        self.inner = self.rounds = self.idle = 0
         self.Q: Any = None  # the matrix of the working set, kept from round to round
         self.unit: int | None = None  # Q holds (K + R)/2^unit
         self.seats = np.empty(0, dtype=np.int64)  # which variable has which row of Q; −1 is a hole
-        self.history: list[dict[str, float]] = []
         for row in blocks:
             for block in row:
                 if not block.whole:
@@ -208,23 +239,24 @@ class _Run:
 
     # ---- how far from the optimum
 
-    def extremes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def state(self) -> Extremes:
         """f where variables may grow and may fall (∓inf elsewhere), and its maximum and minimum in each group."""
         up = np.where(self.beta < self.upper, self.f, -np.inf)
         low = np.where(self.beta > self.lower, self.f, np.inf)
         if self.groups == 0:
-            return up, low, np.zeros(1), np.zeros(1)
+            return Extremes(up, low, np.zeros(1), np.zeros(1))
         top = np.array([up[self.group == g].max(initial=-np.inf) for g in range(self.groups)])
         bottom = np.array([low[self.group == g].min(initial=np.inf) for g in range(self.groups)])
-        return up, low, top, bottom
+        return Extremes(up, low, top, bottom)
 
-    def gap(self, up: np.ndarray, low: np.ndarray, top: np.ndarray, bottom: np.ndarray) -> float:
+    def gap(self, state: Extremes) -> float:
         if self.groups == 0:
-            return max(float(up.max(initial=0.0)), float(-low.min(initial=0.0)), 0.0)
-        return float(np.maximum(top - bottom, 0.0).max())
+            return max(float(state.up.max(initial=0.0)), float(-state.low.min(initial=0.0)), 0.0)
+        return float(np.maximum(state.top - state.bottom, 0.0).max())
 
-    def violators(self, up: np.ndarray, low: np.ndarray, top: np.ndarray, bottom: np.ndarray) -> int:
+    def violators(self, state: Extremes) -> int:
         """How many variables break their condition against some other of their group by more than `tol`."""
+        up, low, top, bottom = state
         group = self.group if self.groups else 0
         return int(np.sum((up - bottom[group] > self.tol) | (top[group] - low > self.tol)))
 
@@ -235,9 +267,12 @@ class _Run:
         rest = self.problem.linear[columns] - self.ridge[columns] * self.beta[columns]
         return rest - exact_values(self.segments, self.beta, columns, self.workers)
 
-    def is_exact(self) -> bool:
-        """Whether f is known to be right up to `tol`: in double precision, unless large terms have cancelled in it."""
-        return self.double and EXACT * float(np.abs(self.beta).sum()) * float(np.abs(self.diagonal).max()) <= self.tol
+    def settled(self, state: Extremes, gap: float) -> bool:
+        """Whether f is right: in double precision, unless large terms have cancelled in it, no check is needed."""
+        cancelled = EXACT * float(np.abs(self.beta).sum()) * float(np.abs(self.diagonal).max()) > self.tol
+        if self.double and not cancelled:
+            return True
+        return self.drift(state.up, state.low) <= (1.0 if self.double else 0.05) * self.tol
 
     def drift(self, up: np.ndarray, low: np.ndarray) -> float:
         """The largest error of f at the points that decide the gap, and at some others."""
@@ -248,62 +283,9 @@ class _Run:
 
     # ---- the rounds
 
-    def solve(self) -> BoxSolution:
-        working = np.empty(0, dtype=np.int64)
-        born = np.zeros(self.n, dtype=np.int64)
-        corrections, message, started = 0, "", time.perf_counter()
-        least, narrowest, stalled = np.inf, np.inf, 0
-        while True:
-            state = self.extremes()
-            gap, objective = self.gap(*state), self.objective()
-            self.history.append(
-                {
-                    "gap": gap,
-                    "objective": objective,
-                    "violators": self.violators(*state),
-                    "working": len(working),
-                    "seconds": time.perf_counter() - started,
-                }
-            )
-            if not np.isfinite(gap + objective):
-                raise OverflowError(OVERFLOW)
-            lower = objective < least - ROUNDING * abs(objective)
-            stalled = 0 if lower or gap < narrowest else stalled + 1
-            least, narrowest = objective if lower else least, min(gap, narrowest)
-            if gap <= self.tol:
-                if self.is_exact() or self.drift(*state[:2]) <= (1.0 if self.double else 0.05) * self.tol:
-                    break
-                corrections += 1
-                self.f, least = self.exact(np.arange(self.n)), np.inf
-                if corrections > PATIENCE:
-                    message = COARSE
-                    break
-                continue
-            # in the rows' precision there is no gap where in double precision there is one, or steps are of rounding
-            if self.idle >= IDLE or stalled > PATIENCE:
-                self.f, message = self.exact(np.arange(self.n)), COARSE
-                break
-            if self.monitor:
-                now = {"gap": gap, "round": self.rounds, "beta": self.beta, "values": self.values}
-                message = self.monitor(now) or ""
-                if message:
-                    break
-            if self.inner >= self.most:
-                message = f"max_iter = {self.most} steps were taken"
-                break
-            before = sum(b.computed for row in self.blocks for b in row)
-            working = self.choose(working, born, gap, *state)
-            self.step(working, gap)
-            fresh = sum(b.computed for row in self.blocks for b in row) - before
-            if self.rounds % 4 == 3 and 4 * fresh < len(working):
-                self.size = min(self.largest, 2 * self.size)
-            self.rounds += 1
-        return self.finish(message)
-
-    def choose(
-        self, working: np.ndarray, born: np.ndarray, gap: float, up: Any, low: Any, top: Any, bottom: Any
-    ) -> np.ndarray:
+    def choose(self, working: np.ndarray, born: np.ndarray, state: Extremes) -> np.ndarray:
         """The next working set: most of the last one, and the worst violators outside it."""
+        up, low, top, bottom = state
         rise, fall = up - bottom[self.group], top[self.group] - low
         outside = np.ones(self.n, dtype=bool)
         outside[working] = False
@@ -344,6 +326,14 @@ class _Run:
         return fresh
 
     def step(self, working: np.ndarray, gap: float) -> None:
+        """Solve the inner problem; where few rows had to be computed for it, the next working set may be larger."""
+        before = sum(b.computed for row in self.blocks for b in row)
+        self.move(working, gap)
+        fresh = sum(b.computed for row in self.blocks for b in row) - before
+        if self.rounds % 4 == 3 and 4 * fresh < len(working):
+            self.size = min(self.largest, 2 * self.size)
+
+    def move(self, working: np.ndarray, gap: float) -> None:
         """Solve the inner problem on the working set and move f along."""
         if self.Q is None:
             width = -(-self.largest // CHUNK) * CHUNK
@@ -435,11 +425,12 @@ class _Run:
         best = np.where(np.isnan(best), self.beta, best)  # where u = R = 0 all of the box is best
         return float(np.sum((u - 0.5 * self.ridge * (best + self.beta)) * (best - self.beta)))
 
-    def finish(self, message: str) -> BoxSolution:
-        if message and not self.double and self.n * np.count_nonzero(self.beta) <= AFFORDABLE:
-            self.f = self.exact(np.arange(self.n))  # so that an early end, too, reports what is true
-        state = self.extremes()
-        gap, (_, _, top, bottom) = self.gap(*state), state
+    def finish(self, status: Status) -> BoxSolution:
+        affordable = not self.double and self.n * np.count_nonzero(self.beta) <= REPORTED
+        if status is Status.PRECISION or (status is not Status.CONVERGED and affordable):
+            self.correct()  # so that an early end, too, reports what is true
+        state = self.state()
+        gap, (_, _, top, bottom) = self.gap(state), state
         free = (self.beta > self.lower) & (self.beta < self.upper)
         offsets = np.zeros(self.groups)
         for g in range(self.groups):
@@ -455,9 +446,9 @@ class _Run:
             self.objective(),
             gap,
             self.duality_gap(offsets),
-            self.rounds,
             self.inner,
-            not message,
-            message,
             self.history,
+            status=status,
+            n_iter=self.rounds,
+            method="working_set",
         )

@@ -27,13 +27,13 @@ bounds for support vector machines with the RBF kernel* (2003), for the hinge.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
 
+from ...context import Monitor
 from ...evaluation import HeldEvaluator
 from ...gram import Dense
 from ...kernels import Kernel
@@ -51,7 +51,6 @@ EXACT = 1e-9  # the same of an optimum for given sets, which is found by elimina
 STEEPNESS = 5.0  # of the sigmoid that counts errors
 SMOOTHING = 0.1  # η
 BOUND = 1e-8  # of the largest coefficient, or of its bound: how near to it counts as at it
-Monitor = Callable[[Any], str | None] | None
 
 
 @dataclass
@@ -111,7 +110,7 @@ class MarginCriterion:
         machines: list[Machine],
         squared: bool = False,
         intercept: bool = True,
-        monitor: Monitor = None,
+        monitor: Monitor | None = None,
     ):
         self.name, self.X, self.machines = name, X, machines
         self.loss: Any = SquaredHinge() if squared else Hinge()
@@ -253,7 +252,7 @@ class Span:
         return E, float(through @ a[B] - of_D @ (size / room)) / found.C
 
 
-def radius(K: np.ndarray, monitor: Monitor = None, guess: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+def radius(K: np.ndarray, monitor: Monitor | None = None, guess: np.ndarray | None = None) -> tuple[float, np.ndarray]:
     r"""The squared radius of the smallest ball around the samples in the space of K, and the weights of its centre.
 
     .. math:: R^2 = \max_\gamma\; \sum_i \gamma_i K_{ii} - \gamma^\top K \gamma, \qquad \gamma \ge 0, \;
@@ -290,7 +289,7 @@ class _Optimum:
 
 
 def _minimise(
-    K: np.ndarray, problem: BoxProblem, unit: float, monitor: Monitor, guess: np.ndarray | None = None
+    K: np.ndarray, problem: BoxProblem, unit: float, monitor: Monitor | None, guess: np.ndarray | None = None
 ) -> _Optimum:
     """The optimum on a matrix that is there; `unit` is the size of the linear part.
 

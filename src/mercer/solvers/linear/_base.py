@@ -23,19 +23,21 @@ from ..._errors import fitting_memory, where
 from ..._units import power_of_two, squarable
 from ...domains import take
 from ...gram import Operator
+from ..solution import Certificate, Solution
 
 
 @dataclass(frozen=True)
-class LinearSolution:
+class LinearSolution(Solution):
     """The coefficients a and c, and how well they solve the system."""
 
     coefficients: Any
     free: Any = None
     residual: float = 0.0  # ‖Ka + Sa + Hc − b‖ / ‖b‖ in the norm of the weights, the largest over the right-hand sides
     jitter: float = 0.0  # what had to be added to the diagonal
-    n_iter: int = 0
-    converged: bool = True
-    method: str = ""
+
+    @property
+    def certificate(self) -> Certificate:
+        return Certificate("residual", self.residual)
 
 
 class LinearSolver(BaseEstimator):

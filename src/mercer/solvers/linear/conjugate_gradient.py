@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..._array import namespace
 from ..._errors import check_number, warn
+from ...context import Status, StoppedError, current
 from ...gram import Operator
 from ._base import LinearSolution, LinearSolver, relative_residual
 from .woodbury import LowRankInverse
@@ -59,11 +60,17 @@ class ConjugateGradient(LinearSolver):
         Z = precondition(R)
         D = Z
         rz = xp.sum(R * Z, axis=0)
-        iteration, active = 0, norm > 0
+        iteration, active, status, context = 0, norm > 0, Status.MAX_ITER, current()
         while iteration < self.max_iter and bool(xp.any(active)):
-            KD = gram @ D + shift * D
+            try:
+                context.check()
+                KD = gram @ D + shift * D
+            except StoppedError as stopped:
+                status = stopped.status
+                break
             curvature = xp.sum(D * KD, axis=0)
             if not bool(xp.any(active & (curvature > tiny))):
+                status = Status.PRECISION
                 break
             step = xp.where(
                 active & (curvature > tiny),
@@ -78,17 +85,20 @@ class ConjugateGradient(LinearSolver):
             rz = new
             active = xp.sqrt(xp.sum(R * R, axis=0)) > tol * norm
             iteration += 1
-        converged = not bool(xp.any(active))
+        status = status if bool(xp.any(active)) else Status.CONVERGED
         a = A[:, 0] if b.ndim == 1 else A
         residual = relative_residual(gram, a, b, shift)
-        if not converged:
+        if status is not Status.CONVERGED:
+            advice = (
+                "The matrix is ill-conditioned or indefinite: try a larger alpha, a higher rank of the preconditioner, "
+                "or a low-rank gram."
+            )
             warn(
                 f"ConjugateGradient stopped after {iteration} products at a relative residual of {residual:.1e} "
-                f"(tol = {self.tol:g}). The matrix is ill-conditioned or indefinite: try a larger alpha, a higher rank "
-                "of the preconditioner, or a low-rank gram.",
+                f"(tol = {self.tol:g}): {status}. {status.remedy(advice)}",
                 ConvergenceWarning,
             )
-        return LinearSolution(a, residual=residual, n_iter=iteration, converged=converged, method="conjugate_gradient")
+        return LinearSolution(a, residual=residual, status=status, n_iter=iteration, method="conjugate_gradient")
 
     def _preconditioner(self, gram: Operator, shift: float) -> Any:
         rank = min(self.rank, gram.n // 4)

@@ -16,23 +16,24 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.optimize import nnls
 
+from ...context import Status, current
+from ..solution import Certificate, Solution
 from ._alignment import alignf
 
 Oracle = Callable[[np.ndarray], np.ndarray]
-Stop = Callable[[], str | None]
-REACHED, SPENT = "the gap is below tol", "max_iter is reached"
 
 
-@dataclass
-class Descent:
+@dataclass(frozen=True)
+class Descent(Solution):
     """Weights, the relative gap (J(μ) − min J is at most this times α/2 ‖f‖²), and how it came to them."""
 
     weights: np.ndarray
     gap: float
-    converged: bool
-    n_iter: int
-    message: str
     history: list[float] = field(default_factory=list)
+
+    @property
+    def certificate(self) -> Certificate:
+        return Certificate("duality gap", self.gap)
 
 
 def relative_gap(mu: np.ndarray, q: np.ndarray, p: float) -> float:
@@ -45,7 +46,7 @@ def relative_gap(mu: np.ndarray, q: np.ndarray, p: float) -> float:
     return max(0.0, largest * float(np.linalg.norm(q / largest, dual)) / value - 1.0)
 
 
-def on_simplex(oracle: Oracle, m: int, tol: float, max_iter: int, stop: Stop) -> Descent:
+def on_simplex(oracle: Oracle, m: int, tol: float, max_iter: int) -> Descent:
     """Minimise J over the simplex, from its centre.
 
     Steps minimise a quadratic model over the simplex, whose matrix learns from the gradients (BFGS) and begins with the
@@ -56,25 +57,24 @@ def on_simplex(oracle: Oracle, m: int, tol: float, max_iter: int, stop: Stop) ->
     q = oracle(mu)
     B = np.diag(np.maximum(q, 1e-3 * q.max()) / mu)
     history: list[float] = []
+    context = current()
     for n_iter in range(max_iter + 1):
         gap = relative_gap(mu, q, 1)
         history.append(gap)
-        if gap <= tol:
-            return Descent(mu, gap, True, n_iter, REACHED, history)
-        message = stop() or (SPENT if n_iter == max_iter else None)
-        if message:
+        status = Status.CONVERGED if gap <= tol else context() or (Status.MAX_ITER if n_iter == max_iter else None)
+        if status:
             break
         ahead = _model_minimum(B, mu, q)
         d = ahead - mu
         if d @ q <= 0:
-            message = "no step lowers the objective any more"
+            status = Status.NO_DESCENT
             break
         last, q_last = mu, q
         mu, q = ahead, oracle(ahead)
         if d @ q < 0:
             mu, q = _zero_of_slope(oracle, last, ahead, q_last, q)
         B = _updated(B, mu - last, (q_last - q) / 2)
-    return Descent(mu, gap, False, n_iter, message or "", history)
+    return Descent(mu, gap, history, status=status or Status.MAX_ITER, n_iter=n_iter, method="simplex")
 
 
 def _model_minimum(B: np.ndarray, mu: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -121,29 +121,28 @@ def _zero_of_slope(
     return best, at_best
 
 
-def blockwise(oracle: Oracle, m: int, p: float, tol: float, max_iter: int, stop: Stop) -> Descent:
+def blockwise(oracle: Oracle, m: int, p: float, tol: float, max_iter: int) -> Descent:
     r"""Minimise J over :math:`\lVert \mu \rVert_p \le 1`: for given functions :math:`f_k` the best weights are known.
 
     :math:`\mu_k \propto \lVert f_k \rVert^{2/(p+1)}`, :math:`\lVert f_k \rVert^2 = \mu_k^2 q_k`. Each round lowers J.
     """
     mu = np.full(m, m ** (-1.0 / p))
     history: list[float] = []
+    context = current()
     for n_iter in range(max_iter + 1):
         q = oracle(mu)
         gap = relative_gap(mu, q, p)
         history.append(gap)
-        if gap <= tol:
-            return Descent(mu, gap, True, n_iter, REACHED, history)
-        message = stop() or (SPENT if n_iter == max_iter else None)
-        if message:
+        status = Status.CONVERGED if gap <= tol else context() or (Status.MAX_ITER if n_iter == max_iter else None)
+        if status:
             break
         norms = mu * np.sqrt(np.clip(q, 0.0, None))
         mu = (norms / norms.max()) ** (2.0 / (p + 1.0))
         mu /= np.linalg.norm(mu, p)
-    return Descent(mu, gap, False, n_iter, message or "", history)
+    return Descent(mu, gap, history, status=status or Status.MAX_ITER, n_iter=n_iter, method="blockwise")
 
 
-def alternating(partition: Oracle, M: np.ndarray, tol: float, max_iter: int, stop: Stop) -> Descent:
+def alternating(partition: Oracle, M: np.ndarray, tol: float, max_iter: int) -> Descent:
     r"""Raise the alignment of a combination with the partition that a method finds in its space, from equal weights.
 
     `partition` gives :math:`a_k = \langle K_k, P \rangle` for the projection P onto the indicators of the clusters at
@@ -153,23 +152,23 @@ def alternating(partition: Oracle, M: np.ndarray, tol: float, max_iter: int, sto
     part by which other weights would raise it for this partition.
     """
     mu = np.full(len(M), 1.0 / len(M))
-    best, kept, gap = -np.inf, mu, np.inf
+    best, kept, gap, status = -np.inf, mu, np.inf, None
     history: list[float] = []
+    context = current()
     for n_iter in range(max_iter + 1):
         a = partition(mu)
         value = _cosine(mu, M, a)
         if value <= best:
-            return Descent(kept, gap, True, n_iter, "no better partition is found", history)
+            status = Status.CONVERGED  # there is no better partition
+            break
         history.append(value)
         better = alignf(M, a)
         best, kept, gap = value, mu, max(0.0, _cosine(better, M, a) / value - 1.0) if value > 0 else 0.0
-        if gap <= tol:
-            return Descent(mu, gap, True, n_iter, REACHED, history)
-        message = stop() or (SPENT if n_iter == max_iter else None)
-        if message:
+        status = Status.CONVERGED if gap <= tol else context() or (Status.MAX_ITER if n_iter == max_iter else None)
+        if status:
             break
         mu = better
-    return Descent(kept, gap, False, n_iter, message or "", history)
+    return Descent(kept, gap, history, status=status or Status.MAX_ITER, n_iter=n_iter, method="alternating")
 
 
 def _cosine(mu: np.ndarray, M: np.ndarray, a: np.ndarray) -> float:

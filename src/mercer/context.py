@@ -1,0 +1,244 @@
+"""The context of a computation: when it must end, who watches it, and the file that it resumes from.
+
+A public entry makes one context: `fit` of an estimator, a search, a test. It holds for the work of its thread, and for
+the threads that work starts, never for the process. A solver asks it every round: ``status = context(state)`` is None,
+or the reason to end with what was found so far. Work that has nothing to show for itself before its end calls
+``context.check()`` now and then, which raises instead.
+
+This is all that the library knows of `sklearn.callback`, whose interface is young.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar
+from enum import Enum
+from typing import Any
+
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+from ._checkpoint import Checkpoint
+
+__all__ = ["CallbackSupportMixin", "Context", "Monitor", "Status", "StoppedError", "current", "with_callbacks"]
+
+
+class Status(Enum):
+    """Why a solver ended; the text is what a warning says."""
+
+    CONVERGED = "converged"
+    MAX_ITER = "max_iter is reached"
+    PRECISION = "the floating-point precision does not suffice for this tol"
+    NO_DESCENT = "no step lowers the objective"
+    TIME_BUDGET = "the time budget is spent"
+    INTERRUPTED = "interrupted"
+    STOPPED = "a callback asked to stop"
+
+    def __str__(self) -> str:
+        return self.value
+
+    def remedy(self, otherwise: str) -> str:
+        """What to do about it; `otherwise` is the advice where the solver itself gave up."""
+        return _REMEDIES.get(self, otherwise)
+
+
+_REMEDIES = {
+    Status.TIME_BUDGET: "Raise time_budget.",
+    Status.INTERRUPTED: "The best so far is kept; fit again to finish.",
+    Status.STOPPED: "The best so far is kept; let the callback stop later.",
+}
+
+
+Monitor = Callable[[dict[str, Any]], Status | None]  # asked every round, with its state
+
+
+class StoppedError(Exception):
+    """Work was ended before it had a result."""
+
+    def __init__(self, status: Status):
+        super().__init__(str(status))
+        self.status = status
+
+
+class Context:
+    """When work must end, and who hears of its progress; shared by the threads of one fit.
+
+    Parameters
+    ----------
+    time_budget : float, optional
+        Seconds from now. The context around this one counts as well.
+    estimator : estimator, optional
+        Its callbacks hear of every round.
+
+    Attributes
+    ----------
+    checkpoint : Checkpoint or None
+        Keeps the states of tasks.
+
+    Examples
+    --------
+    >>> context = Context(time_budget=60.0)
+    >>> context() is None
+    True
+    >>> context.interrupt()
+    >>> context()
+    <Status.INTERRUPTED: 'interrupted'>
+    """
+
+    def __init__(self, time_budget: float | None = None, estimator: Any = None):
+        self.above: Context | None = _current.get()
+        self.end = None if time_budget is None else time.monotonic() + time_budget
+        self.estimator = estimator
+        self.checkpoint: Checkpoint | None = None
+        self.interrupted = self.stopped = self.told = False
+        self.lock, self.tasks = threading.Lock(), dict[str, Any]()
+        self.callbacks: Any = None
+
+    @contextmanager
+    def active(self) -> Iterator[Context]:
+        """Make this the current context of the thread."""
+        token = _current.set(self)
+        try:
+            yield self
+        finally:
+            _current.reset(token)
+
+    # ---- when to end
+
+    def __call__(self, state: Any = None) -> Status | None:
+        """The reason to end, or None."""
+        status = self._status()
+        self.told |= status is not None
+        return status
+
+    def _status(self) -> Status | None:
+        if self.interrupted:
+            return Status.INTERRUPTED
+        if self.stopped:
+            return Status.STOPPED
+        if self.end is not None and time.monotonic() > self.end:
+            return Status.TIME_BUDGET
+        return self.above() if self.above else None
+
+    def check(self) -> None:
+        """Raise `StoppedError` if there is a reason to end that nobody has heard of.
+
+        Whoever heard of it first is finishing: to certify what was found takes some work too.
+        """
+        if not self.told:
+            status = self()
+            if status is not None:
+                raise StoppedError(status)
+
+    def unfinished(self, status: Status) -> BaseException:
+        """What to raise for work that has no result because it was ended."""
+        if self.called_off:
+            return StoppedError(status)
+        if status is Status.INTERRUPTED:
+            return KeyboardInterrupt()
+        who = f"{type(self.estimator).__name__}: " if self.estimator is not None else ""
+        advice = status.remedy("").replace("The best so far is kept; let", "Let")
+        return TimeoutError(f"{who}{status}, and there is nothing to keep yet. {advice}")
+
+    def interrupt(self) -> None:
+        """Ask the work to end."""
+        self.interrupted = True
+
+    def lift(self) -> None:
+        """Take the time budget back: what is left must be done, whatever time it takes."""
+        self.end, self.told = None, False
+
+    @property
+    def called_off(self) -> bool:
+        """Whether the context around this one asks to end; its owner reports it."""
+        return self.above is not None and self.above() is not None
+
+    def gather(self, pool: Any, work: Callable[..., Any], tasks: list[tuple[Any, ...]]) -> list[Any]:
+        """The results of work on threads of a pool, which Ctrl-C asks to end; another exception ends it all.
+
+        So it reaches this thread and not the middle of the work, also while tasks are still handed out.
+        """
+        futures: list[Future[Any]] = []
+        try:
+            for task in tasks:
+                futures.append(pool.submit(work, *task))
+            return [_result(future) for future in futures]
+        except KeyboardInterrupt:
+            self.interrupt()
+            futures += [pool.submit(work, *task) for task in tasks[len(futures) :]]
+            return [future.result() for future in futures]
+        except BaseException:
+            self.interrupt()
+            for future in futures:
+                future.cancel()
+            raise
+
+    def run(self, pool: Any, work: Callable[[], Any]) -> Any:
+        """The result of `work` on a thread of the pool."""
+        return self.gather(pool, work, [()])[0]
+
+    # ---- who watches
+
+    def begin(self, tasks: int | None = 0, **data: Any) -> None:
+        """Tell the callbacks that a fit of so many tasks begins (None: unknown)."""
+        if self.callbacks is None and getattr(self.estimator, "_skl_callbacks", None):
+            self.callbacks, self.data = (
+                self.estimator._init_callback_context(max_subtasks=tasks, sequential_subtasks=False),
+                data,
+            )
+            self.callbacks.call_on_fit_task_begin(estimator=self.estimator, **data)
+
+    def monitor(self, task: str) -> Monitor:
+        """What a solver calls every round of the task, which may be done in several runs."""
+        if self.callbacks is not None and task not in self.tasks:
+            with self.lock:  # callbacks are written for one thread
+                self.tasks[task] = self.callbacks.subcontext(task_name=task, task_id=task, max_subtasks=None)
+                self.tasks[task].call_on_fit_task_begin(estimator=self.estimator)
+        watched = self.tasks.get(task)
+
+        def round(state: dict[str, Any]) -> Status | None:
+            if self.checkpoint is not None:
+                self.checkpoint.put(task, {"beta": state["beta"], "values": state["values"]})
+            if watched is not None:
+                with self.lock:
+                    step = watched.subcontext(task_name="round")
+                    step.call_on_fit_task_begin(estimator=self.estimator)
+                    self.stopped |= step.call_on_fit_task_end(estimator=self.estimator)
+            return self(state)
+
+        return round
+
+    def done(self, task: str, state: dict[str, Any]) -> None:
+        """The task has ended in this state."""
+        if self.checkpoint is not None:
+            self.checkpoint.put(task, state, done=True)
+        if task in self.tasks:
+            with self.lock:
+                self.stopped |= self.tasks[task].call_on_fit_task_end(estimator=self.estimator)
+
+    def close(self) -> None:
+        """All tasks have ended."""
+        if self.checkpoint is not None:
+            self.checkpoint.write()
+        if self.callbacks is not None:
+            self.callbacks.call_on_fit_task_end(estimator=self.estimator, **self.data)
+
+
+_current: ContextVar[Context | None] = ContextVar("context", default=None)
+
+
+def current() -> Context:
+    """The context of this thread; one without limits where there is none."""
+    return _current.get() or Context()
+
+
+def _result(future: Future[Any]) -> Any:
+    while True:
+        try:
+            return future.result(timeout=0.1)  # a wait without end would not notice Ctrl-C on every system
+        except TimeoutError:
+            if future.done():
+                raise

@@ -1,0 +1,67 @@
+"""What every solver returns: why it ended, and a number that says how good the answer is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..context import Status
+
+__all__ = ["Certificate", "Solution", "Status"]
+
+Kind = Literal["duality gap", "violation", "residual", "gradient norm", "relative change"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How far an answer may be from the exact one, computed from the answer itself.
+
+    Attributes
+    ----------
+    kind : str
+        "duality gap" bounds the excess of the objective. "violation" is the largest violation of an optimality
+        condition, "residual" the norm of what is left of an equation, relative to its right-hand side, "gradient norm"
+        that of the slope, and "relative change" that of the last step.
+    value : float
+        Zero for the exact answer.
+    """
+
+    kind: Kind
+    value: float
+
+    def __str__(self) -> str:
+        return f"a {self.kind} of {self.value:.2g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solution:
+    """Base of all solutions; each adds what it found.
+
+    Attributes
+    ----------
+    status : Status
+        Why the solver ended.
+    n_iter : int
+        Iterations; 0 for direct methods.
+    method : str
+        The name of the solver.
+    """
+
+    status: Status = Status.CONVERGED
+    n_iter: int = 0
+    method: str = ""
+
+    @property
+    def converged(self) -> bool:
+        """Whether the solver reached its tolerance."""
+        return self.status is Status.CONVERGED
+
+    @property
+    def message(self) -> str:
+        """Why the solver ended early; empty if it converged."""
+        return "" if self.converged else str(self.status)
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """How good the answer is; None where nothing tells."""
+        return None
