@@ -28,7 +28,7 @@ from .kernels.brownian import Brownian
 from .kernels.expression import as_kernel
 from .kernels.features import MercerSeries
 from .measures import GaussianMeasure, Measure, UniformMeasure
-from .solvers.eigen import eigen_solver
+from .solvers.eigen import Eigenproblem, eigen_solver
 from .solvers.linear import Conditioned
 from .space import RKHS, Function
 
@@ -169,7 +169,8 @@ def _nystrom(kernel: Kernel, X: Any, n: int, weights: Any) -> MercerExpansion:
     root = like(np.sqrt(w), gram.like)
     operator = Conditioned(gram, root)
     wanted = min(n, m, kernel.feature_count(X) if "feature_map" in kernel.provides else m)
-    spectrum = eigen_solver("auto", operator, wanted).solve(operator, wanted)
+    problem = Eigenproblem(operator, wanted)
+    spectrum = eigen_solver("auto", problem).solve(problem)
     values = host(spectrum.values)
     noise = max(m * eps(root), spectrum.residual) * float(np.abs(values).max())
     if values[-1] < -noise:

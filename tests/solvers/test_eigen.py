@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._array import host
 from mercer.gram import Centered, Dense, IncompleteCholesky, Lazy, LowRank
 from mercer.kernels import Affine, FiniteDomain, Gaussian, Laplace, Linear, Polynomial
-from mercer.solvers.eigen import BlockKrylov, DenseEigen, FactorEigen, eigen_solver
+from mercer.solvers.eigen import BlockKrylov, DenseEigen, Eigenproblem, FactorEigen, eigen_solver
 from mercer.testing import move
 
 RNG = np.random.default_rng(0)
@@ -56,7 +56,7 @@ def with_spectrum(values, seed=0):
 @pytest.mark.parametrize("k", [1, 3])
 def test_against_eigh(solver, representation, kernel, k, xp):
     gram = representation.build(kernel, xp.asarray(X), np.random.default_rng(0))
-    spectrum = solver.solve(gram, k)
+    spectrum = solver.solve(Eigenproblem(gram, k))
     assert isinstance(spectrum.values, type(xp.asarray(X))) and isinstance(spectrum.vectors, type(xp.asarray(X)))
     check(spectrum, host(gram.dense()), k)
 
@@ -64,7 +64,7 @@ def test_against_eigh(solver, representation, kernel, k, xp):
 @pytest.mark.parametrize(("solver", "representation", "kernel"), PAIRS.values(), ids=PAIRS)
 def test_single_precision(solver, representation, kernel, xp):
     gram = representation.build(kernel, move(X, xp, "float32"), np.random.default_rng(0))
-    spectrum = solver.solve(gram, 3)
+    spectrum = solver.solve(Eigenproblem(gram, 3))
     assert spectrum.values.dtype == xp.float32 and spectrum.vectors.dtype == xp.float32
     check(spectrum, host(gram.dense()).astype(float), 3, 1e-5)
 
@@ -89,7 +89,7 @@ SPECTRA = {
 def test_krylov_on_hard_spectra(values, k, width):
     """Narrow bases restart many times; wide ones not at all."""
     K = with_spectrum(values)
-    check(BlockKrylov(width=width, max_iter=1000).solve(gram_of(K), k), K, k)
+    check(BlockKrylov(width=width, max_iter=1000).solve(Eigenproblem(gram_of(K), k)), K, k)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 20, 41])
@@ -97,7 +97,7 @@ def test_krylov_on_hard_spectra(values, k, width):
 def test_nearly_all_components(n, solver, xp):
     K = with_spectrum(0.8 ** np.arange(n))
     for k in {1, max(1, n // 2), max(1, n - 1), n}:
-        check(solver.solve(gram_of(K, xp=xp), k), K, k)
+        check(solver.solve(Eigenproblem(gram_of(K, xp=xp), k)), K, k)
 
 
 def test_restarts_do_not_lose_what_was_found():
@@ -112,7 +112,7 @@ def test_restarts_do_not_lose_what_was_found():
 
     gram = gram_of(K)
     gram.__class__ = Counting
-    narrow = BlockKrylov(width=3, oversample=4, max_iter=400).solve(gram, 4)
+    narrow = BlockKrylov(width=3, oversample=4, max_iter=400).solve(Eigenproblem(gram, 4))
     check(narrow, K, 4)
     assert max(widths) <= 8 and narrow.n_iter > 6
 
@@ -121,7 +121,7 @@ def test_fewer_products_than_a_dense_solve():
     """A kernel matrix with a fast spectrum takes a handful of block products."""
     points = np.random.default_rng(2).normal(size=(700, 2))
     gram = Lazy().build(Gaussian(), points, np.random.default_rng(0))
-    spectrum = BlockKrylov().solve(gram, 5)
+    spectrum = BlockKrylov().solve(Eigenproblem(gram, 5))
     check(spectrum, Gaussian()(points), 5)
     assert spectrum.n_iter <= 8
 
@@ -132,20 +132,20 @@ def test_what_the_starting_subset_has_not_seen_is_found(oversample):
     weights = np.r_[0.9 ** np.arange(1900.0), 5.0, 4.0, 3.0]
     gram = gram_of(np.diag(weights[np.random.default_rng(4).permutation(1903)]))
     for seed in range(3):
-        spectrum = BlockKrylov(oversample=oversample).solve(gram, 3, np.random.default_rng(seed))
+        spectrum = BlockKrylov(oversample=oversample).solve(Eigenproblem(gram, 3, np.random.default_rng(seed)))
         np.testing.assert_allclose(spectrum.values, [5, 4, 3], rtol=1e-8)
 
 
 def test_non_convergence_warns():
     K = with_spectrum(1 + 1e-3 * np.random.default_rng(3).uniform(size=300))
     with pytest.warns(ConvergenceWarning, match="stopped after 2 block products"):
-        spectrum = BlockKrylov(max_iter=2, oversample=0).solve(gram_of(K), 3)
+        spectrum = BlockKrylov(max_iter=2, oversample=0).solve(Eigenproblem(gram_of(K), 3))
     assert not spectrum.converged and spectrum.residual > 1e-8
 
 
 def test_generator_does_not_change_the_answer():
     K = with_spectrum(0.8 ** np.arange(50))
-    one, two = (BlockKrylov().solve(gram_of(K), 4, np.random.default_rng(s)) for s in (1, 2))
+    one, two = (BlockKrylov().solve(Eigenproblem(gram_of(K), 4, np.random.default_rng(s))) for s in (1, 2))
     np.testing.assert_allclose(one.values, two.values, atol=1e-9)
 
 
@@ -155,28 +155,28 @@ def test_choice_and_refusals():
         Lazy().build(Affine(), np.zeros((501, 1)), RNG),
         LowRank().build(Affine(), X, RNG),
     )
-    assert isinstance(eigen_solver("auto", dense, 3), DenseEigen)
-    assert isinstance(eigen_solver("auto", large, 3), BlockKrylov)
-    assert isinstance(eigen_solver("auto", large, 100), DenseEigen)
-    assert isinstance(eigen_solver("auto", factor, 3), FactorEigen)
-    assert isinstance(eigen_solver("krylov", dense, 3), BlockKrylov)
+    assert isinstance(eigen_solver("auto", Eigenproblem(dense, 3)), DenseEigen)
+    assert isinstance(eigen_solver("auto", Eigenproblem(large, 3)), BlockKrylov)
+    assert isinstance(eigen_solver("auto", Eigenproblem(large, 100)), DenseEigen)
+    assert isinstance(eigen_solver("auto", Eigenproblem(factor, 3)), FactorEigen)
+    assert isinstance(eigen_solver("krylov", Eigenproblem(dense, 3)), BlockKrylov)
     mine = BlockKrylov(tol=1e-3)
-    assert eigen_solver(mine, dense, 3) is mine
+    assert eigen_solver(mine, Eigenproblem(dense, 3)) is mine
     with pytest.raises(ValueError, match=r"solver = 'arpack' is unknown"):
-        eigen_solver("arpack", dense, 3)
+        eigen_solver("arpack", Eigenproblem(dense, 3))
     for solver in (DenseEigen(), BlockKrylov()):
         for bad in (0, 61):
             with pytest.raises(ValueError, match="n_components"):
-                solver.solve(dense, bad)
+                solver.solve(Eigenproblem(dense, bad))
     with pytest.raises(ValueError, match="exceeds the rank 4"):
-        FactorEigen().solve(factor, 5)
+        FactorEigen().solve(Eigenproblem(factor, 5))
     for bad in (BlockKrylov(tol=0.0), BlockKrylov(oversample=-1), BlockKrylov(max_iter=0), BlockKrylov(width=1)):
         with pytest.raises(ValueError, match="BlockKrylov"):
-            bad.solve(dense, 3)
+            bad.solve(Eigenproblem(dense, 3))
 
 
 @pytest.mark.parametrize("n", [50, 200, 400])
 def test_equal_eigenvalues(n):
     """A centred identity, as of a kernel much narrower than the data: LAPACK's bisection finds none of its values."""
     K = np.eye(n) - 1 / n
-    check(DenseEigen().solve(gram_of(K, lazy=False), 3), K, 3)
+    check(DenseEigen().solve(Eigenproblem(gram_of(K, lazy=False), 3)), K, 3)

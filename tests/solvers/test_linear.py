@@ -14,9 +14,9 @@ from mercer.solvers.linear import (
     ConjugateGradient,
     PseudoInverse,
     Symmetric,
+    System,
     Woodbury,
     linear_solver,
-    solve,
 )
 from mercer.solvers.linear._base import free_factor
 from mercer.testing import move
@@ -72,7 +72,7 @@ def test_plain(solver, representation, kernel, columns, xp):
     gram = built(representation, kernel, xp)
     b = B[:, 0] if columns is None else B
     expected, _ = saddle(host(gram.dense()), 0.3, b)
-    solution = solver.solve(gram, xp.asarray(b), 0.3)
+    solution = solver.solve(System(gram, xp.asarray(b), 0.3))
     assert isinstance(solution.coefficients, type(xp.asarray(b))) and solution.coefficients.shape == b.shape
     close(solution.coefficients, expected)
     assert solution.residual < 1e-8 and solution.converged and solution.jitter == 0.0
@@ -82,7 +82,7 @@ def test_plain(solver, representation, kernel, columns, xp):
 def test_single_precision(solver, representation, kernel, xp):
     gram = built(representation, kernel, xp, "float32")
     expected, _ = saddle(host(gram.dense()).astype(float), 0.5, B)
-    solution = solver.solve(gram, xp.asarray(B.astype("float32")), 0.5)
+    solution = solver.solve(System(gram, xp.asarray(B.astype("float32")), 0.5))
     assert solution.coefficients.dtype == xp.float32
     close(solution.coefficients, expected, 2e-4)
 
@@ -98,13 +98,8 @@ def test_saddle_point(solver, representation, kernel, degree, weighted, xp):
     H = None if degree is None else Polynomials(degree)(X)
     weight = WEIGHT if weighted else np.ones(40)
     expected, free = saddle(host(gram.dense()), 0.3 / weight, B, H)
-    solution = solve(
-        gram,
-        xp.asarray(B),
-        0.3,
-        solver,
-        None if H is None else xp.asarray(H),
-        xp.asarray(weight) if weighted else None,
+    solution = solver.solve(
+        System(gram, xp.asarray(B), 0.3, None if H is None else xp.asarray(H), xp.asarray(weight) if weighted else None)
     )
     close(solution.coefficients, expected)
     assert solution.residual < 1e-7
@@ -120,8 +115,8 @@ def test_vector_shift(xp):
     shift = 0.3 / WEIGHT
     for free in (None, H):
         expected, c = saddle(host(gram.dense()), shift, B[:, 0], free)
-        solution = solve(
-            gram, xp.asarray(B[:, 0]), xp.asarray(shift), Cholesky(), None if free is None else xp.asarray(free)
+        solution = Cholesky().solve(
+            System(gram, xp.asarray(B[:, 0]), xp.asarray(shift), None if free is None else xp.asarray(free))
         )
         close(solution.coefficients, expected)
         assert free is None or np.allclose(host(solution.free), c)
@@ -134,7 +129,7 @@ def test_weight_zero_is_absence(solver):
     weight[[3, 17]] = 0.0
     present = weight > 0
     for H in (None, Polynomials(1)(X)):
-        solution = solve(built(Dense(), Laplace()), B[:, 0], 0.3, solver, H, weight)
+        solution = solver.solve(System(built(Dense(), Laplace()), B[:, 0], 0.3, H, weight))
         K = Laplace()(X[present])
         expected, free = saddle(K, 0.3 / weight[present], B[present, 0], None if H is None else H[present])
         assert np.all(solution.coefficients[~present] == 0)
@@ -155,7 +150,7 @@ def test_conditionally_definite(solver, kernel, degree, shift, xp):
     gram = built(Dense(), kernel, xp)
     H = Polynomials(degree)(X)
     expected, free = saddle(kernel(X), shift, B, H)
-    solution = solve(gram, xp.asarray(B), shift, solver, xp.asarray(H))
+    solution = solver.solve(System(gram, xp.asarray(B), shift, xp.asarray(H)))
     close(solution.coefficients, expected, 1e-6)
     close(solution.free, free, 1e-6)
     fitted = kernel(X) @ host(solution.coefficients) + H @ host(solution.free)
@@ -168,7 +163,7 @@ def test_the_projected_null_space_is_filled_to_scale(size):
     kernel = size * Power(1.0)
     H = np.ones((40, 1))
     expected, _ = saddle(kernel(X), 0.0, B, H)
-    solution = solve(built(Dense(), kernel), B, 0.0, Cholesky(), H)
+    solution = Cholesky().solve(System(built(Dense(), kernel), B, 0.0, H))
     assert solution.jitter == 0.0
     close(solution.coefficients, expected, 1e-7)
 
@@ -177,7 +172,7 @@ def test_preconditioning_of_a_conditionally_definite_kernel():
     """No low-rank sketch of such a matrix exists; the iteration then runs without one."""
     gram, H = built(Lazy(), Power(1.0)), np.ones((40, 1))
     expected, _ = saddle(Power(1.0)(X), 0.1, B, H)
-    solution = solve(gram, B, 0.1, ConjugateGradient(), H)
+    solution = ConjugateGradient().solve(System(gram, B, 0.1, H))
     close(solution.coefficients, expected, 1e-7)
 
 
@@ -187,7 +182,7 @@ def test_residual_is_that_of_the_whole_system():
     b = 1e6 * H @ np.array([1.0, 2.0, 3.0]) + B[:, 0]
     gram = built(Dense(), Laplace())
     for solver in (Cholesky(), ConjugateGradient()):
-        solution = solve(gram, b, 0.1, solver, H)
+        solution = solver.solve(System(gram, b, 0.1, H))
         r = gram.dense() @ solution.coefficients + 0.1 * solution.coefficients + H @ solution.free - b
         assert solution.residual == pytest.approx(np.linalg.norm(r) / np.linalg.norm(b), rel=1e-6, abs=1e-15)
 
@@ -196,12 +191,12 @@ def test_free_functions_of_any_scale():
     """Columns of very different size are not linearly dependent; equal columns are."""
     H = np.stack([np.ones(40), 1e-9 * X[:, 0], 1e9 * X[:, 1]], axis=1)
     expected, free = saddle(Laplace()(X), 0.1, B[:, 0], np.stack([np.ones(40), X[:, 0], X[:, 1]], axis=1))
-    solution = solve(built(Dense(), Laplace()), B[:, 0], 0.1, Cholesky(), H)
+    solution = Cholesky().solve(System(built(Dense(), Laplace()), B[:, 0], 0.1, H))
     close(solution.coefficients, expected)
     close(solution.free * np.array([1.0, 1e-9, 1e9]), free, 1e-6)
     for bad in (np.ones((40, 2)), np.stack([X[:, 0], 0 * X[:, 0]], axis=1), np.ones((40, 41))):
         with pytest.raises(ValueError, match="linearly dependent"):
-            solve(built(Dense(), Laplace()), B[:, 0], 0.1, Cholesky(), bad)
+            Cholesky().solve(System(built(Dense(), Laplace()), B[:, 0], 0.1, bad))
 
 
 # ---- jitter, singular and indefinite matrices: never silent
@@ -210,7 +205,7 @@ def test_free_functions_of_any_scale():
 def test_jitter_is_reported(xp):
     gram = built(Dense(), Gaussian(), xp, points=np.repeat(X[:5], 2, axis=0))
     with pytest.warns(JitterWarning, match="added to its diagonal"):
-        solution = Cholesky().solve(gram, xp.asarray(np.repeat(B[:5, 0], 2)), 0.0)
+        solution = Cholesky().solve(System(gram, xp.asarray(np.repeat(B[:5, 0], 2)), 0.0))
     assert 0 < solution.jitter < 1e-9
     close(gram @ solution.coefficients, np.repeat(B[:5, 0], 2), 1e-5)
 
@@ -218,7 +213,7 @@ def test_jitter_is_reported(xp):
 def test_jitter_is_no_larger_than_needed():
     gram = built(Dense(), Gaussian(), points=np.repeat(X[:5], 2, axis=0))
     with pytest.warns(JitterWarning):
-        jitter = Cholesky().solve(gram, np.ones(10), 0.0).jitter
+        jitter = Cholesky().solve(System(gram, np.ones(10), 0.0)).jitter
     with pytest.raises(np.linalg.LinAlgError):
         np.linalg.cholesky(gram.dense() + jitter / 10 * np.eye(10))
 
@@ -227,38 +222,38 @@ def test_jitter_of_the_low_rank_core_is_reported():
     Z = np.hstack([X, X[:, :1]]) * 1e9  # ZᵀZ + shift is singular in float64
     gram = LowRank().build(Linear(), Z, np.random.default_rng(0))
     with pytest.warns(JitterWarning):
-        assert Woodbury().solve(gram, B[:, 0], 1.0).jitter > 0
+        assert Woodbury().solve(System(gram, B[:, 0], 1.0)).jitter > 0
 
 
 def test_indefinite_is_an_error_for_cholesky(xp):
     gram = built(Dense(), Sigmoid(scale=1.0, offset=-2.0), xp)
     b = xp.asarray(B[:, 0])
     with pytest.raises(ValueError, match="not positive definite"):
-        Cholesky().solve(gram, b, 0.1)
+        Cholesky().solve(System(gram, b, 0.1))
     expected, _ = saddle(host(gram.dense()), 0.1, B[:, 0])
-    close(Symmetric().solve(gram, b, 0.1).coefficients, expected)
-    assert Symmetric().solve(gram, b, 0.1).residual < 1e-10
+    close(Symmetric().solve(System(gram, b, 0.1)).coefficients, expected)
+    assert Symmetric().solve(System(gram, b, 0.1)).residual < 1e-10
 
 
 def test_singular_is_an_error_for_symmetric(xp):
     gram = built(Dense(), Linear(), xp, points=np.zeros((3, 1)))
     with pytest.raises(ValueError, match="singular"):
-        Symmetric().solve(gram, xp.asarray(np.ones(3)), 0.0)
+        Symmetric().solve(System(gram, xp.asarray(np.ones(3)), 0.0))
 
 
 def test_nearly_singular_warns_for_symmetric():
     points = np.array([[0.0], [1e-9], [1.0]])
     with pytest.warns(RoundingWarning, match="singular but for rounding"):
-        Symmetric().solve(built(Dense(), Gaussian(), points=points), np.ones(3), 0.0)
+        Symmetric().solve(System(built(Dense(), Gaussian(), points=points), np.ones(3), 0.0))
 
 
 def test_pseudo_inverse_of_singular_systems(xp):
     gram = built(Dense(), Linear(), xp)
     b = X @ np.array([1.0, -2.0])
-    solution = PseudoInverse().solve(gram, xp.asarray(b))
+    solution = PseudoInverse().solve(System(gram, xp.asarray(b)))
     close(solution.coefficients, np.linalg.pinv(X @ X.T) @ b)
     assert solution.residual < 1e-10
-    outside = PseudoInverse().solve(gram, xp.asarray(B[:, 0]))
+    outside = PseudoInverse().solve(System(gram, xp.asarray(B[:, 0])))
     close(outside.coefficients, np.linalg.pinv(X @ X.T, rcond=1e-10) @ B[:, 0])
 
 
@@ -269,7 +264,7 @@ def test_preconditioner_saves_iterations():
     points = np.random.default_rng(1).normal(size=(300, 2))
     gram = built(Lazy(), Gaussian(2.0), points=points)
     b = np.random.default_rng(2).normal(size=300)
-    plain, preconditioned = (ConjugateGradient(rank=r).solve(gram, b, 1e-3) for r in (0, 60))
+    plain, preconditioned = (ConjugateGradient(rank=r).solve(System(gram, b, 1e-3)) for r in (0, 60))
     assert preconditioned.n_iter < plain.n_iter / 3
     expected, _ = saddle(gram.dense(), 1e-3, b)
     close(preconditioned.coefficients, expected, 1e-6)
@@ -278,7 +273,7 @@ def test_preconditioner_saves_iterations():
 def test_each_right_hand_side_stops_on_its_own():
     gram = built(Dense(), Laplace())
     b = np.stack([np.zeros(40), B[:, 0], 1e-12 * B[:, 1], 1e12 * B[:, 2]], axis=1)
-    solution = ConjugateGradient().solve(gram, b, 0.1)
+    solution = ConjugateGradient().solve(System(gram, b, 0.1))
     expected, _ = saddle(gram.dense(), 0.1, b)
     assert np.all(solution.coefficients[:, 0] == 0)
     for j in (1, 2, 3):
@@ -288,14 +283,14 @@ def test_each_right_hand_side_stops_on_its_own():
 def test_reaching_max_iter_warns():
     gram = built(Lazy(), Gaussian(2.0))
     with pytest.warns(ConvergenceWarning, match="stopped after 2 products"):
-        solution = ConjugateGradient(max_iter=2, rank=0).solve(gram, B[:, 0], 1e-6)
+        solution = ConjugateGradient(max_iter=2, rank=0).solve(System(gram, B[:, 0], 1e-6))
     assert not solution.converged and solution.n_iter == 2 and solution.residual > 1e-3
 
 
 def test_an_indefinite_matrix_stops_the_iteration_at_once():
     gram = built(Dense(), -1.0 * Gaussian())
     with pytest.warns(ConvergenceWarning):
-        solution = ConjugateGradient(rank=0).solve(gram, B[:, 0], 1e-3)
+        solution = ConjugateGradient(rank=0).solve(System(gram, B[:, 0], 1e-3))
     assert not solution.converged and solution.n_iter < 10
 
 
@@ -304,27 +299,27 @@ def test_an_indefinite_matrix_stops_the_iteration_at_once():
 
 def test_choice():
     dense, lazy, factor = (built(r, Affine()) for r in (Dense(), Lazy(), LowRank()))
-    assert isinstance(linear_solver("auto", dense), Cholesky)
-    assert isinstance(linear_solver("auto", lazy), ConjugateGradient)
-    assert isinstance(linear_solver("auto", factor), Woodbury)
-    assert isinstance(linear_solver("auto", dense, definite=False), Symmetric)
-    assert isinstance(linear_solver("cg", dense), ConjugateGradient)
+    assert isinstance(linear_solver("auto", System(dense, B[:, 0])), Cholesky)
+    assert isinstance(linear_solver("auto", System(lazy, B[:, 0])), ConjugateGradient)
+    assert isinstance(linear_solver("auto", System(factor, B[:, 0])), Woodbury)
+    assert isinstance(linear_solver("auto", System(dense, B[:, 0], definite=False)), Symmetric)
+    assert isinstance(linear_solver("cg", System(dense, B[:, 0])), ConjugateGradient)
     mine = ConjugateGradient(tol=1e-3)
-    assert linear_solver(mine, dense) is mine
+    assert linear_solver(mine, System(dense, B[:, 0])) is mine
     with pytest.raises(ValueError, match=r"solver = 'lu' is unknown; .*'cholesky'"):
-        linear_solver("lu", dense)
+        linear_solver("lu", System(dense, B[:, 0]))
 
 
 def test_refusals():
     with pytest.raises(
         TypeError, match=r"Woodbury needs a Gram operator that provides factor; DenseGram provides dense"
     ):
-        Woodbury().solve(built(Dense(), Gaussian()), B[:, 0], 1.0)
+        Woodbury().solve(System(built(Dense(), Gaussian()), B[:, 0], 1.0))
     with pytest.raises(ValueError, match="use alpha > 0"):
-        Woodbury().solve(built(LowRank(), Linear()), B[:, 0], 0.0)
+        Woodbury().solve(System(built(LowRank(), Linear()), B[:, 0], 0.0))
     for bad in (ConjugateGradient(tol=0.0), ConjugateGradient(max_iter=0), ConjugateGradient(rank=-1)):
         with pytest.raises(ValueError, match="ConjugateGradient"):
-            bad.solve(built(Dense(), Gaussian()), B[:, 0], 1.0)
+            bad.solve(System(built(Dense(), Gaussian()), B[:, 0], 1.0))
 
 
 @pytest.mark.parametrize("exponent", [-900, 300, 900])

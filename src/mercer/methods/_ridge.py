@@ -19,7 +19,7 @@ from ..gram import Gram, as_representation
 from ..kernels import Kernel
 from ..solvers.design import Design, Resolvent, posterior_variance
 from ..solvers.likelihood import log_marginal_likelihood
-from ..solvers.linear import LinearSolution, PseudoInverse, Symmetric, linear_solver, solve
+from ..solvers.linear import LinearSolution, PseudoInverse, Symmetric, System, solve
 from ..solvers.spectral import Spectral
 from ._base import UNFOUNDED, KernelEstimator
 from ._classifier import encode
@@ -150,17 +150,15 @@ class RidgeMethod(KernelEstimator):
         return {**state, "_resolvents": {}} if "_resolvents" in state else state
 
     def _solve(self, gram: Gram, b: Any, alpha: float, definite: bool | None, H: Any, weight: Any) -> LinearSolution:
-        solver = linear_solver(self.solver, gram, definite is not False)
-        if self.solver == "auto" and alpha == 0:
-            solver = PseudoInverse()
+        system = System(gram, b, alpha, H, weight, definite is not False)
         try:
-            return solve(gram, b, alpha, solver, H, weight)
+            return solve(system, PseudoInverse() if self.solver == "auto" and alpha == 0 else self.solver)
         except IndefiniteError:
             if self.solver != "auto":
                 raise
             self._warn_indefinite(f"not positive definite on these data; {UNFOUNDED}")
             self._definite = False
-            return solve(gram, b, alpha, Symmetric(), H, weight)
+            return Symmetric().solve(system)
 
     # ---- what the system tells
 

@@ -23,7 +23,7 @@ from ..gram import IncompleteCholesky
 from ..gram.centered import CenteredGram
 from ..kernels import Kernel
 from ..kernels.expression import as_kernel
-from ..solvers.linear import linear_solver
+from ..solvers.linear import System, solve
 from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_pd, require_values
 from ..space import Function
 from ._base import KernelEstimator
@@ -255,7 +255,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _by_gradients(self, X: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """The leading eigenvectors of the mean outer product of the regressions' gradients."""
         gram = CenteredGram(self._build(X, constants=True))
-        a = linear_solver("auto", gram).solve(gram, targets, len(X) * self.epsilon).coefficients
+        a = solve(System(gram, targets, len(X) * self.epsilon)).coefficients
         f = Function(*gram.expansion(a))
         M = np.zeros((X.shape[1], X.shape[1]))
         with np.errstate(all="ignore"):

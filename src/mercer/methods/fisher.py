@@ -16,7 +16,7 @@ from .._errors import check_choice, check_number, where
 from ..gram import Gram
 from ..gram.centered import CenteredGram
 from ..solvers.clustering import largest
-from ..solvers.linear import linear_solver, solve
+from ..solvers.linear import System, solve
 from ..solvers.spectral import Spectral
 from ._classifier import encode
 from ._ridge import chosen
@@ -177,7 +177,7 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
         Y = like(self._code[self._index], gram.like)
         weight = None if given is None else like(self._weight, gram.like)
         try:
-            self.solution_ = solve(gram, Y, self.alpha_, linear_solver(self.solver, gram), weight=weight)
+            self.solution_ = solve(System(gram, Y, self.alpha_, weight=weight), self.solver)
         except ValueError as error:
             raise type(error)(f"{where(self)}: {error}") from error
         self._keep_discriminants(gram, self.solution_.coefficients)

@@ -17,7 +17,7 @@ from ..gram import Dense
 from ..gram.dense import DenseGram
 from ..kernels import Kernel
 from ..solvers.design import Design
-from ..solvers.linear import Symmetric, solve
+from ..solvers.linear import Symmetric, System
 from ._base import KernelEstimator
 from ._classifier import Classifier
 from ._svm import Sample
@@ -124,7 +124,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         basis = Polynomials(0) if self.fit_intercept else None
         H = None if basis is None else like(basis(X), gram.like)
         self._judge(Design(gram, H, weight))
-        solution = solve(gram, b, float(self.alpha), Symmetric(), H, weight)
+        solution = Symmetric().solve(System(gram, b, float(self.alpha), H, weight))
         self.X_fit_, self._target, self._weight, self._strength = gram.X, b, weight, float(self.alpha)
         self.dual_coef_ = a = solution.coefficients
         self.function_ = self._function(gram, a, basis, solution.free)

@@ -12,21 +12,12 @@ from .._array import host, is_array
 from .._errors import SQUARED, check_choice, check_number, warn, where
 from .._units import exponent, unit_of_squares
 from ..basis import annihilated
-from ..context import current
 from ..solvers.fit import FitProblem, FitSolution, finish
-from ..solvers.fit.box import box
-from ..solvers.fit.coordinates import admm, lbfgs, newton_cg
 from ..solvers.fit.l1 import l1
-from ..solvers.fit.newton import newton
-from ..solvers.fit.ordered import ordered
 from ..solvers.fit.penalty import minimise_penalty, within_ball
-from ..solvers.linear import linear_solver, solve
+from ..solvers.fit.table import NAMES, FitSolver, fit_solver
 from ._classifier import encode
 from ._loss import LABELS, LossEstimator
-
-SOLVERS = ("auto", "direct", "working_set", "newton", "newton_cg", "lbfgs", "interior_point", "admm")
-STEPS = 100_000  # of the working set; for a tiny alpha it may need millions, where an interior point needs a dozen
-FEW = 2000  # samples, of which a factorisation costs less than these steps
 
 
 class KernelMachine(LossEstimator):
@@ -131,7 +122,7 @@ class KernelMachine(LossEstimator):
         free: Any = None,
         penalty: Any = "squared",
         gram: Any = "auto",
-        solver: str = "auto",
+        solver: str | FitSolver = "auto",
         tol: float = 1e-8,
         max_iter: int | None = None,
         class_weight: Any = None,
@@ -156,7 +147,7 @@ class KernelMachine(LossEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X and targets y (labels, numbers, counts, times and events: as the loss asks)."""
         problem, basis = self._problem(X, y, sample_weight)
-        self.solution_, self.alpha_ = self._minimise(problem, self._solver(problem, basis))
+        self.solution_, self.alpha_ = self._minimise(problem)
         self._keep(problem, basis, [self.solution_])
         return self
 
@@ -223,7 +214,8 @@ class KernelMachine(LossEstimator):
     def _check_parameters(self) -> None:
         check_number(self, "alpha", self.alpha, above=0)
         check_number(self, "tol", self.tol, above=0)
-        check_choice(self, "solver", self.solver, SOLVERS)
+        if not isinstance(self.solver, FitSolver):
+            check_choice(self, "solver", self.solver, ("auto", *NAMES))
         if self.max_iter is not None:
             check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
         if isinstance(self.penalty, tuple) and len(self.penalty) == 2 and self.penalty[0] == "ball":
@@ -252,38 +244,10 @@ class KernelMachine(LossEstimator):
 
     # ---- from a problem to its solution
 
-    def _solver(self, problem: FitProblem, basis: Any) -> str:
-        """The table of the docstring; raises for what a solver cannot do."""
-        loss, provides = problem.loss, problem.loss.provides
-        constant = basis is None or annihilated(basis) == 1
-        single = len(problem.shape) == 1 and not loss.coupled
-        able = {
-            "direct": loss.quadratic,
-            "working_set": "box" in provides and constant and not loss.smooth,
-            "newton": loss.smooth and single and "majorizer" in provides,
-            "newton_cg": loss.smooth and loss.convex and "hessian_product" in provides,
-            "lbfgs": loss.smooth and "gradient" in provides,
-            "interior_point": "box" in provides and single and not loss.quadratic,
-            "admm": loss.convex and single and "prox" in provides,
-        }
-        if self.solver == "auto":
-            for name, suits in able.items():
-                if suits:
-                    return name
-            raise ValueError(f"{where(self)}: no solver suits loss = {self.loss!r}; give its gradient or proximal map.")
-        able["working_set"] = "box" in provides and constant
-        if not able[self.solver]:
-            others = [name for name, suits in able.items() if suits]
-            raise ValueError(
-                f"{where(self)}: solver = {self.solver!r} does not suit loss = {self.loss!r}, free = {self.free!r}; "
-                f"use one of {', '.join(map(repr, ['auto', *others]))}."
-            )
-        return self.solver
-
-    def _minimise(self, problem: FitProblem, solver: str) -> tuple[FitSolution, float]:
+    def _minimise(self, problem: FitProblem) -> tuple[FitSolution, float]:
         """The solution, and the weight of the squared penalty that leads to it."""
         if isinstance(self.penalty, str) and self.penalty == "squared":
-            return self._solve(problem, solver, problem.alpha, None), problem.alpha
+            return self._solve(problem), problem.alpha
         if isinstance(self.penalty, str) and self.penalty == "l1":
             if not problem.loss.smooth or len(problem.shape) > 1:
                 raise ValueError(f"{where(self)}: penalty = 'l1' needs a smooth loss of one value, not {self.loss!r}.")
@@ -291,7 +255,7 @@ class KernelMachine(LossEstimator):
         last: list[FitSolution] = []
 
         def at(mu: float) -> FitSolution:
-            last.append(self._solve(problem, solver, mu, last[-1] if last else None))
+            last.append(self._solve(replace(problem, alpha=mu), last[-1] if last else None))
             return last[-1]
 
         def norm(s: FitSolution) -> float:
@@ -316,40 +280,9 @@ class KernelMachine(LossEstimator):
         )
         return best.solution, best.mu
 
-    def _solve(self, problem: FitProblem, solver: str, alpha: float, near: FitSolution | None) -> FitSolution:
-        """The solution for (alpha/2)‖f‖², from a near one where the solver can start anywhere."""
-        problem = replace(problem, alpha=alpha)
-        gram, most = problem.gram, self.max_iter
-        if solver == "direct":
-            found = solve(gram, problem.y, alpha, linear_solver("auto", gram), problem.H, problem.weight)
-            free = None if found.free is None else np.asarray(found.free)
-            return finish(problem, np.asarray(found.coefficients), free, found.status, found.n_iter, "direct")
-        if solver == "newton":
-            start = None if near is None else (near.coefficients, near.free)
-            steps = most or (200 if problem.loss.convex else 1000)  # which reweights where the loss is not convex
-            return newton(problem, linear_solver("auto", gram), self.tol, steps, start)
-        if solver == "newton_cg":
-            return newton_cg(problem, self.tol, most or 100, near)
-        if solver == "lbfgs":
-            return lbfgs(problem, self.tol, most or 2000, near)
-        if solver == "interior_point":
-            (inner,) = ordered(problem, [problem.loss], self.tol, most or 200)
-            return replace(inner, method="interior_point")
-        if solver == "admm":
-            return admm(problem, max(self.tol, 1e-7), most or 20_000)
-        return self._box(problem)
-
-    def _box(self, problem: FitProblem) -> FitSolution:
-        """By the working set; unless it was asked for, by interior points where a tiny alpha makes its steps small."""
-        gram, y = problem.gram, problem.y[problem.weight > 0]
-        scale = 1.0 if problem.loss.task in LABELS else float(np.subtract(*np.percentile(y, [75, 25])) or np.ptp(y))
-        tol = (scale or 1.0) * (self.tol if gram.dtype == np.float64 else max(self.tol, 1e-3))
-        few = gram.n <= FEW and bool(gram.provides & {"dense", "factor"}) and gram.dtype == np.float64
-        short = few and self.solver == "auto" and self.max_iter is None
-        found = box(problem, tol, STEPS if short else self.max_iter or -1)
-        if found.converged or not short or current()():
-            return found
-        return self._solve(problem, "interior_point", problem.alpha, None)
+    def _solve(self, problem: FitProblem, start: FitSolution | None = None, solver: Any = None) -> FitSolution:
+        """The solution, from a near one where the solver can start anywhere."""
+        return fit_solver(solver or self.solver, problem, self.tol, self.max_iter).solve(problem, start)
 
     def _warn(self, solution: FitSolution) -> None:
         if not solution.converged:

@@ -20,7 +20,7 @@ from ..gram import Gram
 from ..kernels import Kernel
 from ..kernels.algebra import Tensor
 from ..kernels.tasks import Tasks
-from ..solvers.linear import linear_solver, solve
+from ..solvers.linear import System, solve
 from ..solvers.multitask import Complete, Scattered, TaskGram
 from ..solvers.spectral import Spectral
 from ..space import Function
@@ -65,9 +65,8 @@ class Rotated:
         if self.gram.provides:
             c = host(self.path.solve(Z, alpha / values).coefficients)
         else:  # a lazy matrix is not decomposed
-            solver = linear_solver("auto", self.gram)
-            systems = (solve(self.gram, Z[:, j], alpha / v, solver, None, self.weight) for j, v in enumerate(values))
-            c = np.stack([host(system.coefficients) for system in systems], axis=1)
+            systems = (System(self.gram, Z[:, j], alpha / v, weight=self.weight) for j, v in enumerate(values))
+            c = np.stack([host(solve(system).coefficients) for system in systems], axis=1)
         return (c / values) @ V.T
 
     def evidence(self) -> Complete:
@@ -102,7 +101,7 @@ class Entries:
 
     def solve(self, B: np.ndarray, alpha: float) -> np.ndarray:
         gram = self._gram(B)
-        a = solve(gram, self.y, alpha, linear_solver("auto", gram), None, self.weight).coefficients
+        a = solve(System(gram, self.y, alpha, weight=self.weight)).coefficients
         return gram.spread(host(a))
 
     def evidence(self) -> Scattered:

@@ -19,8 +19,8 @@ from ..gram.centered import CenteredGram
 from ..gram.packed import Packed, suits
 from ..kernels import Kernel
 from ..preimage import as_preimage
-from ..solvers.eigen import Spectrum, check_eigen_solver, eigen_solver
-from ..solvers.linear import linear_solver
+from ..solvers.eigen import Eigenproblem, Spectrum, check_eigen_solver, eigen_solver
+from ..solvers.linear import System, solve
 from ..space import Function
 from ._transformer import KernelTransformer
 
@@ -256,8 +256,8 @@ class KernelPCA(KernelTransformer):
         count = limit if self.n_components is None else min(self.n_components, limit)
         name = {"arpack": "krylov", "randomized": "krylov"}.get(self.eigen_solver, self.eigen_solver)
         name = "dense" if name == "auto" and count == gram.n else name
-        solver = eigen_solver(name, gram, count, tol=self.tol or 1e-10, max_iter=self.max_iter or 200)
-        return solver.solve(gram, count, generator(self.random_state))
+        problem = Eigenproblem(gram, count, generator(self.random_state))
+        return eigen_solver(name, problem, tol=self.tol or 1e-10, max_iter=self.max_iter or 200).solve(problem)
 
     def _keep_spectrum(self, gram: CenteredGram, spectrum: Spectrum) -> None:
         trace, shift, rounding = _trace(gram)
@@ -368,7 +368,7 @@ class KernelPCA(KernelTransformer):
         gram = as_representation("auto").build(self.kernel_, Z)
         definite = self.kernel_.definiteness_in(int(Z.shape[1])).is_pd
         self.X_transformed_fit_ = Z
-        self.dual_coef_ = linear_solver("auto", gram, definite).solve(gram, X, float(self.alpha)).coefficients
+        self.dual_coef_ = solve(System(gram, X, float(self.alpha), definite=definite)).coefficients
 
     def inverse_transform(self, X: Any) -> Any:
         """Points of the input space for features X of shape (n, n_components), by the learned map."""

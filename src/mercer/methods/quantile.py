@@ -60,17 +60,17 @@ class LevelMethod(RegressorMixin, KernelMachine):
             problem = self._with_points(problem, basis)
             solutions = ordered(problem, losses, max(self.tol, 1e-10), self.max_iter or 200)
         else:
-            solutions = self._apart(problem, basis, losses)
+            solutions = self._apart(problem, losses)
         self.solution_ = solutions[0] if levels.ndim == 0 else solutions  # type: ignore[assignment]
         self._keep(problem, basis, solutions, many=levels.ndim == 1)
         return self
 
-    def _apart(self, problem: FitProblem, basis: Any, losses: list[Loss]) -> list[FitSolution]:
+    def _apart(self, problem: FitProblem, losses: list[Loss]) -> list[FitSolution]:
         solutions: list[FitSolution] = []
         for loss in losses:
             own = replace(problem, loss=loss)
             near = solutions[-1] if solutions else None
-            solutions.append(self._solve(own, self._solver(own, basis), own.alpha, near))
+            solutions.append(self._solve(own, near))
         return solutions
 
     def _with_points(self, problem: FitProblem, basis: Any) -> FitProblem:

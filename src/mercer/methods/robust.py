@@ -135,8 +135,8 @@ class RobustKernelRegression(RegressorMixin, KernelMachine):
         near = None
         if not self.loss_.convex:
             convex = replace(problem, loss=Huber(self.loss_.a))
-            near = self._solve(convex, "newton", problem.alpha, None)
-        self.solution_ = self._solve(problem, self._solver(problem, basis), problem.alpha, near)
+            near = self._solve(convex, solver="newton")
+        self.solution_ = self._solve(problem, near)
         self._keep(problem, basis, [self.solution_])
         self.robustness_ = np.asarray(self.loss_.majorizer(problem.y, self.solution_.values))
         return self
@@ -148,7 +148,7 @@ class RobustKernelRegression(RegressorMixin, KernelMachine):
         if spread == 0:  # y is constant: so is f if there is an intercept, whatever the scale
             return _median(np.abs(y), w) or 1.0
         pilot = replace(problem, loss=Huber(NEARLY * spread), weight=w / NEARLY)
-        solution = self._solve(pilot, "newton", problem.alpha, None)
+        solution = self._solve(pilot, solver="newton")
         return max(_median(np.abs(y - solution.values), w) / NORMAL, EXACT * spread)
 
 

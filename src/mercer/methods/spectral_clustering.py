@@ -21,7 +21,7 @@ from ..gram.normalized import GraphGram, NormalizedGram
 from ..kernels import Kernel
 from ..kernels.sklearn_names import SKLEARN, from_sklearn
 from ..solvers.clustering import FactorClusters, largest, partitions, spread_seeds
-from ..solvers.eigen import Spectrum, canonical, check_eigen_solver, degenerate, eigen_solver
+from ..solvers.eigen import Eigenproblem, Spectrum, canonical, check_eigen_solver, degenerate, eigen_solver
 from ..solvers.eigen.shift_invert import ResolventGram
 from ..space import Function
 from ._base import KernelEstimator, validated
@@ -305,10 +305,11 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         given, base = self.eigen_solver, operator.base
         name = "auto" if given in SOLVERS and given not in ("dense", "krylov") else given
         tol = 1e-7 if self.eigen_tol in ("auto", 0) else self.eigen_tol
-        solver = eigen_solver(name, operator, count, tol=tol, oversample=max(8, count), max_iter=1000, width=12)
+        problem = Eigenproblem(operator, count, rng)
+        solver = eigen_solver(name, problem, tol=tol, oversample=max(8, count), max_iter=1000, width=12)
         if name == "auto" and solver.by_products and "sparse" in base.provides:
             return ResolventGram(operator, base.matrix).leading(count, tol, rng)
-        return solver.solve(operator, count, rng)
+        return solver.solve(problem)
 
     def _normalised(self, walk: Any) -> Any:
         """u/√d as it is, or its rows at unit length, which are those of u."""

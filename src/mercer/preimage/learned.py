@@ -9,7 +9,7 @@ import numpy as np
 from .._errors import check_number
 from ..gram import Auto
 from ..kernels import PD, Definiteness, Kernel
-from ..solvers.linear import linear_solver
+from ..solvers.linear import System, solve
 from ._base import PreImage, Targets
 
 PROBE = 1000  # points on whose pairs the median distance is taken
@@ -67,7 +67,7 @@ class Learned(PreImage):
             cross = np.exp(np.minimum(2 * cross - targets.diagonal - targets.square[:, None], 0.0) / (2 * square))
         gram = Auto().build(kernel, targets.X)  # exact, whatever it chooses
         centre = np.mean(targets.X, axis=0)
-        solution = linear_solver("auto", gram).solve(gram, targets.X - centre, float(self.alpha))
+        solution = solve(System(gram, targets.X - centre, float(self.alpha)))
         said = "" if solution.converged else f"the ridge system is solved to {solution.residual:.1g} only"
         return centre + cross @ solution.coefficients, np.zeros(targets.m, dtype=bool), said
 

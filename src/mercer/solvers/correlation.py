@@ -27,7 +27,7 @@ from scipy import linalg
 from .._array import eigh_part, eps, host
 from .._units import exponent, power_of_two
 from ..gram import Gram
-from .eigen import DenseEigen, FactorEigen
+from .eigen import DenseEigen, Eigenproblem, FactorEigen
 
 __all__ = ["Canonical", "Pairing", "Range", "mean_correlations", "p_values", "range_of"]
 
@@ -84,7 +84,7 @@ def range_of(gram: Gram) -> Range:
     count = min(gram.n, gram.factor().shape[1]) if thin else gram.n
     if count == 0:
         return Range(np.empty((gram.n, 0)), np.empty(0))
-    spectrum = (FactorEigen() if thin else DenseEigen()).solve(gram, count)
+    spectrum = (FactorEigen() if thin else DenseEigen()).solve(Eigenproblem(gram, count))
     values, vectors = host(spectrum.values).astype(np.float64), host(spectrum.vectors).astype(np.float64)
     size = gram.n * gram.magnitude()
     unit = ROUNDING * eps(spectrum.values)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..gram import Operator
 from ..gram.normalized import NormalizedGram
-from .linear import ConjugateGradient, LinearSolution
+from .linear import ConjugateGradient, LinearSolution, System
 
 
 class _Spread(Operator):
@@ -46,7 +46,7 @@ def spread(operator: NormalizedGram, Y: Any, alpha: float, tol: float, max_iter:
         # the bound for this condition number, twice, as rounding makes the iteration forget directions
         steps = int(60 * ((1 + alpha) / (1 - alpha)) ** 0.5) + 20
         # I − αS has eigenvalues in [1 − α, 1 + α] and needs no preconditioner
-        return ConjugateGradient(tol=tol, max_iter=steps, rank=0).solve(system, Y, shift=1.0)
+        return ConjugateGradient(tol=tol, max_iter=steps, rank=0).solve(System(system, Y, 1.0))
     F = Y
     for _ in range(max_iter):
         F = Y - system @ F

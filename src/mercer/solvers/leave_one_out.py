@@ -31,7 +31,7 @@ from scipy.linalg import solve_triangular
 
 from ..gram import Gram
 from .fit._base import FitProblem
-from .linear import LinearSolution, linear_solver, solve
+from .linear import LinearSolution, System, solve
 from .spectral import DETERMINED, Spectral
 
 __all__ = [
@@ -197,7 +197,7 @@ def random_traces(problem: FitProblem, f: np.ndarray, probes: int, rng: np.rando
     v = np.asarray(problem.loss.hessian(problem.y, f, problem.weight))
     v = np.maximum(v, FLAT * float(v.max()))
     E = rng.choice([-1.0, 1.0], size=(len(f), probes)) * (problem.weight > 0)[:, None]
-    found = solve(problem.gram, E / v[:, None], problem.alpha, linear_solver("auto", problem.gram), problem.H, v)
+    found = solve(System(problem.gram, E / v[:, None], problem.alpha, problem.H, v))
     response = np.asarray(problem.gram @ found.coefficients) + problem.free_part(found.free)
     return float(np.sum(E * response)) / probes, float(np.sum(v[:, None] * E * response)) / probes
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..._errors import check_choice
-from ...gram import Operator
-from ._base import EigenSolver, Spectrum, canonical, degenerate
+from ..protocol import Choice, choose
+from ._base import Eigenproblem, EigenSolver, Spectrum, canonical, degenerate
 from .direct import DenseEigen, FactorEigen
 from .krylov import BlockKrylov
 
@@ -14,6 +14,7 @@ __all__ = [
     "BlockKrylov",
     "DenseEigen",
     "EigenSolver",
+    "Eigenproblem",
     "FactorEigen",
     "Spectrum",
     "canonical",
@@ -22,7 +23,11 @@ __all__ = [
     "eigen_solver",
 ]
 
-NAMES: dict[str, type[EigenSolver]] = {"dense": DenseEigen, "factor": FactorEigen, "krylov": BlockKrylov}
+TABLE = (
+    Choice(lambda problem: "factor" in problem.operator.provides, FactorEigen),
+    Choice(lambda problem: problem.operator.n <= 500 or 10 * problem.n_components > problem.operator.n, DenseEigen),
+    Choice(lambda problem: True, BlockKrylov),
+)
 
 
 def check_eigen_solver(owner: object, solver: Any, names: tuple[Any, ...]) -> None:
@@ -31,7 +36,7 @@ def check_eigen_solver(owner: object, solver: Any, names: tuple[Any, ...]) -> No
         check_choice(owner, "eigen_solver", solver, names)
 
 
-def eigen_solver(solver: Any, gram: Operator, n_components: int, **krylov: Any) -> EigenSolver:
+def eigen_solver(solver: Any, problem: Eigenproblem, **krylov: Any) -> EigenSolver:
     """A solver object, its name, or "auto" → the solver; `krylov` are settings of a `BlockKrylov` that is chosen here.
 
     ====================================================  =============
@@ -42,14 +47,5 @@ def eigen_solver(solver: Any, gram: Operator, n_components: int, **krylov: Any) 
     otherwise                                             `BlockKrylov`
     ====================================================  =============
     """
-    if isinstance(solver, EigenSolver):
-        return solver
-    if solver == "auto":
-        if "factor" in gram.provides:
-            return FactorEigen()
-        solver = "dense" if gram.n <= 500 or 10 * n_components > gram.n else "krylov"
-    if isinstance(solver, str) and solver in NAMES:
-        return NAMES[solver](**krylov if solver == "krylov" else {})
-    raise ValueError(
-        f"solver = {solver!r} is unknown; give an EigenSolver or one of 'auto', {', '.join(map(repr, NAMES))}."
-    )
+    found: EigenSolver = choose(solver, problem, TABLE, EigenSolver)
+    return found.set_params(**krylov) if found is not solver and found.by_products else found

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..._array import host, like, namespace
-from ..._errors import check_number, fitting_memory
+from ..._errors import check_number
 from ..._units import lengths
 from ...gram import Operator
+from ..protocol import Solver
 from ..solution import Certificate, Solution
 
 EQUAL = 1e3  # units of rounding, within which eigenvalues are equal
@@ -31,8 +31,20 @@ class Spectrum(Solution):
         return Certificate("residual", self.residual)
 
 
-class EigenSolver(BaseEstimator):
-    """Finds the `n_components` largest eigenvalues of a Gram operator.
+@dataclass(frozen=True)
+class Eigenproblem:
+    """The `n_components` largest eigenvalues of an operator, by random numbers of `rng` where they are needed."""
+
+    operator: Operator
+    n_components: int
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+
+    def __post_init__(self) -> None:
+        check_number(self, "n_components", self.n_components, at_least=1, at_most=self.operator.n, integer=True)
+
+
+class EigenSolver(Solver[Eigenproblem, Spectrum]):
+    """Solves an `Eigenproblem`.
 
     Attributes
     ----------
@@ -40,15 +52,12 @@ class EigenSolver(BaseEstimator):
         Whether products with the operator are all that it needs.
     """
 
-    by_products: bool = False
+    by_products: ClassVar[bool] = False
 
-    def solve(self, gram: Operator, n_components: int, rng: np.random.Generator | None = None) -> Spectrum:
-        """The leading part of the spectrum."""
-        check_number(self, "n_components", n_components, at_least=1, at_most=gram.n, integer=True)
-        with fitting_memory(self, gram.n, gram.n, gram.dtype):
-            return self._solve(gram, n_components, np.random.default_rng(0) if rng is None else rng)
+    def _solve(self, problem: Eigenproblem, start: Spectrum | None = None) -> Spectrum:
+        return self._leading(problem.operator, problem.n_components, problem.rng)
 
-    def _solve(self, gram: Operator, n_components: int, rng: np.random.Generator) -> Spectrum:
+    def _leading(self, gram: Operator, n_components: int, rng: np.random.Generator) -> Spectrum:
         raise NotImplementedError
 
 

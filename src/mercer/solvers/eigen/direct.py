@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from ..._array import eigh_part, is_numpy, namespace
@@ -16,12 +18,15 @@ class DenseEigen(EigenSolver):
     --------
     >>> from mercer.gram import Dense
     >>> from mercer.kernels import Linear
+    >>> from mercer.solvers.eigen import Eigenproblem
     >>> gram = Dense().build(Linear(), np.array([[3.0], [4.0]]), np.random.default_rng(0))
-    >>> DenseEigen().solve(gram, 1).values.round(6)
+    >>> DenseEigen().solve(Eigenproblem(gram, 1)).values.round(6)
     array([25.])
     """
 
-    def _solve(self, gram: Operator, n_components: int, rng: np.random.Generator) -> Spectrum:
+    name: ClassVar[str] = "dense"
+
+    def _leading(self, gram: Operator, n_components: int, rng: np.random.Generator) -> Spectrum:
         K = gram.dense()
         n, xp = gram.n, namespace(K)
         if is_numpy(xp):
@@ -40,12 +45,16 @@ class FactorEigen(EigenSolver):
     --------
     >>> from mercer.gram import LowRank
     >>> from mercer.kernels import Linear
+    >>> from mercer.solvers.eigen import Eigenproblem
     >>> gram = LowRank().build(Linear(), np.array([[3.0], [4.0]]), np.random.default_rng(0))
-    >>> FactorEigen().solve(gram, 1).values.round(6)
+    >>> FactorEigen().solve(Eigenproblem(gram, 1)).values.round(6)
     array([25.])
     """
 
-    def _solve(self, gram: Operator, n_components: int, rng: np.random.Generator) -> Spectrum:
+    name: ClassVar[str] = "factor"
+    requires: ClassVar[frozenset[str]] = frozenset({"factor"})
+
+    def _leading(self, gram: Operator, n_components: int, rng: np.random.Generator) -> Spectrum:
         Z = gram.factor()
         xp = namespace(Z)
         if n_components > Z.shape[1]:

@@ -7,7 +7,7 @@ The whole basis is kept orthonormal, and restarted from the leading Ritz vectors
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -43,17 +43,19 @@ class BlockKrylov(EigenSolver):
     --------
     >>> from mercer.gram import Lazy
     >>> from mercer.kernels import Linear
+    >>> from mercer.solvers.eigen import Eigenproblem
     >>> gram = Lazy().build(Linear(), np.array([[3.0], [4.0]]), np.random.default_rng(0))
-    >>> BlockKrylov().solve(gram, 1).values.round(6)
+    >>> BlockKrylov().solve(Eigenproblem(gram, 1)).values.round(6)
     array([25.])
     """
 
-    by_products = True
+    name: ClassVar[str] = "krylov"
+    by_products: ClassVar[bool] = True
 
     def __init__(self, tol: float = 1e-8, oversample: int = 16, max_iter: int = 100, width: int = 8):
         self.tol, self.oversample, self.max_iter, self.width = tol, oversample, max_iter, width
 
-    def _solve(self, gram: Operator, n_components: int, rng: np.random.Generator) -> Spectrum:
+    def _leading(self, gram: Operator, n_components: int, rng: np.random.Generator) -> Spectrum:
         check_number(self, "tol", self.tol, above=0)
         check_number(self, "oversample", self.oversample, at_least=0, integer=True)
         check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)

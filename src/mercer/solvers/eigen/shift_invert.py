@@ -11,7 +11,7 @@ from scipy.sparse.linalg import splu
 
 from ...gram import Operator
 from ...gram.normalized import NormalizedGram
-from ._base import Spectrum, residual
+from ._base import Eigenproblem, Spectrum, residual
 from .krylov import BlockKrylov
 
 
@@ -42,7 +42,7 @@ class ResolventGram(Operator):
 
     def leading(self, count: int, tol: float, rng: np.random.Generator) -> Spectrum:
         """The largest eigenvalues of N."""
-        inverse = BlockKrylov(tol=tol * self.SHIFT, oversample=1, max_iter=200).solve(self, count, rng)
+        inverse = BlockKrylov(tol=tol * self.SHIFT, oversample=1, max_iter=200).solve(Eigenproblem(self, count, rng))
         values = 1 + self.SHIFT - 1 / inverse.values
         error = residual(self.operator, values, inverse.vectors)
         return replace(inverse, values=values, residual=error, method="shift-invert")

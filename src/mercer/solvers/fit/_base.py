@@ -40,6 +40,21 @@ class FitProblem:
             free_factor(self.H[self.weight > 0])  # refuses functions of which no loss determines the coefficients
 
     @property
+    def operator(self) -> Gram:
+        """K."""
+        return self.gram
+
+    @property
+    def has_constant_alone(self) -> bool:
+        """Whether no other function than a constant is free."""
+        return self.H is None or (self.H.shape[1] == 1 and bool(np.all(self.H[0] == self.H)))
+
+    @property
+    def has_single_values(self) -> bool:
+        """Whether the loss of a sample depends on one value of f at it, and on no other sample."""
+        return len(self.shape) == 1 and not self.loss.coupled
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Of f: one value per sample, or several."""
         return (self.gram.n, *self.loss.outputs(self.y))

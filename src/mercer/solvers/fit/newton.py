@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...context import Monitor, Status, current
-from ..linear import LinearSolver, solve
+from ..linear import System, solve
 from ._base import FLAT, FitProblem, FitSolution, finish
 from .ordered import ordered
 
@@ -20,7 +20,7 @@ PATIENCE = 30  # steps, after which an interior point shows where to go on: no c
 
 def newton(
     problem: FitProblem,
-    solver: LinearSolver,
+    solver: Any = "auto",
     tol: float = 1e-8,
     max_iter: int = 100,
     start: tuple[np.ndarray, np.ndarray | None] | None = None,
@@ -47,7 +47,7 @@ def newton(
             np.asarray((loss.hessian if loss.convex else loss.majorizer)(problem.y, f)),
         )
         h = np.maximum(h, floor * max(float(h.max()), float(np.abs(g).max()) / unit, 1e-300))
-        step = solve(gram, f - g / h, float(alpha), solver, H, w * h)
+        step = solve(System(gram, f - g / h, float(alpha), H, w * h), solver)
         to_a, to_c = np.asarray(step.coefficients), None if H is None else np.asarray(step.free)
         to_smooth = np.asarray(gram @ to_a)
         da, ds = to_a - a, to_smooth - smooth

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._errors import is_one_of
-from ...gram import Operator
-from ._base import Conditioned, LinearSolution, LinearSolver, free_factor, solve, typical, units
+from ..protocol import Choice, choose
+from ._base import Conditioned, LinearSolution, LinearSolver, System, free_factor, typical, units
 from .cholesky import Cholesky, Symmetric
 from .conjugate_gradient import ConjugateGradient
 from .pseudo_inverse import Inverse, PseudoInverse
@@ -21,6 +20,7 @@ __all__ = [
     "LinearSolver",
     "PseudoInverse",
     "Symmetric",
+    "System",
     "Woodbury",
     "free_factor",
     "linear_solver",
@@ -29,16 +29,15 @@ __all__ = [
     "units",
 ]
 
-NAMES: dict[str, type[LinearSolver]] = {
-    "cholesky": Cholesky,
-    "symmetric": Symmetric,
-    "woodbury": Woodbury,
-    "cg": ConjugateGradient,
-    "pseudo_inverse": PseudoInverse,
-}
+TABLE = (
+    Choice(lambda system: not system.definite, Symmetric),
+    Choice(lambda system: "factor" in system.operator.provides, Woodbury),
+    Choice(lambda system: "dense" in system.operator.provides, Cholesky),
+    Choice(lambda system: True, ConjugateGradient),
+)
 
 
-def linear_solver(solver: Any, gram: Operator, definite: bool = True) -> LinearSolver:
+def linear_solver(solver: Any, system: System) -> LinearSolver:
     """A solver object, its name, or "auto" → the solver.
 
     ====================================  ====================
@@ -50,16 +49,10 @@ def linear_solver(solver: Any, gram: Operator, definite: bool = True) -> LinearS
     otherwise                             `ConjugateGradient`
     ====================================  ====================
     """
-    if isinstance(solver, LinearSolver):
-        return solver
-    if is_one_of(solver, ("auto",)):
-        if not definite:
-            return Symmetric()
-        if "factor" in gram.provides:
-            return Woodbury()
-        return Cholesky() if "dense" in gram.provides else ConjugateGradient()
-    if isinstance(solver, str) and solver in NAMES:
-        return NAMES[solver]()
-    raise ValueError(
-        f"solver = {solver!r} is unknown; give a LinearSolver or one of 'auto', {', '.join(map(repr, NAMES))}."
-    )
+    found: LinearSolver = choose(solver, system, TABLE, LinearSolver, (PseudoInverse,))
+    return found
+
+
+def solve(system: System, solver: Any = "auto") -> LinearSolution:
+    """The solution of a system by a solver, its name, or the choice of the table."""
+    return linear_solver(solver, system).solve(system)

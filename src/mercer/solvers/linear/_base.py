@@ -13,16 +13,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import log2
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..._array import eps, eye, host, like, namespace
-from ..._errors import fitting_memory, where
 from ..._units import power_of_two, squarable
 from ...domains import take
 from ...gram import Operator
+from ..protocol import Solver
 from ..solution import Certificate, Solution
 
 
@@ -40,28 +39,47 @@ class LinearSolution(Solution):
         return Certificate("residual", self.residual)
 
 
-class LinearSolver(BaseEstimator):
-    """Solves (K + shift·I) a = b for a Gram operator that has what it `requires`."""
+@dataclass(frozen=True)
+class System:
+    """Ka + Sa + Hc = b with Hᵀa = 0, for a vector b or the columns of a matrix.
 
-    requires: ClassVar[frozenset[str]] = frozenset()
+    Parameters
+    ----------
+    operator : Operator
+        K.
+    b : array of shape (n,) or (n, t)
+    shift : float >= 0, or array of shape (n,), > 0
+        S; one number per sample is the same as shift = 1 with weight = 1/shift.
+    H : array of shape (n, p), optional
+        Values of the free functions; their columns must be independent.
+    weight : array of shape (n,), >= 0, optional
+        W, for S = shift·W⁻¹: the normal equations of weighted least squares. Weight 0 gives coefficient 0.
+    definite : bool
+        Whether K may be taken as positive definite where Hᵀa = 0.
+    """
 
-    def solve(self, gram: Operator, b: Any, shift: float = 0.0) -> LinearSolution:
-        """a for a vector b, or for the columns of a matrix b; `solve` of this module adds weights and a free part."""
-        missing = self.requires - gram.provides
-        if missing:
-            raise TypeError(
-                f"{where(self)} needs a Gram operator that provides {', '.join(sorted(missing))}; {where(gram)} "
-                f'provides {", ".join(sorted(gram.provides)) or "products only"}. Try solver="auto".'
-            )
-        limit = namespace(b).finfo(b.dtype)
-        if shift and not float(limit.smallest_normal) <= shift <= float(limit.max) / gram.n:
-            raise ValueError(f"alpha = {shift:g}: it, or a multiple, is beyond the {b.dtype} numbers; give another.")
+    operator: Operator
+    b: Any
+    shift: Any = 0.0
+    H: Any = None
+    weight: Any = None
+    definite: bool = True
+
+
+class LinearSolver(Solver[System, LinearSolution]):
+    """Solves a `System`; subclasses solve (K + shift·I) a = b, to which free parts and weights are reduced."""
+
+    def _solve(self, problem: System, start: LinearSolution | None = None) -> LinearSolution:
+        gram, b, shift, H, weight = problem.operator, problem.b, problem.shift, problem.H, problem.weight
+        if not isinstance(shift, float | int):
+            weight, shift = 1.0 / shift, 1.0
         unit = units(b)
-        # what overflows is seen in the coefficients
-        with fitting_memory(self, gram.n, gram.n, b.dtype), np.errstate(over="ignore", invalid="ignore"):
-            found = self._solve(gram, b if unit is None else b / unit, shift)
-            if unit is not None:
-                found = replace(found, coefficients=found.coefficients * unit)
+        if unit is not None:
+            found = self._reduced(gram, b / unit, shift, H, weight)
+            free = None if found.free is None else found.free * unit
+            found = replace(found, coefficients=found.coefficients * unit, free=free)
+        else:
+            found = self._reduced(gram, b, shift, H, weight)
         if not bool(namespace(b).all(namespace(b).isfinite(found.coefficients))):
             raise ValueError(
                 f"alpha = {shift:g} is so small beside the kernel matrix, or this so small beside the targets, that "
@@ -69,7 +87,39 @@ class LinearSolver(BaseEstimator):
             )
         return found
 
-    def _solve(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
+    def _reduced(self, gram: Operator, b: Any, shift: float, H: Any, weight: Any) -> LinearSolution:
+        """The solution by that of a plain system."""
+        xp = namespace(b)
+        if H is None and weight is None:
+            return self._checked(gram, b, shift)
+        scale = None if weight is None else xp.sqrt(weight)
+        if H is None:
+            operator = Conditioned(gram, scale)
+            inner = self._checked(operator, operator.scaled(b), shift)
+            return replace(inner, coefficients=operator.scaled(inner.coefficients))
+        Q, R = free_factor(H if scale is None else H * scale[:, None])
+        operator = Conditioned(gram, scale, Q, 0.0 if shift > 0 else typical(gram))
+        inner = self._checked(operator, operator.project(operator.scaled(b)), shift)
+        unscaled = operator.project(inner.coefficients)
+        a = operator.scaled(unscaled)
+        rest = operator.scaled(b - gram @ a) - shift * unscaled
+        c = like(np.linalg.solve(host(R), host(xp.matrix_transpose(Q) @ rest)), H)
+        residual = _ratio(operator.project(rest), operator.scaled(b))
+        return replace(inner, coefficients=a, free=c, residual=residual)
+
+    def _checked(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
+        limit = namespace(b).finfo(b.dtype)
+        if shift and not float(limit.smallest_normal) <= shift <= float(limit.max) / gram.n:
+            raise ValueError(f"alpha = {shift:g}: it, or a multiple, is beyond the {b.dtype} numbers; give another.")
+        unit = units(b)  # scaled by weights it may have another size
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is seen in the coefficients
+            if unit is None:
+                return self._plain(gram, b, shift)
+            found = self._plain(gram, b / unit, shift)
+            return replace(found, coefficients=found.coefficients * unit)
+
+    def _plain(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
+        """a of (K + shift·I) a = b."""
         raise NotImplementedError
 
 
@@ -132,49 +182,6 @@ class Conditioned(Operator):
     def sketch(self, rank: int) -> Any:
         Z = self.base.sketch(rank)
         return None if Z is None else self.project(self.scaled(Z))
-
-
-def solve(
-    gram: Operator, b: Any, shift: Any, solver: LinearSolver, H: Any = None, weight: Any = None
-) -> LinearSolution:
-    """Solve Ka + Sa + Hc = b with Hᵀa = 0 by a solver of the plain system.
-
-    Parameters
-    ----------
-    gram : Operator
-    b : array of shape (n,) or (n, t)
-    shift : float >= 0, or array of shape (n,), > 0
-        S; one number per sample is the same as shift = 1 with weight = 1/shift.
-    solver : LinearSolver
-    H : array of shape (n, p), optional
-        Values of the free functions; their columns must be independent.
-    weight : array of shape (n,), >= 0, optional
-        W, for S = shift·W⁻¹: the normal equations of weighted least squares. Weight 0 gives coefficient 0.
-    """
-    if not isinstance(shift, float | int):
-        weight, shift = 1.0 / shift, 1.0
-    if H is None and weight is None:
-        return solver.solve(gram, b, shift)
-    unit = units(b)
-    if unit is not None:
-        found = solve(gram, b / unit, shift, solver, H, weight)
-        free = None if found.free is None else found.free * unit
-        return replace(found, coefficients=found.coefficients * unit, free=free)
-    xp = namespace(b)
-    scale = None if weight is None else xp.sqrt(weight)
-    if H is None:
-        operator = Conditioned(gram, scale)
-        inner = solver.solve(operator, operator.scaled(b), shift)
-        return replace(inner, coefficients=operator.scaled(inner.coefficients))
-    Q, R = free_factor(H if scale is None else H * scale[:, None])
-    operator = Conditioned(gram, scale, Q, 0.0 if shift > 0 else typical(gram))
-    inner = solver.solve(operator, operator.project(operator.scaled(b)), shift)
-    unscaled = operator.project(inner.coefficients)
-    a = operator.scaled(unscaled)
-    rest = operator.scaled(b - gram @ a) - shift * unscaled
-    c = like(np.linalg.solve(host(R), host(xp.matrix_transpose(Q) @ rest)), H)
-    residual = _ratio(operator.project(rest), operator.scaled(b))
-    return replace(inner, coefficients=a, free=c, residual=residual)
 
 
 def units(b: Any) -> Any:

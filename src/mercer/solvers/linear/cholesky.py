@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg
@@ -24,12 +24,15 @@ class Cholesky(LinearSolver):
     --------
     >>> from mercer.gram import Dense
     >>> from mercer.kernels import Linear
+    >>> from mercer.solvers.linear import System
     >>> gram = Dense().build(Linear(), np.array([[1.0], [2.0]]), np.random.default_rng(0))
-    >>> Cholesky().solve(gram, np.array([3.0, 5.0]), shift=1.0).coefficients.round(6)
+    >>> Cholesky().solve(System(gram, np.array([3.0, 5.0]), 1.0)).coefficients.round(6)
     array([0.833333, 0.666667])
     """
 
-    def _solve(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
+    name: ClassVar[str] = "cholesky"
+
+    def _plain(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
         K = gram.dense()
         L, jitter = factorize(K, shift)
         a = solve_triangular(L, solve_triangular(L, b), transpose=True)
@@ -83,12 +86,15 @@ class Symmetric(LinearSolver):
     --------
     >>> from mercer.gram import Dense
     >>> from mercer.kernels import Linear
+    >>> from mercer.solvers.linear import System
     >>> gram = Dense().build(-1.0 * Linear(), np.array([[1.0], [2.0]]), np.random.default_rng(0))
-    >>> Symmetric().solve(gram, np.array([0.0, -3.0]), shift=1.0).coefficients.round(6)
+    >>> Symmetric().solve(System(gram, np.array([0.0, -3.0]), 1.0)).coefficients.round(6)
     array([1.5, 0. ])
     """
 
-    def _solve(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
+    name: ClassVar[str] = "symmetric"
+
+    def _plain(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
         K = gram.dense()
         xp = namespace(K)
         A = set_diagonal(xp.asarray(K, copy=True), xp.linalg.diagonal(K) + shift)

@@ -6,7 +6,7 @@ Wilson, *GPyTorch*, 2018, section 4); each column has its own step lengths and s
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -36,15 +36,18 @@ class ConjugateGradient(LinearSolver):
     >>> import numpy as np
     >>> from mercer.gram import Lazy
     >>> from mercer.kernels import Linear
+    >>> from mercer.solvers.linear import System
     >>> gram = Lazy().build(Linear(), np.array([[1.0], [2.0]]), np.random.default_rng(0))
-    >>> ConjugateGradient().solve(gram, np.array([3.0, 5.0]), shift=1.0).coefficients.round(6)
+    >>> ConjugateGradient().solve(System(gram, np.array([3.0, 5.0]), 1.0)).coefficients.round(6)
     array([0.833333, 0.666667])
     """
+
+    name: ClassVar[str] = "cg"
 
     def __init__(self, tol: float = 1e-10, max_iter: int = 1000, rank: int = 100):
         self.tol, self.max_iter, self.rank = tol, max_iter, rank
 
-    def _solve(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
+    def _plain(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
         check_number(self, "tol", self.tol, above=0)
         check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
         check_number(self, "rank", self.rank, at_least=0, integer=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -59,12 +59,15 @@ class PseudoInverse(LinearSolver):
     --------
     >>> from mercer.gram import Dense
     >>> from mercer.kernels import Linear
+    >>> from mercer.solvers.linear import System
     >>> gram = Dense().build(Linear(), np.array([[1.0], [2.0]]), np.random.default_rng(0))
-    >>> PseudoInverse().solve(gram, np.array([1.0, 2.0])).coefficients.round(6)
+    >>> PseudoInverse().solve(System(gram, np.array([1.0, 2.0]))).coefficients.round(6)
     array([0.2, 0.4])
     """
 
-    def _solve(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
+    name: ClassVar[str] = "pseudo_inverse"
+
+    def _plain(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
         K = gram.dense()
         a = Inverse(K + shift * eye(gram.n, K) if shift else K)(b)
         return LinearSolution(a, residual=relative_residual(gram, a, b, shift), method="pseudo-inverse")

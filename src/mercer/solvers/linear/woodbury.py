@@ -18,14 +18,16 @@ class Woodbury(LinearSolver):
     >>> import numpy as np
     >>> from mercer.gram import LowRank
     >>> from mercer.kernels import Linear
+    >>> from mercer.solvers.linear import System
     >>> gram = LowRank().build(Linear(), np.array([[1.0], [2.0]]), np.random.default_rng(0))
-    >>> Woodbury().solve(gram, np.array([3.0, 5.0]), shift=1.0).coefficients.round(6)
+    >>> Woodbury().solve(System(gram, np.array([3.0, 5.0]), 1.0)).coefficients.round(6)
     array([0.833333, 0.666667])
     """
 
+    name: ClassVar[str] = "woodbury"
     requires: ClassVar[frozenset[str]] = frozenset({"factor"})
 
-    def _solve(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
+    def _plain(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
         inverse = LowRankInverse(gram.factor(), shift)
         a = inverse(b)
         a = a + inverse(b - (gram @ a + shift * a))
