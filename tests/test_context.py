@@ -83,6 +83,17 @@ def test_only_who_asks_first_is_stopped() -> None:
     heard.check()
 
 
+def test_work_under_shelter_does_not_see_the_budget() -> None:
+    limited = Context(1e-9)
+    time.sleep(0.01)
+    with limited.sheltered(), limited.active():
+        assert Context()() is None
+        limited.interrupt()
+        assert Context()() is Status.INTERRUPTED
+    limited.interrupted = False
+    assert limited() is Status.TIME_BUDGET
+
+
 def test_a_budget_that_is_lifted() -> None:
     limited = Context(1e-9)
     time.sleep(0.01)

@@ -11,8 +11,8 @@ API = Path(__file__).resolve().parents[1] / "docs" / "api"
 PUBLIC = """
     basis closed_forms datasets domains evaluation experiments gram inference io io.libsvm kernels kernels.algebra
     kernels.graphs kernels.sequences kernels.sets kernels.strings kernels.text kernels.trees losses measures
-    methods.base plot preimage reports selection solvers.eigen solvers.fit solvers.fit.many
-    solvers.fit.primal solvers.linear testing
+    methods.base plot preimage reports selection context solvers.eigen solvers.fit solvers.fit.many
+    solvers.fit.primal solvers.fit.table solvers.linear solvers.protocol solvers.solution testing
 """
 MODULES = ["mercer", *(f"mercer.{name}" for name in PUBLIC.split())]
 

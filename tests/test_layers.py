@@ -9,7 +9,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "mercer"
 
 # Each row may import from the rows above it and from itself.
 LAYERS = [
-    ["_*"],
+    ["_*", "context"],
     ["domains", "basis", "measures"],
     ["evaluation"],
     ["kernels"],

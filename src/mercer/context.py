@@ -151,6 +151,15 @@ class Context:
         """Take the time budget back: what is left must be done, whatever time it takes."""
         self.end, self.told = None, False
 
+    @contextmanager
+    def sheltered(self) -> Iterator[None]:
+        """Work inside does not see the time budget: its result is needed whole, and the budget is asked after it."""
+        end, self.end = self.end, None
+        try:
+            yield
+        finally:
+            self.end = end
+
     @property
     def called_off(self) -> bool:
         """Whether the context around this one asks to end; its owner reports it."""

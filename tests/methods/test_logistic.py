@@ -93,7 +93,7 @@ def test_what_is_reported_is_what_was_found() -> None:
     """Far from the minimum too, in single precision: the objective of the function is that of the last step."""
     A = X.astype(np.float32)
     gram = Nystrom(rank=30)
-    with pytest.warns(ConvergenceWarning, match="max_iter = 3"):
+    with pytest.warns(ConvergenceWarning, match="max_iter is reached"):
         model = KernelLogisticRegression(Gaussian(), alpha=0.01, gram=gram, max_iter=3, random_state=0).fit(A, THREE)
     logs = model.predict_log_proba(A)[np.arange(N), np.searchsorted(model.classes_, THREE)]
     value = -logs.sum() + 0.005 * sum(model.function_[j].norm() ** 2 for j in range(3))
@@ -102,7 +102,7 @@ def test_what_is_reported_is_what_was_found() -> None:
 
 
 def test_admm_of_few_steps() -> None:
-    with pytest.warns(ConvergenceWarning, match="max_iter = 3"):
+    with pytest.warns(ConvergenceWarning, match="max_iter is reached"):
         model = KernelLogisticRegression(Gaussian(), solver="admm", max_iter=3).fit(X, TWO)
     assert model.solution_.n_iter == 3
 

@@ -385,6 +385,6 @@ def test_messages() -> None:
         RelevanceVectorMachine(noise_variance=0).fit(X, y)
     with pytest.raises(ValueError, match="Only binary classification is supported; y holds 3 classes"):
         RelevanceVectorClassifier().fit(X, np.arange(100) % 3)
-    with pytest.warns(ConvergenceWarning, match="max_iter = 2"):
+    with pytest.warns(ConvergenceWarning, match="max_iter is reached"):
         RelevanceVectorMachine(KERNEL, max_iter=2).fit(X, y)
     assert clone(RelevanceVectorMachine(noise_variance=2.0)).noise_variance == 2.0

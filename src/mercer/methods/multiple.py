@@ -413,7 +413,6 @@ class MultipleKernel(KernelEstimator):
             self.descent_ = alternating(problem.partition, M, self.tol, self.max_iter)
         else:
             self.descent_ = blockwise(problem.forms, m, float(self.p), self.tol, self.max_iter)
-        current().lift()  # the last fit is made in any case
         self.n_iter_ = max(1, self.descent_.n_iter)
         self._report_descent(self.descent_)
         return self.descent_.weights
@@ -551,9 +550,10 @@ class _Problem:
         model = clone(self.model.estimator if estimator is None else estimator)
         own = model.get_params(deep=False).get("gram")
         model.set_params(kernel=self.kernel(mu))
-        if own is None or representation is None:
-            return model.fit(self.X, self.y, **self.options)
-        model.set_params(gram=representation).fit(self.X, self.y, **self.options)
+        with current().sheltered():
+            if own is None or representation is None:
+                return model.fit(self.X, self.y, **self.options)
+            model.set_params(gram=representation).fit(self.X, self.y, **self.options)
         return model.set_params(gram=own)  # the operators are not kept
 
     def combined(self, mu: np.ndarray) -> Combined:
