@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from copy import copy
 
 import numpy as np
 
@@ -49,6 +50,12 @@ with ThreadPoolExecutor(8) as pool:
 assert made == [0] and len(_shrink.signatures) == 1
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_inspection_makes_nothing():
+    deferred = Deferred(list)
+    assert not hasattr(deferred, "__wrapped__") and copy(deferred) is not deferred
+    assert "made" not in vars(deferred)
 
 
 def test_a_failure_is_not_kept():

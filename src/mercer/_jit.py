@@ -23,6 +23,8 @@ class Deferred:
         return self.made(*arguments)
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # asked for by what copies or inspects any object
+            raise AttributeError(name)
         if name != "made":
             return getattr(self.made, name)
         with _lock:

@@ -144,7 +144,9 @@ def mmd_test(
         p_values = np.array([p])
     k, Z = tests[best]
     a, near = like(np.repeat([1 / m, -1 / n], [m, n]), _first(k, Z)), k.about(Z)
-    witness = Function(k, Z, a) if near is k else Function(near, Z, a, Polynomials(0), near.constant(Z, a)[None])
+    witness = (
+        Function(k, Z, a) if near is k else Function(near, Z, a, Polynomials(0), near.missing_constant(Z, a)[None])
+    )
     words = f"{statistic} MMD², {n_draws} permutations" if null == "permutation" else f"{statistic} MMD², {null} null"
     return KernelTestResult(value, p, sample, words, k, witness, tuple(k for k, _ in tests), p_values)
 

@@ -104,7 +104,7 @@ class Kernel(BaseEstimator):
         """X relative to the origin of this kernel, as `at_zero` sees it."""
         return X
 
-    def constant(self, points: Any, coefficients: Any) -> Any:
+    def missing_constant(self, points: Any, coefficients: Any) -> Any:
         """Σ aᵢk(x, xᵢ) of `at_zero` less that of this kernel: the same at every x for coefficients that sum to 0."""
         return 0.0
 

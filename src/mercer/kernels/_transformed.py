@@ -285,7 +285,7 @@ class Translated(Unary):
     def drift(self, origin: np.ndarray) -> np.ndarray | None:
         return self.kernel.drift(origin)
 
-    def constant(self, points: Any, coefficients: Any) -> Any:
+    def missing_constant(self, points: Any, coefficients: Any) -> Any:
         """Σ aᵢk(x, xᵢ) − Σ aᵢk(x − o, xᵢ − o), one number for each column of coefficients."""
         slope = like(self.kernel.drift(host(self.origin)), coefficients)
         return slope @ (namespace(coefficients).matrix_transpose(self.relative(points)) @ coefficients)

@@ -288,7 +288,7 @@ class KernelEstimator(Estimator):
         if free is None or gram.kernel is self.kernel_:
             return free
         moved = namespace(free).asarray(free, copy=True)
-        moved[0, ...] -= gram.kernel.constant(gram.X, coefficients)
+        moved[0, ...] -= gram.kernel.missing_constant(gram.X, coefficients)
         return moved
 
     def _free_basis(self, X: Any, free: Any, fit_intercept: bool = False) -> Polynomials | Functions | None:

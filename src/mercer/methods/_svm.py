@@ -277,7 +277,7 @@ class SupportVectorMachine(KernelEstimator):
 
     def _offset_of(self, f: Function, offset: Any) -> Any:
         """The offset beside `kernel_`, from that of a machine in the space of the kernel about the sample."""
-        return offset if f.kernel is self.kernel_ else offset - f.kernel.constant(f.points, f.coefficients)
+        return offset if f.kernel is self.kernel_ else offset - f.kernel.missing_constant(f.points, f.coefficients)
 
 
 @dataclass(frozen=True)
