@@ -9,7 +9,7 @@ from mercer.gram import IncompleteCholesky, Nystrom
 from mercer.kernels import Epanechnikov, Gaussian, Laplace, Matern
 from mercer.losses import Hampel, Huber
 from mercer.methods.density import KernelDensity
-from mercer.methods.robust_density import RobustKernelDensity
+from mercer.methods.robust_density import RobustKernelDensity, _quantile
 
 rng = np.random.default_rng(2)
 X = np.concatenate([rng.normal(size=(70, 2)), rng.uniform(-8, 8, size=(10, 2))])
@@ -202,3 +202,26 @@ def test_unfinished_work_is_reported() -> None:
 def test_losses_are_the_librarys() -> None:
     assert isinstance(RobustKernelDensity(bandwidth=1.0).fit(X).loss_, Huber)
     assert isinstance(RobustKernelDensity(bandwidth=1.0, loss="hampel").fit(X).loss_, Hampel)
+
+
+@pytest.mark.parametrize("loss", ["huber", "hampel"])
+@pytest.mark.parametrize("seed", range(2, 6))
+def test_weights_count_as_repetitions(loss, seed) -> None:
+    """Also where half of the samples, or another of the shares, lies exactly at a sample."""
+    draw = np.random.default_rng(seed)
+    A, w = draw.poisson(2.0, size=(12, 2)) * 1.0, draw.integers(1, 4, 12)
+    repeated = RobustKernelDensity(bandwidth=1.0, loss=loss, tol=1e-10).fit(np.repeat(A, w, axis=0))
+    for unit in (1.0, 0.1, 3.0):
+        weighted = RobustKernelDensity(bandwidth=1.0, loss=loss, tol=1e-10).fit(A, sample_weight=unit * w)
+        for name, value in vars(repeated.loss_).items():
+            assert getattr(weighted.loss_, name) == pytest.approx(value, rel=1e-6)
+        np.testing.assert_allclose(weighted.score_samples(A), repeated.score_samples(A), rtol=1e-6)
+
+
+def test_quantiles_are_the_least_values_with_so_large_a_share() -> None:
+    """Of n samples of equal weight the one of number ⌈qn⌉, in whole numbers."""
+    for n in range(1, 400):
+        for percent in (50, 75, 95):
+            place = -(-n * percent // 100) - 1
+            for p in (np.full(n, 1 / n), np.full(n, 0.1), np.ones(n)):
+                assert _quantile(np.arange(n, dtype=float)[::-1], p, percent / 100) == place
