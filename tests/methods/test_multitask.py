@@ -534,3 +534,24 @@ def test_a_kernel_of_zeros_learns_no_coupling_and_predicts_zero() -> None:
     A = np.random.default_rng(0).normal(size=(8, 2))
     model = MultitaskKernelRidge(kernel="0*linear", coupling="learned", alpha=1e15).fit(A, A)
     assert not model.predict(A).any()
+
+
+@pytest.mark.parametrize("model", [MultitaskKernelRidge(kernel="linear"), MultitaskSVC(kernel="linear")])
+def test_tables_of_any_form(model):
+    """The same whole numbers, whatever holds them, and in either precision."""
+    rng = np.random.default_rng(3)
+    A = np.c_[rng.integers(-3, 4, size=(24, 2)), np.arange(24) % 2].astype(float)
+    y = (A[:, 0] > 0).astype(int)
+    names = list("abt")
+    arrays = [A, A.astype(np.float32), csr_array(A), *(csr_array(A).asformat(form) for form in ("coo", "bsr", "dia"))]
+    frames = [pd.DataFrame(A, columns=names), pd.DataFrame(A.astype(np.float32), columns=names)]
+    polars = pytest.importorskip("polars")
+    frames += [polars.DataFrame(A, schema=names)]
+    first = clone(model).set_params(task=2).fit(A, y).predict(A)
+    for task, forms in ((2, arrays), ("t", frames)):
+        for sample in forms:
+            fitted = clone(model).set_params(task=task).fit(sample, y)
+            for new in forms:
+                np.testing.assert_allclose(fitted.predict(new), first, atol=1e-4)
+    with pytest.raises(TypeError, match=f"^{type(model).__name__}: X is a LazyFrame, which holds no values; collect"):
+        clone(model).set_params(task="t").fit(frames[-1].lazy(), y)

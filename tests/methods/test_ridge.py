@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
@@ -11,7 +12,7 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.kernel_ridge import KernelRidge as Reference
 from sklearn.model_selection import GridSearchCV
 
-from mercer import IndefiniteKernelWarning, KernelInterpolator, KernelRidge, KernelRidgeCV, RoundingWarning
+from mercer import IndefiniteKernelWarning, KernelInterpolator, KernelPCA, KernelRidge, KernelRidgeCV, RoundingWarning
 from mercer.basis import Polynomials
 from mercer.gram import IncompleteCholesky, Nystrom
 from mercer.kernels import Constant, Gaussian, Laplace, Linear, Polynomial, Power, ThinPlate, Wendland
@@ -534,3 +535,33 @@ def test_strengths_below_the_rounding_of_the_matrix_are_warned_of(model) -> None
         clone(model).fit(X + 1e8, y)
     clone(model).fit(X, y)
     clone(model).set_params(fit_intercept=True).fit(X + 1e8, y)
+
+
+# ---- new points as the sample, whatever holds them
+
+
+@pytest.mark.parametrize("kernel", ["constant", np.dot, "delta", "hamming", "gaussian"], ids=str)
+@pytest.mark.parametrize("model", [KernelRidge(), KernelPCA(n_components=1), KernelInterpolator(tol=1.0)])
+def test_samples_and_new_points_may_be_held_differently(kernel, model):
+    """Lists, frames and arrays of either precision hold the same whole numbers."""
+    A, target = rng.integers(0, 3, size=(20, 2)) * 1.0, np.zeros(20)
+    forms = [A, A.astype(np.float32), A.tolist(), pd.DataFrame(A)]
+
+    def values(fitted, new):
+        return fitted.transform(new) if isinstance(fitted, KernelPCA) else fitted.predict(new)
+
+    for sample in forms:
+        fitted = clone(model).set_params(kernel=kernel).fit(sample, target)
+        first = values(fitted, sample)
+        for new in forms:
+            np.testing.assert_allclose(values(fitted, new), first, atol=2e-6)
+
+
+def test_the_number_of_columns_is_that_of_the_last_fit():
+    model = KernelRidge(kernel="constant").fit(np.zeros((4, 3)), np.ones(4))
+    assert model.n_features_in_ == 3
+    assert model.fit(pd.DataFrame(np.zeros((4, 2))), np.ones(4)).n_features_in_ == 2
+    with pytest.raises(ValueError, match="KernelRidge: X has 3 features, but was fitted with 2"):
+        model.predict(np.zeros((1, 3)))
+    model.fit([[0.0, 1.0], [1.0, 2.0]], np.ones(2))
+    assert not hasattr(model, "n_features_in_")

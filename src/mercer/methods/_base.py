@@ -203,12 +203,10 @@ class KernelEstimator(Estimator):
             raise TypeError(
                 f"{where(self)}: X is of another array library than the training data; convert one of them."
             )
-        if self.kernel_.domain.numbers and X.dtype != self.dtype_:
-            X = (
-                X.astype(self.dtype_)
-                if is_sparse(X) or isinstance(X, np.ndarray)
-                else namespace(X).astype(X, self.dtype_)
-            )
+        if self.dtype_ is not None and X.dtype != self.dtype_:
+            floats = [namespace(X).isdtype(dtype, "real floating") for dtype in (X.dtype, self.dtype_)]
+            if self.kernel_.domain.numbers or all(floats):  # labels of other types may be equal as they are
+                X = X.astype(self.dtype_) if is_sparse(X) else namespace(X).astype(X, self.dtype_)
         return self.kernel_.domain.check(X, self.kernel_, "X")
 
     def _check_data(self, kernel: Kernel, X: Any, y: Any, reset: bool, **options: Any) -> tuple[Any, Any]:
@@ -226,13 +224,13 @@ class KernelEstimator(Estimator):
                 return validated(self, X, **settings), None
             return validated(self, X, y, **settings, **options)
         X = domain.check(X, self, "X")
-        if is_array(X) and len(X.shape) == 2:
+        if reset:
+            self._forget("n_features_in_", "feature_names_in_")
+        if len(columns := getattr(X, "shape", ())[1:]) == 1:
             if reset:
-                self.n_features_in_ = int(X.shape[1])
-            elif X.shape[1] != self.n_features_in_:
-                raise ValueError(
-                    f"{where(self)}: X has {X.shape[1]} features, but was fitted with {self.n_features_in_}."
-                )
+                self.n_features_in_ = int(columns[0])
+            elif (known := getattr(self, "n_features_in_", None)) not in (None, *columns):  # unknown of a list
+                raise ValueError(f"{where(self)}: X has {columns[0]} features, but was fitted with {known}.")
         if y is not None:
             y = self._check_targets(y, X, domain.size(X), native, options.get("y_numeric", False))
         return X, y

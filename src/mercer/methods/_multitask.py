@@ -66,14 +66,16 @@ class Multitask(KernelEstimator):
         )
 
     def _column(self, X: Any) -> tuple[Any, Any]:
-        if hasattr(X, "columns") and hasattr(X, "drop"):
+        if hasattr(type(X), "columns") and hasattr(X, "drop"):
+            if not hasattr(X, "to_numpy"):
+                raise TypeError(f"{where(self)}: X is a {type(X).__name__}, which holds no values; collect it first.")
             known = list(X.columns)
             name = self.task if self.task in known else known[self._place(len(known))]
-            return X.drop(columns=[name]), X[name].to_numpy()
+            return X.drop(columns=[name]) if hasattr(X, "iloc") else X.drop(name), X[name].to_numpy()
         if is_array(X) and not isinstance(X, np.ndarray):
             raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays, or task='pairs'.")
         # a list may hold text for the task beside numbers, all of which NumPy would make text
-        A = X if is_sparse(X) or isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
+        A = X.tocsr() if is_sparse(X) else X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
         if A.ndim != 2:
             raise ValueError(
                 f"{where(self)}: X has shape {A.shape}, expected (n_samples, n_features + 1). Reshape your data."
@@ -111,7 +113,10 @@ class Multitask(KernelEstimator):
 
     def _check_new(self, X: Any) -> Points:
         X, labels = self._split(X)
-        return super()._check_new(X), labels
+        X = super()._check_new(X)
+        if labels is not None and labels.dtype.kind == self.tasks_.dtype.kind == "f":
+            labels = labels.astype(self.tasks_.dtype)  # as X is
+        return X, labels
 
     # ---- the kernel between tasks
 
