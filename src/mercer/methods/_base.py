@@ -226,11 +226,12 @@ class KernelEstimator(Estimator):
         X = domain.check(X, self, "X")
         if reset:
             self._forget("n_features_in_", "feature_names_in_")
-        if len(columns := getattr(X, "shape", ())[1:]) == 1:
+        shape: tuple[int, ...] = getattr(X, "shape", ())
+        if len(shape) == 2:
             if reset:
-                self.n_features_in_ = int(columns[0])
-            elif (known := getattr(self, "n_features_in_", None)) not in (None, *columns):  # unknown of a list
-                raise ValueError(f"{where(self)}: X has {columns[0]} features, but was fitted with {known}.")
+                self.n_features_in_ = int(shape[1])
+            elif (known := getattr(self, "n_features_in_", None)) not in (None, shape[1]):  # unknown of a list
+                raise ValueError(f"{where(self)}: X has {shape[1]} features, but was fitted with {known}.")
         if y is not None:
             y = self._check_targets(y, X, domain.size(X), native, options.get("y_numeric", False))
         return X, y
