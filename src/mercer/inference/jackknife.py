@@ -18,7 +18,7 @@ from .._array import eye, host, like
 from .._errors import check_number, where
 from .._folds import folds
 from ..methods.spline import SmoothingSpline
-from ..selection._forms import Linear, linear
+from ..selection._forms import linear
 from ..solvers.banded import smooth
 from ..solvers.leave_one_out import at_new_points, refuse_determined
 from ..solvers.spectral import Spectral
@@ -118,7 +118,7 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self.method_ = "refit" if self._form is None else "closed_form"
         if self._form is None:
             self._fit_again(X, y, target)
-        elif isinstance(self._form, Linear):
+        elif self._form is not self.estimator_:
             form = self._form
             path = Spectral(form.gram, form.H, form.weight)
             self.residuals_ = target - host(path.leave_one_out(form.b, form.alphas))[:, 0, 0]
@@ -178,7 +178,7 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         if form is None:
             everything = np.stack([np.asarray(host(self._answer(*fit, X))) for fit in self._fits], axis=1)
             return everything[:, self._own]
-        if isinstance(form, SmoothingSpline):
+        if form is self.estimator_:
             return self._left_out_of_spline(form, X)
         points = form.points(X)
         cross = form.gram.cross(points).dense()
