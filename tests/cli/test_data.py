@@ -426,6 +426,31 @@ def test_compressed_text_that_unpacks_to_more_than_it_is(tmp_path, monkeypatch, 
     assert read(path).X.shape[0] == 500_000
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("fit", "w.libsvm"),
+        ("outliers", "w.libsvm"),
+        ("cluster", "w.libsvm"),
+        ("kpca", "w.libsvm"),
+        ("compare", "w.libsvm"),
+        ("grid", "w.libsvm"),
+        ("two-sample", "w.libsvm", "w.libsvm"),
+        ("convert", "w.libsvm", "o.libsvm", "--scale", "0,1"),
+        ("convert", "w.libsvm", "o.libsvm", "--range", "w.range"),
+    ],
+    ids=" ".join,
+)
+def test_a_few_rows_of_endless_columns(folder, mercer, command):
+    """Their largest index is the number of columns, for each of which a scaler keeps numbers."""
+    write(folder, "w.libsvm", "1 1:1 2147483647:1\n0 2:1\n" * 6)
+    write(folder, "w.range", "x\n0 1\n1 0 1\n")
+    done = mercer(*command)
+    assert done.code == 1
+    assert "2147483647" in done.err and "number only the features that occur" in " ".join(done.err.split())
+    assert mercer("convert", "w.libsvm", "half.libsvm", "--subset", "6").code == 0
+
+
 def test_sniffing_prefers_the_separator_on_which_lines_agree(tmp_path):
     path = write(tmp_path, "a.csv", "a;b;c\nx, y;1;2\nz;3;4\n")
     assert sniff(path).separator == ";" and sniff(path).names == ["a", "b", "c"]

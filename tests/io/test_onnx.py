@@ -22,6 +22,7 @@ from mercer import kernels, methods
 from mercer.domains import Vectors
 from mercer.io import onnx as ours
 from mercer.io import save_onnx, to_onnx
+from mercer.io.libsvm import load_model
 from mercer.selection import KernelSearchCV
 from mercer.space import Function
 
@@ -392,6 +393,44 @@ def test_refusals(tmp_path):
     with pytest.raises(ValueError, match="periodic"):
         save_onnx(wave, path)
     assert path.read_bytes() == b"before"
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf\ngamma 1"])
+def test_graphs_larger_than_any_file_are_refused_at_once(tmp_path, kernel):
+    """Two support vectors of LIBSVM, and as many columns as their largest index."""
+    text = f"svm_type nu_svr\nkernel_type {kernel}\nnr_class 2\ntotal_sv 2\nrho 0\nSV\n1 1:1\n1 250000000:1\n"
+    (tmp_path / "wide.model").write_text(text)
+    model = load_model(tmp_path / "wide.model")
+    with pytest.raises(ValueError, match=r"to_onnx: a graph of this NuSVR needs 64 × 250000000 numbers.*fewer columns"):
+        to_onnx(model)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"dtype_": None},
+        {"dtype_": np.dtype("U3")},
+        {"classes_": None},
+        {"classes_": np.array([0, 1])},
+        {"kernel_": None},
+        {"kernel_": "gaussian"},
+        {"function_": None},
+        {"n_features_in_": None},
+        {"n_features_in_": 2},
+        {"n_features_in_": "six"},
+    ],
+    ids=str,
+)
+def test_models_that_were_changed(changes):
+    model = methods.SVC().fit(X, CLASSES)
+    for name, value in changes.items():
+        setattr(model, name, value)
+    with pytest.raises(ValueError, match=r"to_onnx"):
+        to_onnx(model)
+    for name in changes:
+        delattr(model, name)
+    with pytest.raises(ValueError, match=r"to_onnx"):
+        to_onnx(model)
 
 
 def test_graph_that_answers_otherwise_is_refused(monkeypatch):

@@ -19,12 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
+from .. import _files
 from .._errors import optional
 from .._files import RoomError, require_room, unpacked, whole_lines
 
 __all__ = [
     "BLOCK",
     "Data",
+    "RENUMBER",
     "DataError",
     "Layout",
     "conform",
@@ -33,6 +35,7 @@ __all__ = [
     "odd_cell",
     "read",
     "read_blocks",
+    "require_dense",
     "split_target",
     "stem",
     "unknown_column",
@@ -52,6 +55,8 @@ ISO = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2
 
 SPACES = dict.fromkeys(map(ord, "\t\n\r"))
 TRUTH = ("true", "false")  # written in any case, by R, Python and Parquet
+FEW = 8  # dense rows that scaling and fitting keep of a sparse matrix
+RENUMBER = "use smaller indices: number only the features that occur"
 TICKS = {"ms": 1e3, "us": 1e6, "ns": 1e9}  # durations: ticks per second
 LONG = 40  # characters of a cell that a message quotes
 
@@ -577,6 +582,17 @@ def _numpy(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     if y is not None and y.shape != X.shape[:1]:
         raise DataError(f"{path}: y has shape {y.shape}, but X has {X.shape[0]} rows.")
     return X, y
+
+
+def require_dense(X: Any, path: Any, remedy: str, whole: bool = True) -> None:
+    """Raise if a sparse matrix is far too large in dense form; unless `whole`, if a few dense rows of it are."""
+    if not hasattr(X, "nnz"):
+        return
+    n, d = X.shape
+    room = 8 * (n if whole else FEW) * d
+    if room > max(_files.ROOM, _files.PACKED * X.data.nbytes):
+        cells = f"the {n} × {d} cells, most of them zeros," if whole else f"a few numbers for each of {d} columns"
+        raise DataError(f"{path}: {cells} take {room / 2**30:.3g} GiB; {remedy}.")
 
 
 def split_target(data: Data, target: str | None, path: Any) -> tuple[Any, np.ndarray]:

@@ -33,7 +33,7 @@ from mercer import (
 from mercer.kernels import Gaussian, Kernel, Table
 from mercer.kernels.expression import parse
 
-from ._data import Data, DataError, conform, kind_of, odd_cell, split_target, unknown_column
+from ._data import RENUMBER, Data, DataError, conform, kind_of, odd_cell, require_dense, split_target, unknown_column
 
 __all__ = [
     "METHODS",
@@ -147,6 +147,7 @@ def prepare(
 ) -> Sample:
     """Choose columns and task; drop rows without a target."""
     if not data.is_table:
+        require_dense(data.X, path, RENUMBER, whole=False)
         return _of_matrix(data, path, target, task, supervised)
     frame = data.X
     for name in (*drop, *categories, *((target,) if target else ())):

@@ -12,7 +12,18 @@ import numpy as np
 import mercer
 
 from .. import _files
-from ._data import FOREIGN, Data, DataError, conform, kind_of, read, split_target, unknown_column
+from ._data import (
+    FOREIGN,
+    RENUMBER,
+    Data,
+    DataError,
+    conform,
+    kind_of,
+    read,
+    require_dense,
+    split_target,
+    unknown_column,
+)
 from ._output import Output, command, replacing, writable
 from .fit import encoding_option, listed
 
@@ -129,6 +140,8 @@ def _convert_data(
         X, y, columns, name = content.X, column.astype(kind).to_numpy(), None, ""
     else:
         X, y, columns, name = _numbers(output, content, source, target)
+    if ranges or scale:
+        require_dense(X, source, RENUMBER, whole=False)
     if ranges:
         X = libsvm.Range.load(ranges).apply(X)
     elif scale:
@@ -216,12 +229,7 @@ def _write(place: Path, X: Any, y: np.ndarray, columns: list[str] | None, name: 
         libsvm.save_data(X, y, place)
         return
     if hasattr(X, "nnz"):
-        room = 8 * X.shape[0] * X.shape[1]
-        if room > max(_files.ROOM, _files.PACKED * X.data.nbytes):
-            raise DataError(
-                f"{place}: the {X.shape[0]} × {X.shape[1]} cells, most of them zeros, take {room / 2**30:.3g} GiB; "
-                "write .libsvm, which omits zeros."
-            )
+        require_dense(X, place, "write .libsvm, which omits zeros")
         X = X.toarray()
     if ending == ".npz":
         with _files.replacing(place) as stream:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
-from ._data import Data, DataError, read, stem, unknown_column
+from ._data import RENUMBER, Data, DataError, read, require_dense, stem, unknown_column
 from ._output import Finite, Output, command
 from .choose import axes, picture_place, save_picture
 from .fit import categories_option, data_options, encoding_option, names, say_left_out
@@ -168,6 +168,8 @@ def _together(
         shapes = [part.X.shape[1] for part in parts]
         if len(set(shapes)) > 1:
             raise DataError(f"{paths[0]} has {shapes[0]} columns, but {paths[1]} has {shapes[1]}.")
+        for part, path in zip(parts, paths, strict=True):
+            require_dense(part.X, path, RENUMBER)
         dense = [part.X.toarray() if sparse.issparse(part.X) else part.X for part in parts]
         whole = Data(np.concatenate(dense), None, "")
     sample = prepare(whole, paths[0], None, None, (*drop, *counters), categories, supervised=False)

@@ -17,7 +17,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import host, is_sparse
-from .._errors import optional, where
+from .._errors import KindError, optional, speaking, where
 from .._files import replacing
 from .._steps import chain
 from ..domains import Vectors, take
@@ -30,6 +30,7 @@ from ..methods.base import KernelEstimator, KernelTransformer, LossEstimator
 
 __all__ = ["save_onnx", "to_onnx"]
 
+LARGEST = 2**31 - 1  # bytes of a file in ONNX
 PROBES = 64  # points at which graph and model are compared
 BETWEEN = 0.382  # where they lie between two points of the expansion: not half-way, where classes often tie
 NEAR = 1e3  # squared lengths of points, in lengthscales, up to which distances may come from products
@@ -54,6 +55,7 @@ def save_onnx(model: Any, path: Any) -> None:
         stream.write(content)
 
 
+@speaking
 def to_onnx(model: Any) -> Any:
     r"""A fitted estimator as an ONNX model, which computes what `predict` computes, in the same precision.
 
@@ -103,8 +105,21 @@ def to_onnx(model: Any) -> Any:
     *before, last = chain(model)
     if isinstance(last, MultipleKernel):
         last = last.estimator_
-    steps = [*before, last]
-    _require_vectors(last)
+    try:
+        _require_vectors(last)
+        return _graph(model, [*before, last], ndonnx)
+    except (ValueError, KindError, MemoryError):
+        raise
+    except Exception as error:  # of a model that was changed after its fit, any part can be missing
+        raise ValueError(
+            f"to_onnx: the parts of this {where(last)} do not fit together ({type(error).__name__}: {error}); fit it "
+            "again."
+        ) from error
+
+
+def _graph(model: Any, steps: list[Any], ndonnx: Any) -> Any:
+    *before, last = steps
+    _require_size(last)
     z = x = ndonnx.argument(shape=("samples", steps[0].n_features_in_), dtype=getattr(ndonnx, last.dtype_.name))
     for step in before:
         z = _before(step, z, ndonnx)
@@ -116,13 +131,26 @@ def to_onnx(model: Any) -> Any:
     return graph
 
 
+def _require_size(model: Any) -> None:
+    """Raise where the constants of a graph, or the points at which it is compared, are more than ONNX holds."""
+    f = model.function_
+    n, d = f.points.shape
+    rows = max(PROBES, f.coefficients.size // n if isinstance(f.kernel, Linear) else n)
+    if model.dtype_.itemsize * rows * d > LARGEST:
+        raise ValueError(
+            f"to_onnx: a graph of this {where(model)} needs {rows} × {d} numbers in dense form, "
+            f"{model.dtype_.itemsize * rows * d / 1e9:.3g} GB, and ONNX takes 2 GB; fit to fewer columns (those with "
+            "values other than zero) or to fewer samples. mercer.save keeps any model."
+        )
+
+
 def _inexact(model: Any, reason: str) -> ValueError:
     return ValueError(f"to_onnx: this {where(model)} has no exact form in ONNX: {reason}. mercer.save keeps any model.")
 
 
 def _require_vectors(model: Any) -> None:
     if not isinstance(model, KernelEstimator):
-        raise TypeError(f"to_onnx: a {where(model)} is none of this library's estimators on one kernel.")
+        raise KindError(f"to_onnx: a {where(model)} is none of this library's estimators on one kernel.")
     if not hasattr(model, "function_"):
         raise _inexact(model, "it has no function_")
     if not isinstance(model.kernel_.domain, Vectors) or not isinstance(model.dtype_, np.dtype):

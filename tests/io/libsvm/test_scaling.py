@@ -102,6 +102,10 @@ FAULTS = {
     "index": ("x\n-1 1\none 0 1\n", r"line 3: index = 'one'"),
     "huge": ("x\n-1 1\n99999999999 0 1\n", r"line 3: index 99999999999 is larger than 2147483647"),
     "order": ("x\n-1 1\n2 0 1\n2 0 1\n", r"line 4: index 2 after 2"),
+    "turned": ("x\n-1 1\n1 2 1\n", r"line 3: the interval \[2, 1\] must have its lower end first"),
+    "point": ("x\n1 1\n", r"line 2: the interval \[1, 1\] is a point"),
+    "turned target": ("y\n-1 1\n2 1\nx\n-1 1\n", r"line 3: the interval \[2, 1\] must have its lower end first"),
+    "wide": ("x\n-1 1\n2147483647 0 1\n", r"line 3: index 2147483647 means .* take 34\.4 GB; number only the features"),
     "short": ("x\n-1 1\n1 0\n", r"line 3: 2 numbers expected, found '0'"),
     "value": ("y\n0 1\n0 nan\nx\n-1 1\n", r"line 3: the value = 'nan'"),
 }
@@ -117,3 +121,14 @@ def test_faults_are_placed(tmp_path, text, message):
 def test_interval_is_checked():
     with pytest.raises(ValueError, match="upper = -1 must be > 1"):
         scale([[1.0]], 1, -1)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_what_floats_cannot_hold_is_refused(tmp_path, kind):
+    """Differences of the largest numbers are none."""
+    (tmp_path / "range").write_text("x\n-1 1\n1 -1e308 1e308\n")
+    for mapping in (Range.load(tmp_path / "range").apply, lambda X: scale(X)[0], lambda X: scale(X, -1e308, 1e308)[0]):
+        with pytest.raises(ValueError, match=r"Range: .* divide the data by a power of ten first"):
+            mapping(kind([[-1e308], [0.5], [1e308]]))
+    ours, _ = scale(kind([[-5e307], [2.5e307], [5e307]]), 0, 1)
+    np.testing.assert_array_equal(ours.toarray() if issparse(ours) else ours, [[0.0], [0.75], [1.0]])

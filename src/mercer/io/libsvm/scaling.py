@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from mercer.domains import Vectors
 from ... import _threads
 from ..._array import host, is_sparse, like, namespace
 from ..._errors import check_number
+from ..._files import PACKED, ROOM
 from .._text import Lines, number, reading, writing
 from .data import LARGEST
 
@@ -112,11 +114,19 @@ class Range:
     def _map(self, values: Any, low: Any, high: Any) -> Any:
         """Element by element, in LIBSVM's order of operations; the ends exactly."""
         xp = namespace(values)
-        span = high - low
-        inner = self.lower + (self.upper - self.lower) * (values - low) / xp.where(span > 0, span, xp.ones_like(span))
+        with np.errstate(over="ignore", invalid="ignore"):
+            span = high - low
+            ratio = (self.upper - self.lower) * (values - low) / xp.where(span > 0, span, xp.ones_like(span))
+            inner = self.lower + ratio
         inner = xp.where(values == high, xp.full_like(inner, self.upper), inner)
         inner = xp.where(values == low, xp.full_like(inner, self.lower), inner)
-        return xp.where(span > 0, inner, xp.zeros_like(inner))
+        inner = xp.where(span > 0, inner, xp.zeros_like(inner))
+        if not xp.all(xp.isfinite(span)) or not xp.all(xp.isfinite(inner)):
+            raise ValueError(
+                "Range: the values, their ranges or the interval are so large that a scaled value overflows; divide "
+                "the data by a power of ten first."
+            )
+        return inner
 
     def save(self, path: Any) -> None:
         """Write the file that ``svm-scale -r`` reads: features that vary, indices from 1."""
@@ -137,14 +147,14 @@ class Range:
             first = next(words, [])
             target = None
             if first == ["y"]:
-                (a, b), (low, high) = _floats(lines, words, 2), _floats(lines, words, 2)
+                (a, b), (low, high) = _interval(lines, words), _interval(lines, words)
                 target = cls(np.array([low]), np.array([high]), a, b)
                 first = next(words, [])
             if first != ["x"]:
                 raise lines.error("a range file has a line x, then the interval, then index minimum maximum.")
-            lower, upper = _floats(lines, words, 2)
-            if not lower < upper:
-                raise lines.error(f"the interval [{lower:g}, {upper:g}] must have its lower end first.")
+            lower, upper = _interval(lines, words)
+            if lower == upper:
+                raise lines.error(f"the interval [{lower:g}, {upper:g}] is a point; it must have two ends.")
             known: dict[int, list[float]] = {}
             last = 0
             for row in filter(None, words):
@@ -154,11 +164,13 @@ class Range:
                 if index > LARGEST:
                     raise lines.error(f"index {index} is larger than {LARGEST}, the largest of the format.")
                 last = index
-                known[index] = _floats(lines, iter([row[1:]]), 2)
-            try:
-                ranges = np.zeros((last, 2))
-            except MemoryError:
-                raise lines.error(f"there is no memory for {last} features; number those that occur anew.") from None
+                known[index] = _interval(lines, iter([row[1:]]))
+            if 16 * last > max(ROOM, PACKED * Path(path).stat().st_size):
+                raise lines.error(
+                    f"index {last} means {last} features, whose ranges take {16e-9 * last:.3g} GB; number only the "
+                    "features that occur."
+                )
+            ranges = np.zeros((last, 2))
         ranges[np.array(list(known), dtype=int) - 1] = np.array(list(known.values())).reshape(-1, 2)
         return cls(ranges[:, 0], ranges[:, 1], lower, upper, target)
 
@@ -173,12 +185,15 @@ def _extremes(X: Any) -> tuple[np.ndarray, np.ndarray]:
     return low.ravel().astype(np.float64), high.ravel().astype(np.float64)
 
 
-def _floats(lines: Lines, words: Iterator[list[str]], count: int) -> list[float]:
-    """The next line as so many numbers."""
+def _interval(lines: Lines, words: Iterator[list[str]]) -> list[float]:
+    """The next line as the two ends of an interval."""
     row = next(words, [])
-    if len(row) != count:
-        raise lines.error(f"{count} numbers expected, found {' '.join(row)!r}.")
-    return [lines.parse(word, float, "the value") for word in row]
+    if len(row) != 2:
+        raise lines.error(f"2 numbers expected, found {' '.join(row)!r}.")
+    low, high = (lines.parse(word, float, "the value") for word in row)
+    if low > high:
+        raise lines.error(f"the interval [{low:g}, {high:g}] must have its lower end first.")
+    return [low, high]
 
 
 def scale(X: Any, lower: float = -1.0, upper: float = 1.0) -> tuple[Any, Range]:
