@@ -578,3 +578,14 @@ def test_functions_of_a_precomputed_matrix_have_no_inner_product():
     for operation in (f.norm, lambda: f.compress(1)):
         with pytest.raises(TypeError, match="FiniteDomain"):
             operation()
+
+
+@pytest.mark.parametrize("other", [3, None, "g", np.ones(3)], ids=["number", "None", "text", "array"])
+def test_what_is_no_function_has_no_distance_from_one(other):
+    space = RKHS(Gaussian())
+    f = space.function([[0.0], [1.0]], [1.0, 2.0])
+    for call in (f.distance, f.inner, lambda g: space.inner(g, f)):
+        with pytest.raises(TypeError, match=f"expected a Function, .* not a {type(other).__name__}"):
+            call(other)
+    with pytest.raises(TypeError):
+        f - other

@@ -100,6 +100,9 @@ def where(owner: object) -> str:
 
 def naming(owner: object, text: str) -> str:
     """A text of any part, with the name of the owner in front unless it is there: ``KernelRidge, Gaussian: …``."""
+    said = re.match(r"(\w+)\.\w+\(\) ", text)  # by Python, of the class in which a method is written
+    if said and said[1] in {base.__name__ for base in type(owner).__mro__}:
+        text = where(owner) + text[said.end(1) :]
     if re.search(rf"\b{where(owner)}\b", text.split("\n", 1)[0]):
         return text
     mark = "," if re.match(r"[A-Z]\w*(, [A-Z]\w*)*: ", text) else ":"

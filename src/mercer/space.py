@@ -122,6 +122,7 @@ class Function:
         return int(self.coefficients.shape[0])
 
     def _require_same_space(self, other: Function, doing: str) -> None:
+        _require_function(other, doing)
         if self.kernel != other.kernel:
             raise ValueError(
                 f"{doing}: the functions live in different spaces, of {self.kernel} and of {other.kernel}."
@@ -162,14 +163,14 @@ class Function:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, scalar: float) -> Function:
-        return self * (1.0 / scalar)
+    def __truediv__(self, scalar: Any) -> Function:
+        return self * (1.0 / scalar) if isinstance(scalar, Real) else NotImplemented
 
     def __neg__(self) -> Function:
         return self * -1.0
 
     def __sub__(self, other: Any) -> Function:
-        return self.__add__(-other)
+        return self.__add__(-other) if isinstance(other, Function) else NotImplemented
 
     def __getitem__(self, output: int) -> Function:
         """One component of a vector-valued function."""
@@ -198,6 +199,7 @@ class Function:
 
     def distance(self, other: Function) -> Any:
         """‖f − g‖."""
+        self._require_same_space(other, "‖f − g‖")
         return (self - other).norm()
 
     # ---- other representations
@@ -267,6 +269,11 @@ class Function:
         return f"<Function in the space of {self.kernel}: {len(self)} points{outputs}{free}>"
 
 
+def _require_function(f: Any, doing: str) -> None:
+    if not isinstance(f, Function):
+        raise TypeError(f"{doing}: expected a Function, such as function_ of an estimator, not a {type(f).__name__}.")
+
+
 class RKHS:
     """The reproducing kernel Hilbert space of a positive definite kernel.
 
@@ -304,6 +311,7 @@ class RKHS:
             )
 
     def _require(self, f: Function, doing: str) -> None:
+        _require_function(f, f"RKHS.{doing}")
         if f.kernel != self.kernel:
             raise ValueError(f"RKHS.{doing}: f lives in another space, that of {f.kernel}, not of {self.kernel}.")
 

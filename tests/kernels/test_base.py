@@ -59,7 +59,7 @@ def holed(value):
         ),
         ([["a", "b"]], TypeError, "X holds text such as 'a', expected numbers; encode it"),
         (np.array([["a", 1.0]], dtype=object), TypeError, "X holds text such as 'a', expected numbers"),
-        (np.array([[None, 1.0]], dtype=object), ValueError, "X contains NaN|X holds object values"),
+        (np.array([[None, 1.0]], dtype=object), ValueError, "X contains NaN|X holds None, a missing value"),
         (X + 1j, ValueError, "X is complex; give real numbers, for example real and imaginary columns"),
         ([[1.0, 2.0], [3.0]], ValueError, "X has rows of unequal length; give one row of equal length per sample"),
     ],

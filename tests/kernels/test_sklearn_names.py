@@ -6,11 +6,12 @@ import re
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, ExpSineSquared
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from mercer import SVC, KernelPCA
+from mercer import SVC, KernelPCA, KernelRidgeCV
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.finite import Callable, Precomputed
 from mercer.kernels.sklearn_names import from_sklearn
@@ -89,3 +90,27 @@ def test_names_of_neither():
         from_sklearn("rbff", n_features=2)
     with pytest.raises(TypeError, match="kernel = 3 must be a Kernel"):
         from_sklearn(3, n_features=2)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [("rfb", "did you mean 'rbf'"), ("polly", "did you mean 'poly'"), ("zzz", "give one of 'linear', 'poly', .*'rbf'")],
+)
+def test_names_that_are_nearly_those_of_scikit_learn(kernel, words):
+    for model in (SVC(kernel=kernel), KernelPCA(kernel=kernel)):
+        with pytest.raises(ValueError, match=f"^{type(model).__name__}: .*unknown name '{kernel}'; {words}"):
+            model.fit(X, np.arange(len(X)) % 2)
+
+
+@pytest.mark.parametrize(("theirs", "ours"), [("rbf", "gaussian"), ("poly", "polynomial"), ("laplacian", "laplace")])
+def test_expressions_point_from_the_names_of_scikit_learn_to_ours(theirs, ours):
+    with pytest.raises(ValueError, match=f"unknown name '{theirs}', scikit-learn's; here it is '{ours}'"):
+        KernelRidgeCV(kernel=theirs).fit(X, X[:, 0])
+
+
+def test_errors_of_python_name_the_class_that_was_called():
+    with pytest.raises(TypeError, match=r"^Gaussian.__init__\(\) got an unexpected keyword argument 'lenghtscale'"):
+        Gaussian(lenghtscale=1.0)
+    assert clone(Gaussian(3.0)).lengthscale == 3.0
+    with pytest.raises(TypeError, match=r"^SVC.fit\(\) missing 1 required positional argument: 'y'"):
+        SVC().fit(X)

@@ -88,6 +88,14 @@ def test_partitions_of_scikit_learn(options, assign_labels):
     assert adjusted_rand_score(ours.predict(X), ours.labels_) > 0.98
 
 
+def test_graphs_of_neighbours_have_the_type_of_scikit_learn():
+    X, _ = moons()
+    options = {"affinity": "nearest_neighbors", "n_neighbors": 12, "random_state": 0}
+    theirs, ours = (cls(2, **options).fit(X).affinity_matrix_ for cls in (Theirs, SpectralClustering))
+    assert type(ours) is type(theirs)
+    np.testing.assert_array_equal(ours.toarray(), theirs.toarray())
+
+
 def test_parameters_of_a_kernel():
     X, _ = moons()
     options = {"affinity": "polynomial", "degree": 4, "gamma": 0.3, "coef0": 2.0, "random_state": 0}

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import update_wrapper
+from types import FunctionType
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -39,6 +41,12 @@ def register(cls: type[_K]) -> type[_K]:
     """Enter a kernel class into the registry under its name in snake case, where parser and law tests find it."""
     cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
     registry[cls.name] = cls
+    init = cls.__init__
+    if isinstance(init, FunctionType) and "__init__" not in vars(cls):  # one of its own, which errors call by its name
+        own = FunctionType(init.__code__, init.__globals__, init.__name__, init.__defaults__, init.__closure__)
+        own.__kwdefaults__ = init.__kwdefaults__
+        update_wrapper(own, init).__qualname__ = f"{cls.__name__}.__init__"
+        cls.__init__ = own  # type: ignore[method-assign]
     return cls
 
 

@@ -258,6 +258,16 @@ TOKEN = re.compile(
 )
 
 
+# what scikit-learn calls some of our kernels, with other parameters
+OTHERS = {
+    "rbf": "gaussian",
+    "poly": "polynomial",
+    "laplacian": "laplace",
+    "chi2": "chi_squared",
+    "additive_chi2": "additive_chi_squared",
+}
+
+
 class _Parser:
     """One text, its tokens, and the place reached."""
 
@@ -422,6 +432,8 @@ class _Parser:
         maker = registry.get(token.text) or OPERATIONS.get(token.text) or MAKERS.get(token.text)
         if maker is None:
             near = _near(token.text, [*registry, *OPERATIONS, *MAKERS, *CONSTANTS])
+            if token.text.lower() in OTHERS:
+                near = f", scikit-learn's; here it is {OTHERS[token.text.lower()]!r}"
             listed = "" if near else f"\nThe kernels are\n{fill(', '.join(sorted(registry)), 100, **INDENT)}"
             self.fail(f"unknown name {token.text!r}{near or '; it is none of the kernels below'}", token, listed)
         return self.call(maker, token)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ from .._errors import KindError, check_number, where
 from .._same import same
 from ._base import Kernel, is_kernel, registry
 from .constant import Constant
-from .expression import as_kernel
+from .expression import CONSTANTS, MAKERS, OPERATIONS, as_kernel
 
 __all__ = ["SKLEARN", "from_sklearn", "refuse_mixtures"]
 
@@ -94,7 +95,7 @@ def from_sklearn(
 
 
 def refuse_mixtures(kernel: Any, owner: object, name: str = "kernel") -> None:
-    """Raise for a name of scikit-learn in capitals or within an expression, whose names are our own."""
+    """Raise for no name, and one of scikit-learn in capitals or within an expression, whose names are our own."""
     word = re.split(r"\W", kernel.strip())[0] if isinstance(kernel, str) else ""
     if word.lower() in SKLEARN and word not in registry:
         raise ValueError(
@@ -102,6 +103,11 @@ def refuse_mixtures(kernel: Any, owner: object, name: str = "kernel") -> None:
             "and coef0 are parameters of the estimator, or an expression of our kernels, such as "
             '"gaussian(lengthscale=2)".'
         )
+    if word and word == kernel.strip() and word not in registry and word not in (*OPERATIONS, *MAKERS, *CONSTANTS):
+        near = get_close_matches(word.lower(), [*SKLEARN, *registry], n=1)
+        listed = f"give one of {', '.join(map(repr, SKLEARN))}, or an expression such as 'gaussian(lengthscale=2)'."
+        remedy = f"did you mean {near[0]!r}?" if near else listed
+        raise ValueError(f"{where(owner)}: {name} = {kernel!r}: unknown name {word!r}; {remedy}")
 
 
 def _sklearn_kernel(name: str, gamma: float | None, degree: float, coef0: float, n_features: int) -> Kernel:

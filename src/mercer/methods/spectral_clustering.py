@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, csr_matrix
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import ClusterMixin
 from sklearn.neighbors import NearestNeighbors
@@ -358,7 +358,8 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         self._sums = xp.concat([xp.ones_like(walk[:, :1]), walk], axis=1)
         self._forget("function_", "affinity_matrix_")
         if "sparse" in base.provides:
-            self.affinity_matrix_: Any = base.matrix
+            given = isinstance(self.affinity, str) and self.affinity == "precomputed"
+            self.affinity_matrix_: Any = base.matrix if given else csr_matrix(base.matrix)  # as scikit-learn has it
             return
         if "dense" in base.provides:
             self.affinity_matrix_ = base.dense()
