@@ -379,6 +379,10 @@ def test_subsets_are_stratified_by_classes_only(folder, mercer):
         assert mercer("convert", "r.csv", "s.csv", "--subset", 8, "--seed", seed).code == 0
         counts.add(int((column("s.csv", "y") == 0.5).sum()))
     assert len(counts) > 1
+    for seed in (-1, 2**32):
+        done = mercer("convert", "r.csv", "s.csv", "--subset", 8, "--seed", seed)
+        assert done.code == 2 and f"{seed} is not in the range 0<=x<=4294967295" in " ".join(done.err.split())
+    assert "has no column ''" in mercer("convert", "r.csv", "t.libsvm", "--target", "").err
 
 
 def test_matrices_as_wide_as_a_line_says(folder, mercer):

@@ -80,6 +80,7 @@ def test_user_kernel_on_a_table(folder, mercer):
     ("arguments", "code", "says"),
     [
         (["nowhere.csv", "-t", "y"], 1, "nowhere.csv does not exist"),
+        (["shop.csv", "--target", ""], 1, "shop.csv has no column ''"),
         (["shop.csv"], 1, "--target is missing; the columns of shop.csv are 'id', 'age'"),
         (["shop.csv", "-t", "prize"], 1, "no column 'prize'; did you mean 'price'?"),
         (["shop.csv", "-t", "PRICE"], 1, "no column 'PRICE'; did you mean 'price'?"),

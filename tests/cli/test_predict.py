@@ -214,6 +214,18 @@ def test_archives_that_unpack_to_more_than_they_are(folder, mercer, monkeypatch)
     assert not opened
 
 
+@pytest.mark.parametrize("thing", [None, 3, "text", [1.0]], ids=str)
+def test_info_of_what_is_no_model(folder, mercer, thing):
+    library.save(thing, folder / "thing.mercer")
+    done = mercer("info", "thing.mercer", "--json")
+    assert done.code == 0 and done.json["estimator"] == type(thing).__name__ and done.json["parameters"] == {}
+
+
+def test_python_runs_the_package():
+    done = subprocess.run([sys.executable, "-m", "mercer", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"mercer, version {library.__version__}\n"
+
+
 def test_info(fitted, mercer):
     done = mercer("info", "shop.mercer")
     machine = library.load("shop.mercer").machine

@@ -467,6 +467,15 @@ def test_points_of_another_width_than_the_samples(columns, path):
         copy.decision_function(A)
 
 
+def test_graphs_are_not_changed_after_they_are_checked(path):
+    encoder = Encoder()
+    graph = encoder.encode(Graph(3, [(0, 1)]))
+    slots = {"dict": [["indices", {"shared": 960, "array": len(encoder.arrays)}]]}
+    for state in ({"tuple": [None, slots]}, slots):
+        with pytest.raises(ModelError, match="after it was made, past the checks of its constructor"):
+            load(forged(path, graph | {"state": state}, *encoder.arrays, np.array([10**6, 10**6], np.int32)))
+
+
 def test_graphs_whose_nodes_are_compared_in_other_numbers(path):
     """The walks on two graphs are computed by code that trusts the matrix between their nodes."""
     g = Graph(4, [(0, 1), (1, 2), (2, 3)], attributes=np.ones((4, 1)))

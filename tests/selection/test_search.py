@@ -674,6 +674,10 @@ RESULT = {"fit_error": None, "test_scores": 0.5, "n_test_samples": 3, "fit_time"
         [[0, 0, RESULT | {"test_scores": "high"}]],
         [[0, 0, {"test_scores": 1.0}]],
         [[0, 0, RESULT | {"fit_error": 1}]],
+        [[0, 0, RESULT | {"test_scores": {"accuracy": 1.0}}]],
+        [[0, 0, RESULT | {"test_scores": 10**400}]],
+        [[0, 0, RESULT | {"fit_time": 10**400}]],
+        [[0, 0, RESULT | {"estimator": None}]],
         [[0, RESULT]],
         {"a": 1},
         7,
@@ -693,6 +697,26 @@ def test_results_of_no_cell_are_refused(cells, tmp_path):
         np.savez(stream, digest=_checkpoint._digest(content), **content)
     with pytest.raises(ValueError, match=r"KernelSearchCV: checkpoint = .* holds results that are none of this search"):
         KernelSearchCV(SVC(), {"C": [1.0]}, cv=2, checkpoint=path).fit(X, LABELS)
+
+
+@pytest.mark.parametrize("scores", [1.0, {"accuracy": 1.0}, {"accuracy": 1.0, "f1": 1.0, "more": 1.0}], ids=str)
+def test_results_of_other_scores_are_refused(scores, tmp_path):
+    path = tmp_path / "cells"
+
+    def search():
+        return KernelSearchCV(SVC(), {"C": [1.0]}, cv=2, scoring=["accuracy", "f1"], refit=False, checkpoint=path)
+
+    y = np.arange(len(X)) % 2
+    first, again = (search().fit(X, y).cv_results_ for _ in range(2))  # the second from the file
+    assert first["mean_test_f1"].tolist() == again["mean_test_f1"].tolist()
+    with np.load(path) as file:
+        marks, cells = file["marks"], json.loads(str(file["cells/json"]))
+    cells[0][2]["test_scores"] = scores
+    content = {"marks": marks, "cells/json": np.array(json.dumps(cells))}
+    with path.open("wb") as stream:
+        np.savez(stream, digest=_checkpoint._digest(content), **content)
+    with pytest.raises(ValueError, match=r"KernelSearchCV: checkpoint = .* holds results that are none of this search"):
+        search().fit(X, y)
 
 
 def test_a_disk_that_fills_up_does_not_end_the_search(tmp_path, monkeypatch):

@@ -150,7 +150,7 @@ def prepare(
         require_dense(data.X, path, RENUMBER, whole=False)
         return _of_matrix(data, path, target, task, supervised)
     frame = data.X
-    for name in (*drop, *categories, *((target,) if target else ())):
+    for name in (*drop, *categories, *(() if target is None else (target,))):
         if name not in frame.columns:
             raise unknown_column(path, name, frame.columns)
     if target in drop:

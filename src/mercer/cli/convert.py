@@ -29,6 +29,8 @@ from .fit import encoding_option, listed
 
 __all__ = ["register"]
 
+SEED = click.IntRange(0, 2**32 - 1)
+
 
 def register(app: click.Group) -> None:
     """Add the command."""
@@ -50,7 +52,7 @@ def register(app: click.Group) -> None:
     @click.option("--range", "ranges", type=click.Path(), help="Scale by saved ranges, like svm-scale -r.")
     @click.option("--subset", type=click.IntRange(1), help="Draw this many random rows, stratified by class.")
     @click.option("--rest", type=click.Path(), help="File for the other rows.")
-    @click.option("--seed", type=int, default=0, show_default=True, help="Random seed of the subset.")
+    @click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed of the subset.")
     @encoding_option
     def convert(output: Output, source: str, destination: str, **options: Any) -> None:
         """Convert, scale and split data; convert models.
@@ -168,7 +170,7 @@ def _are_classes(y: np.ndarray, rows: int) -> bool:
 
 def _target(frame: Any, target: str | None, source: str) -> Any:
     """The column of that name, or the last."""
-    name = target or frame.columns[-1]
+    name = frame.columns[-1] if target is None else target
     if name not in frame.columns:
         raise unknown_column(source, name, frame.columns)
     return frame[name]

@@ -73,12 +73,15 @@ def register(app: click.Group) -> None:
 
         header = describe(model)
         fitted = mercer.load(model)
+        versions = header.get("versions")
         inner = getattr(fitted, "machine", fitted)
         facts: dict[str, Any] = {
             "file": str(Path(model)),
-            "class": header["class"],
+            "class": header.get("class", type(fitted).__name__),
             "estimator": type(inner).__name__,
-            "written by": ", ".join(f"{name} {version}" for name, version in header["versions"].items()),
+            "written by": ", ".join(f"{name} {version}" for name, version in versions.items())
+            if isinstance(versions, dict)
+            else "unknown",
         }
         for name in ("task", "target", "columns", "n_features"):
             if getattr(fitted, name, None) is not None:
@@ -139,8 +142,10 @@ def _own_parameters(estimator: Any) -> dict[str, Any]:
     """Parameters that differ from their defaults."""
     from inspect import signature
 
+    if not hasattr(estimator, "get_params"):
+        return {}
     defaults = {name: p.default for name, p in signature(type(estimator)).parameters.items()}
-    params = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+    params = estimator.get_params(deep=False)
     return {name: str(v) for name, v in params.items() if repr(v) != repr(defaults.get(name))}
 
 

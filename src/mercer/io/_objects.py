@@ -627,6 +627,8 @@ class Decoder:
         for k, v in pairs.items():
             made[k] = v
         state = self.decode(x.get("state"))
+        if not yours and not new and state is not None:
+            raise ModelError(f"it changes {x['object']!r} after it was made, past the checks of its constructor.")
         if not yours and not all(type(part) in (dict, type(None)) for part in _parts(state)):
             # another object could show the checks other attributes than it has
             raise ModelError(f"it gives {x['object']!r} a state that is no dictionary.")

@@ -62,7 +62,7 @@ class ANOVA(Kernel):
     def from_kernlab(cls, sigma: float, degree: int) -> Self:
         """kernlab's anovadot, (Σ_k exp(−σ(x_k − y_k)²))^degree: ℓ = 1/√(2σ)."""
         check_number(cls.__name__, "sigma", sigma, above=0)
-        return cls(degree=degree, lengthscale=(2.0 * sigma) ** -0.5)
+        return cls(degree=degree, lengthscale=(2.0 * sigma) ** -0.5 if sigma < 1 else 0.5 * (0.5 * sigma) ** -0.5)
 
     def validate(self) -> None:
         check_number(self, "degree", self.degree, at_least=1, integer=True)

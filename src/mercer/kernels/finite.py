@@ -185,7 +185,13 @@ class Precomputed(_Declared):
         if Y is None:
             return X
         xp = namespace(X)
-        return xp.take(X, like(Y, X, dtype=xp.int64), axis=1)
+        Y = like(Y, X, dtype=xp.int64)
+        if Y.shape[0] and int(xp.max(Y)) >= X.shape[1]:
+            raise ValueError(
+                f"Precomputed: X has {X.shape[1]} columns, but needs one for training sample {int(xp.max(Y)) + 1}; "
+                "give the kernel values against all training samples."
+            )
+        return xp.take(X, Y, axis=1)
 
     def evaluate_diag(self, X: Any) -> Any:
         if X.shape[0] != X.shape[1]:

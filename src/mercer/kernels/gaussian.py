@@ -53,7 +53,8 @@ class Gaussian(Integrable):
     def from_gamma(cls, gamma: float) -> Self:
         """exp(−γd²), as in scikit-learn and LIBSVM: ℓ = 1/√(2γ)."""
         check_number(cls.__name__, "gamma", gamma, above=0)
-        return cls(lengthscale=1.0 / np.sqrt(2.0 * gamma))
+        # the same digits either way; 2γ may overflow
+        return cls(lengthscale=1.0 / np.sqrt(2.0 * gamma) if gamma < 1 else 0.5 / np.sqrt(0.5 * gamma))
 
     @classmethod
     def from_width(cls, width: float) -> Self:

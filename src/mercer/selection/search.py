@@ -48,6 +48,7 @@ from ._work import run
 __all__ = ["KernelSearchCV"]
 
 Cell = tuple[int, int]  # setting and fold
+SCORES, COUNTS = ("test_scores", "train_scores"), ("n_test_samples", "fit_time", "score_time")  # of a cell
 
 
 class KernelSearchCV(GridSearchCV):
@@ -340,6 +341,8 @@ class _Work:
             cells = json.loads(str(saved["json"])) if saved else []
             found = {(c, s): result for c, s, result in cells}
             sane = found.keys() <= set(self.cells) and all(map(self._is_result, found.values()))
+            done = [r["test_scores"] for r in found.values() if r["fit_error"] is None]
+            sane = sane and all(_names(scores) == _names(done[0]) for scores in done)
         except (KeyError, TypeError, ValueError, RecursionError):
             sane = False
         if not sane:
@@ -347,10 +350,18 @@ class _Work:
         return found
 
     def _is_result(self, result: Any) -> bool:
-        scores = [result["test_scores"], *([result["train_scores"]] if self.search.return_train_score else [])]
+        scores = [result[name] for name in SCORES[: 1 + bool(self.search.return_train_score)]]
+        named = [_names(part) for part in scores]
+        several = getattr(self.scorers, "_scorers", None)
+        if several is not None:
+            sane = all(names == {*several} for names in named)
+        else:  # only a function of the user may give several
+            sane = callable(self.search.scoring) or named[0] is None
         numbers = [v for part in scores for v in (part.values() if isinstance(part, dict) else [part])]
-        numbers += [result[name] for name in ("n_test_samples", "fit_time", "score_time")]
-        return all(isinstance(v, (int, float)) for v in numbers) and isinstance(result["fit_error"], str | None)
+        numbers += [result[name] for name in COUNTS]
+        sane &= all(isinstance(v, float) or (isinstance(v, int) and abs(v) < 2**63) for v in numbers)
+        keys = {*SCORES[: len(scores)], *COUNTS, "fit_error"}
+        return sane and named[0] == named[-1] and result.keys() == keys and isinstance(result["fit_error"], str | None)
 
     def missing(self, found: dict[Cell, dict[str, Any]]) -> dict[str, Any]:
         """The result of a cell that there was no time for."""
@@ -566,3 +577,8 @@ class _Scorer:
     def _accept_sample_weight(self) -> bool:
         """Asked by scikit-learn before it hands on weights."""
         return self.scorer._accept_sample_weight()
+
+
+def _names(scores: Any) -> set[str] | None:
+    """The names of several scores, or None for one."""
+    return {*scores} if isinstance(scores, dict) else None

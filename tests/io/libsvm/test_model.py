@@ -472,6 +472,27 @@ def test_faults_are_placed(tmp_path, text, message):
         load_model(tmp_path / "model")
 
 
+@pytest.mark.parametrize("gamma", ["1.7e+308", "1e+308", "1e-320", "5e-324", "1e-300", "0.3"])
+def test_any_gamma_that_is_a_number(tmp_path, gamma):
+    """Twice the largest, and the squares of lengthscales, are none."""
+    head = f"svm_type nu_svr\nkernel_type rbf\ngamma {gamma}\n"
+    (tmp_path / "model").write_text(f"{head}nr_class 2\ntotal_sv 1\nrho 0\nSV\n2 1:1\n")
+    model = load_model(tmp_path / "model")
+    near = 1.0 + min(1.0, 1e-8 / float(gamma)) ** 0.5  # of the largest gamma, the support vector itself
+    expected = [2.0, 2.0 * np.exp(-float(gamma) * (near - 1.0) ** 2)]
+    np.testing.assert_allclose(model.predict([[1.0], [near]]), expected, rtol=1e-13)
+    save_model(model, tmp_path / "again")
+    written = float((tmp_path / "again").read_text().splitlines()[2].removeprefix("gamma "))
+    assert written == pytest.approx(float(gamma), rel=4e-16, abs=0)
+
+
+def test_numbers_of_samples_beyond_the_columns(tmp_path):
+    text = "svm_type nu_svr\nkernel_type precomputed\nnr_class 2\ntotal_sv 1\nrho 0\nSV\n2 0:2147483647\n"
+    (tmp_path / "model").write_text(text)
+    with pytest.raises(ValueError, match=r"NuSVR.* X has 3 columns, but needs one for training sample 2147483647"):
+        load_model(tmp_path / "model").predict(np.eye(3))
+
+
 def test_a_binary_file_is_refused(tmp_path):
     (tmp_path / "model").write_bytes(bytes(range(256)))
     with pytest.raises(ValueError, match=r"line 1: holds zero bytes; it is no text"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from math import frexp, ldexp
 from typing import Any
 
 import numpy as np
@@ -163,7 +164,8 @@ def _kernel_header(model: Any) -> dict[str, list[str]]:
 def _rbf(kernel: Gaussian) -> dict[str, Any] | None:
     if np.ndim(kernel.lengthscale):
         return None
-    return {"kernel_type": "rbf", "gamma": 0.5 / float(kernel.lengthscale) ** 2}
+    mantissa, exponent = frexp(float(kernel.lengthscale))  # its square may be no floating-point number
+    return {"kernel_type": "rbf", "gamma": ldexp(0.5 / mantissa**2, -2 * exponent)}
 
 
 def _polynomial(degree: float, gamma: float, coef0: float) -> dict[str, Any]:
