@@ -33,9 +33,9 @@ OUTSIDE = {"datasets", "experiments", "plot", "reports", "cli", "studio"}
 
 
 def module_name(path, root):
-    """`<root>/a/b.py` → "a.b"; a package is named by its folder, the root by ""."""
+    """`<root>/a/b.py` → "a.b"; a package and its program are named by its folder, those of the root by ""."""
     parts = path.relative_to(root).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    return ".".join(parts[:-1] if parts[-1] in ("__init__", "__main__") else parts)
 
 
 def imported(tree, path, root):
