@@ -345,7 +345,7 @@ def test_any_value_of_any_argument_is_taken_or_refused_in_a_sentence(estimator, 
 
 def test_a_kernel_that_is_none_is_called_by_the_name_of_its_parameter():
     assert refusal(SpectralClustering(affinity=3), X, None).startswith("affinity = 3 must be a Kernel")
-    with pytest.raises(ValueError, match=r"^SpectralClustering: affinity: kernel expression: unknown name 'a'"):
+    with pytest.raises(ValueError, match=r"^SpectralClustering: affinity = 'a': unknown name 'a'"):
         SpectralClustering(affinity="a").fit(X)
     model = methods.MarginalTransfer(methods.KernelRidge(), 3)
     assert refusal(model, X, TARGETS).startswith("distribution_kernel = 3 must be a Kernel")

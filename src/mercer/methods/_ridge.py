@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _threads
 from .._array import eps, host, is_numpy, like, namespace
-from .._errors import IndefiniteError, RoundingWarning, warn, where
+from .._errors import IndefiniteError, RoundingWarning, is_one_of, warn, where
 from .._random import generator_of
 from .._units import out_of_squares, power_of_two
 from ..basis import annihilated
@@ -152,7 +152,7 @@ class RidgeMethod(KernelEstimator):
     def _solve(self, gram: Gram, b: Any, alpha: float, definite: bool | None, H: Any, weight: Any) -> LinearSolution:
         system = System(gram, b, alpha, H, weight, definite is not False)
         try:
-            return solve(system, PseudoInverse() if self.solver == "auto" and alpha == 0 else self.solver)
+            return solve(system, PseudoInverse() if is_one_of(self.solver, ("auto",)) and alpha == 0 else self.solver)
         except IndefiniteError:
             if self.solver != "auto":
                 raise
