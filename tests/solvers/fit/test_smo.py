@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mercer import SVC
 from mercer._units import exponent
 from mercer.solvers.fit._multiclass import descend
-from mercer.solvers.fit._smo import CHUNK, _find, smo, smo_groups, smo_single
+from mercer.solvers.fit._smo import CHUNK, _find, _pair, smo, smo_groups, smo_single
 
 N = 2 * CHUNK
 HOSTILE = {
@@ -74,3 +75,53 @@ def test_exponent() -> None:
         -1074,
         1023,
     ]
+
+
+# ---- without an equality
+
+
+def test_a_pair_is_where_no_point_of_the_box_is_better() -> None:
+    """Against all points of a fine grid over the box, its corners among them; also where the curvature is singular."""
+    rng = np.random.default_rng(2)
+    for k in range(300):
+        M = rng.normal(size=(2, 1 if k % 3 == 0 else 2))
+        (a, b), (_, c) = M @ M.T
+        g, h = rng.normal(size=2)
+        left, low = -rng.random(2)
+        right, high = rng.random(2) * (k % 5 > 0)  # or at a bound
+        x, y = _pair(g, h, a, b, c, left, right, low, high)
+        assert left <= x <= right and low <= y <= high
+        U, V = np.meshgrid(np.linspace(left, right, 101), np.linspace(low, high, 101))
+        values = [g * u + h * v - 0.5 * (a * u * u + 2 * b * u * v + c * v * v) for u, v in ((U, V), (x, y))]
+        assert values[1] >= values[0].max() - 1e-12
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("C", [1.0, 1e4])
+def test_equal_samples_of_two_classes_need_no_more_steps_for_wider_bounds(dtype, C) -> None:
+    """(β₁ + β₂)²/2 − β₁ + β₂ is least at (C, −C); one variable at a time would take C/2 steps."""
+    K, f, beta = np.ones((2, 2), dtype), np.array([1.0, -1.0]), np.zeros(2)
+    lower, upper = np.array([0.0, -C]), np.array([C, 0.0])
+    assert smo_single(K, f, beta, lower, upper, np.ones(2, dtype), 1e-3, 1000) <= 2
+    np.testing.assert_array_equal(beta, [C, -C])
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0, np.inf])
+def test_no_variable_may_improve_at_the_end(C) -> None:
+    """The conditions of Karush, Kuhn and Tucker, from β itself."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(80, 2)), np.where(rng.random(80) < 0.5, 1.0, -1.0)
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / 2) + 1e-2 * np.eye(80)
+    beta, lower, upper = np.zeros(80), np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0)
+    count = smo_single(K, y.copy(), beta, lower, upper, np.diagonal(K).copy(), 1e-6, 100_000)
+    f = y - K @ beta
+    assert count < 100_000 and np.all((beta >= lower) & (beta <= upper))
+    assert np.all((f <= 2e-6) | (beta == upper)) and np.all((f >= -2e-6) | (beta == lower))
+
+
+def test_machines_without_an_offset_take_about_as_many_steps() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] + X[:, 1] ** 2 + 0.7 * rng.normal(size=60) > 0.5
+    plain, without = (int(SVC(C=1e4, fit_intercept=b).fit(X, y).n_iter_.max()) for b in (True, False))
+    assert without <= 3 * plain
