@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin
 
 import mercer
 from mercer import context
-from mercer.context import CallbackSupportMixin, Context, Status, StoppedError, current
+from mercer.context import Context, Status, StoppedError, current
 
 
 class Estimator(CallbackSupportMixin, BaseEstimator):

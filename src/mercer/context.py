@@ -5,7 +5,7 @@ the threads that work starts, never for the process. A solver asks it every roun
 or the reason to end with what was found so far. Work that has nothing to show for itself before its end calls
 ``context.check()`` now and then, which raises instead.
 
-This is all that the library knows of `sklearn.callback`, whose interface is young.
+Callbacks are scikit-learn's; its interface is young, and known here and to the base of the estimators alone.
 """
 
 from __future__ import annotations
@@ -19,11 +19,9 @@ from contextvars import ContextVar
 from enum import Enum
 from typing import Any
 
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-
 from ._checkpoint import Checkpoint
 
-__all__ = ["CallbackSupportMixin", "Context", "Monitor", "Status", "StoppedError", "current", "with_callbacks"]
+__all__ = ["Context", "Monitor", "Status", "StoppedError", "current"]
 
 
 class Status(Enum):

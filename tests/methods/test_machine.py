@@ -112,7 +112,7 @@ def test_weights_are_repetitions(loss) -> None:
     weighted = KernelMachine(loss, **settings).fit(X, target, count)
     repeated = KernelMachine(loss, **settings).fit(np.repeat(X, count, axis=0), np.repeat(target, count))
     assert weighted.solution_.objective == pytest.approx(repeated.solution_.objective, rel=1e-7)
-    assert np.allclose(weighted._values(X), repeated._values(X), atol=1e-4)
+    assert np.allclose(weighted.values(X), repeated.values(X), atol=1e-4)
     assert np.allclose(weighted.dual_coef_[count == 0], 0, atol=1e-10)
 
 
@@ -127,7 +127,7 @@ def test_low_rank_is_the_fit_of_the_approximate_matrix(loss) -> None:
     assert model.solution_.objective == pytest.approx(exact.solution_.objective, rel=1e-7)
     assert np.allclose(model.solution_.values, exact.solution_.values, atol=1e-4)
     assert len(model.function_) == N // 4
-    assert np.allclose(model._values(X), model.solution_.values, atol=1e-8)
+    assert np.allclose(model.values(X), model.solution_.values, atol=1e-8)
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber", "logistic", "hinge"])
@@ -136,7 +136,7 @@ def test_lazy_equals_dense(loss) -> None:
     settings = {"kernel": Gaussian(), "alpha": 0.5, "free": 0, "tol": 1e-9}
     lazy, dense = (KernelMachine(loss, gram=gram, **settings).fit(X, target) for gram in ("lazy", "dense"))
     assert lazy.solution_.objective == pytest.approx(dense.solution_.objective, rel=1e-8)
-    assert np.allclose(lazy._values(X), dense._values(X), atol=1e-5)
+    assert np.allclose(lazy.values(X), dense.values(X), atol=1e-5)
 
 
 def test_squared_is_kernel_ridge() -> None:

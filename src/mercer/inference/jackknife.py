@@ -18,7 +18,6 @@ from .._array import eye, host, like
 from .._errors import check_number, where
 from .._folds import folds
 from ..methods.spline import SmoothingSpline
-from ..selection._forms import linear
 from ..solvers.banded import smooth
 from ..solvers.leave_one_out import at_new_points, refuse_determined
 from ..solvers.spectral import Spectral
@@ -112,23 +111,26 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         if hasattr(self.estimator_, "n_features_in_"):
             self.n_features_in_ = self.estimator_.n_features_in_
         self._form: Any = None
+        self._spline: Any = None  # whose fits without a sample are one sweep each
         if self.cv is None and not self.refit:
             model = self.estimator_
-            self._form = model if isinstance(model, SmoothingSpline) else linear(model, X, y, None)
-        self.method_ = "refit" if self._form is None else "closed_form"
-        if self._form is None:
+            self._form = model.linear_form(X, y) if hasattr(model, "linear_form") else None
+            if self._form is None and hasattr(model, "leave_one_out_"):
+                self._spline = model
+        self.method_ = "refit" if self._form is None and self._spline is None else "closed_form"
+        if self.method_ == "refit":
             self._fit_again(X, y, target)
-        elif self._form is not self.estimator_:
+        elif self._form is not None:
             form = self._form
             path = Spectral(form.gram, form.H, form.weight)
             self.residuals_ = target - host(path.leave_one_out(form.b, form.alphas))[:, 0, 0]
             self._smoother = path.solve(eye(form.gram.n, form.b), form.alphas[0])
         else:
-            self.residuals_ = target - self._form.leave_one_out_
+            self.residuals_ = target - self._spline.leave_one_out_
             refuse_determined(np.where(np.isnan(self.residuals_), 0.0, 1.0))
             # samples that are equal but for rounding are merged into the first
             x = np.asarray(X, dtype=np.float64).reshape(len(target))
-            self._place = np.searchsorted(self._form.x_, x, side="right") - 1
+            self._place = np.searchsorted(self._spline.x_, x, side="right") - 1
         return self
 
     def _fit_again(self, X: Any, y: Any, target: np.ndarray) -> None:
@@ -175,11 +177,11 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     def _left_out(self, X: Any) -> np.ndarray:
         """f⁽⁻ⁱ⁾(x), of shape (m, n)."""
         form = self._form
+        if self._spline is not None:
+            return self._left_out_of_spline(self._spline, X)
         if form is None:
             everything = np.stack([np.asarray(host(self._answer(*fit, X))) for fit in self._fits], axis=1)
             return everything[:, self._own]
-        if form is self.estimator_:
-            return self._left_out_of_spline(form, X)
         points = form.points(X)
         cross = form.gram.cross(points).dense()
         h = None if form.basis is None else like(form.basis(points), cross)

@@ -27,6 +27,7 @@ from .._errors import UnresolvedError
 from ..context import Status
 from ..domains import Graph, Rows
 from ..kernels import Kernel
+from ..solvers.solution import Solution, upgraded
 from ..space import Function
 from ._allowed import (
     CALLED,
@@ -634,6 +635,7 @@ class Decoder:
             raise ModelError(f"it gives {x['object']!r} a state that is no dictionary.")
         state = without_places(state, self.places)
         if not yours:
+            state = upgraded(state) if issubclass(cls, Solution) and type(state) is dict else state
             _check_state(cls, state)
             state = _without_memories(cls, state)
             self._made.append(made)

@@ -8,7 +8,8 @@ from types import FunctionType
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -31,13 +32,14 @@ from .._errors import (
 from .._random import check_random, generator_of
 from .._threads import check_jobs
 from ..basis import Functions, Polynomials, annihilated, as_basis
-from ..context import CallbackSupportMixin, Context, StoppedError, current, with_callbacks
+from ..context import Context, StoppedError, current
 from ..domains import plain, refuse_masked
 from ..gram import Gram, Representation, as_representation
 from ..kernels import Kernel
 from ..kernels.expression import as_kernel
 from ..kernels.sklearn_names import from_sklearn
 from ..space import Function
+from ._forms import LinearForm, NoProblemError, SolvedProblem
 
 UNFOUNDED = "the linear system is solved, but its solution minimises nothing"
 
@@ -131,6 +133,39 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         check_jobs(self, getattr(self, "n_jobs", None))
         check_random(self, getattr(self, "random_state", None))
         check_number(self, "time_budget", getattr(self, "time_budget", None), above=0, besides=(None,))
+
+    # ---- what others ask of a fitted estimator
+
+    def decide(self, values: Any) -> Any:
+        """The answers that values of the fitted function stand for: `predict` of the points that they are at."""
+        classes = getattr(self, "classes_", None)
+        return values if classes is None else chosen(classes, host(values))
+
+    def plain_form(self) -> Any:
+        """An unfitted estimator of the same model, simpler where there is one, whose parameters may be fixed."""
+        return clone(self)
+
+    def chosen_parameters(self) -> dict[str, Any]:
+        """Parameters of `plain_form` that this fit took from the data, besides the kernel."""
+        return {}
+
+    def linear_form(self, X: Any, y: Any, sample_weight: Any = None) -> LinearForm | None:
+        """The system that this fit, to these data, solved; None if it is not linear in its targets."""
+        return None
+
+    def solved_problem(self, X: Any, y: Any, sample_weight: Any = None) -> SolvedProblem:
+        """The problem that this fit, to these data, solved; raises `NoProblemError` if there is not one."""
+        raise NoProblemError(f"{type(self).__name__} is no machine with one loss")
+
+    @property
+    def fitted_loss(self) -> Any:
+        """The loss that this fit minimised: a Loss, a function, or None."""
+        return None
+
+
+def chosen(classes: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The labels that decision values stand for."""
+    return classes[(values >= 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
 
 
 def is_kernel_estimator(value: Any) -> bool:

@@ -343,7 +343,10 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         """
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
-        values = self._decisions(X)
+        return self.decide(self._decisions(X))
+
+    def decide(self, values: np.ndarray) -> np.ndarray:
+        """The labels that values of the machines stand for, a column for each."""
         if hasattr(self, "calibration_") and values.ndim > 1:
             return self.classes_[self._probabilities(values, self.calibration_.slopes).argmax(axis=1)]
         return self.classes_[self._chosen(values)]

@@ -48,13 +48,17 @@ class LossEstimator(KernelEstimator):
     def _has_probabilities(self) -> bool:
         return self._is_classifier() and "link_inverse" in self._loss().provides
 
-    def _values(self, X: Any) -> np.ndarray:
+    def values(self, X: Any) -> np.ndarray:
+        """f(x), from which answers are decided."""
         X = self._check_new(X)
         return np.asarray(self.function_(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels, or the mean that the value stands for (a median or quantile, where the loss asks for one)."""
-        values = self._values(X)
+        return self.decide(self.values(X))
+
+    def decide(self, values: np.ndarray) -> np.ndarray:
+        """The labels, or the means, that values of the function stand for."""
         if self.loss_.task == "multiclass":
             return self.classes_[values.argmax(axis=1)]
         if self.loss_.task == "binary":
@@ -64,13 +68,13 @@ class LossEstimator(KernelEstimator):
     @available_if(_is_classifier)
     def decision_function(self, X: Any) -> np.ndarray:
         """f(x): one value for two classes, positive for the second, else one per class."""
-        values = self._values(X)
+        values = self.values(X)
         return values[:, 1] - values[:, 0] if values.ndim == 2 and values.shape[1] == 2 else values
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes, one column each."""
-        values = self._values(X)
+        values = self.values(X)
         p = np.asarray(self.loss_.link_inverse(values))
         return p if p.ndim == 2 else np.stack([1 - p, p], axis=1)
 
@@ -78,9 +82,9 @@ class LossEstimator(KernelEstimator):
         """Accuracy for labels, explained deviance for counts, concordance for times of survival, else R²."""
         check_is_fitted(self)
         if self.loss_.task == "survival":
-            return concordance(self.loss_.prepare(y), self._values(X), sample_weight)
+            return concordance(self.loss_.prepare(y), self.values(X), sample_weight)
         if self.loss_.task == "count":
-            return self._explained(np.asarray(y, dtype=np.float64), self._values(X), sample_weight)
+            return self._explained(np.asarray(y, dtype=np.float64), self.values(X), sample_weight)
         metric = accuracy_score if self._is_classifier() else r2_score
         return float(metric(y, self.predict(X), sample_weight=sample_weight))
 

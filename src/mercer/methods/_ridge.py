@@ -21,8 +21,9 @@ from ..solvers.design import Design, Resolvent, posterior_variance
 from ..solvers.likelihood import log_marginal_likelihood
 from ..solvers.linear import LinearSolution, PseudoInverse, Symmetric, System, solve
 from ..solvers.spectral import Spectral
-from ._base import UNFOUNDED, KernelEstimator
+from ._base import UNFOUNDED, KernelEstimator, chosen
 from ._classifier import encode
+from ._forms import LinearForm
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,10 @@ class RidgeMethod(KernelEstimator):
         gram = self._build(self.X_fit_, constants) if self._factored is None else self._factored
         H = None if self._basis is None else like(self._basis(self.X_fit_), gram.like)
         return gram, H, self._weight
+
+    def linear_form(self, X: Any, y: Any, sample_weight: Any = None) -> LinearForm:
+        """The system."""
+        return LinearForm(*self._system(), *self._columns(), self._basis, self._check_new)
 
     def _columns(self) -> tuple[Any, np.ndarray]:
         """The targets as a matrix, and the strength of each column."""
@@ -345,12 +350,10 @@ class RidgeClassifier(ClassifierMixin, RidgeMethod):
 
     def predict(self, X: Any) -> Any:
         """The labels."""
-        values = self.decision_function(X)
+        return self.decide(self.decision_function(X))
+
+    def decide(self, values: Any) -> Any:
+        """The labels that values of the function stand for."""
         labels = chosen(self.classes_, host(values))
         xp = namespace(values)
         return labels if is_numpy(xp) else like(labels, values, dtype=getattr(xp, labels.dtype.name))
-
-
-def chosen(classes: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The labels that decision values stand for."""
-    return classes[(values >= 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]

@@ -9,10 +9,11 @@ import numpy as np
 from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import namespace
+from .._array import host, like, namespace
 from .._errors import check_number, where
 from ..solvers.smoothing import CRITERIA, criterion
 from ..solvers.spectral import Spectral
+from ._forms import LinearForm
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,26 @@ class Smoother:
         self.noise_variance_ = unit**2 * float(path.residual_variance(b, alphas)[0, 0])
         self.leverage_ = path.leverage(alphas)[:, 0]
         self.leave_one_out_ = unit * path.left_out(b, alphas)[:, 0, 0]
+
+    def chosen_parameters(self) -> dict[str, Any]:
+        """The weights of the penalty."""
+        values: dict[str, Any] = dict.fromkeys(self.substitutes) | {"alpha": self.alpha_}
+        return values | ({"theta": self.theta_} if hasattr(self, "theta_") else {})
+
+    def linear_form(self, X: Any, y: Any, sample_weight: Any = None) -> LinearForm | None:
+        """The system of the spline, where it was solved as one."""
+        path: Spectral | None = getattr(self, "_path", None)
+        if path is None:
+            return None
+        design = path.design
+        b = like(np.asarray(host(y)), design.gram.like)[:, None]
+        return LinearForm(design.gram, design.H, design.weight, b, np.array([self.alpha_]), self._basis, self._points)
+
+    _basis: Any
+
+    def _points(self, X: Any) -> Any:
+        """New samples, checked, in the coordinates of the kernel."""
+        raise NotImplementedError
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The values f(x); with `return_std` also their posterior standard deviations, without the noise."""

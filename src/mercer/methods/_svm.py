@@ -25,10 +25,12 @@ from ..gram import Dense, Gram, Lazy, Representation
 from ..kernels import Callable as CallableKernel
 from ..kernels import Gaussian, Kernel, bandwidth, is_kernel
 from ..kernels.sklearn_names import from_sklearn, refuse_mixtures
-from ..solvers.fit import Block, Segment
+from ..losses import Loss
+from ..solvers.fit import Block, FitProblem, Segment
 from ..solvers.fit.working_set import SINGLE, SMALL, BoxProblem, BoxSolution
 from ..space import Function
 from ._base import KernelEstimator
+from ._forms import SolvedProblem
 
 LEAST = 1e-290  # below it, numbers soon lose digits, or have no reciprocal
 HARD = (1e2, 1e4, 1e6)  # boxes, in units of 1/k(x, x), in which a machine without errors is looked for
@@ -51,6 +53,9 @@ class SupportVectorMachine(KernelEstimator):
     checkpoint: Any
     fit_intercept: bool
     intercept_: np.ndarray
+    dual_coef_: Any
+    support_: np.ndarray
+    C: Any
     _to_free_the_offset = "set fit_intercept=True"
 
     def _keeps_sample(self) -> bool:
@@ -234,6 +239,17 @@ class SupportVectorMachine(KernelEstimator):
         check_number(self, "max_iter", self.max_iter, at_least=-1, integer=True)
         if self.checkpoint is not None and not isinstance(self.checkpoint, (str, PathLike)):
             raise TypeError(f"{where(self)}: checkpoint = {self.checkpoint!r} must be the path of a file.")
+
+    # ---- what others ask of a fitted machine
+
+    def _solved(self, X: Any, loss: Loss, target: np.ndarray, weight: np.ndarray) -> SolvedProblem:
+        """The problem of this loss, of numbers as targets, that the machine solved, with bounds C·weight."""
+        gram = self._build(self._check_new(X))
+        a, dual = np.zeros(gram.n), self.dual_coef_
+        a[self.support_] = (dual.toarray() if hasattr(dual, "toarray") else dual)[0]
+        H = np.ones((gram.n, 1)) if self.fit_intercept else None
+        values = np.asarray(gram @ a) + (float(self.intercept_[0]) if self.fit_intercept else 0.0)
+        return SolvedProblem(FitProblem(gram, loss, target.astype(np.float64), 1.0, self.C * weight, H), a, values)
 
     # ---- from coefficients to functions
 

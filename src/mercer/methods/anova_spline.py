@@ -247,12 +247,12 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
 
     # ---- what the fit is for
 
-    def _check_points(self, X: Any) -> Any:
+    def _points(self, X: Any) -> Any:
         return self.scale(self._check_new(X))
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The values f(x); with `return_std` also their posterior standard deviations, without the noise."""
-        U = self._check_points(X)
+        U = self._points(X)
         values = self.function_(U)
         if not return_std:
             return values
@@ -273,7 +273,7 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
 
         With `return_std` also their posterior standard deviations, by term.
         """
-        U = self._check_points(X)
+        U = self._points(X)
         f, H = self.function_, self._basis(U)
         owners = [h.columns for h in self._free_functions()]
         curves, deviations = {}, {}

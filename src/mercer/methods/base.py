@@ -1,8 +1,22 @@
 """What a method of one's own inherits from: the bases of the estimators of this library."""
 
-from ._base import KernelEstimator, is_kernel_estimator
+from ._base import Estimator, KernelEstimator, chosen, is_kernel_estimator
+from ._forms import LinearForm, NoProblemError, SolvedProblem, frozen, with_kernel
 from ._loss import LossEstimator
 from ._svm import SupportVectorMachine
 from ._transformer import KernelTransformer
 
-__all__ = ["KernelEstimator", "KernelTransformer", "LossEstimator", "SupportVectorMachine", "is_kernel_estimator"]
+__all__ = [
+    "Estimator",
+    "KernelEstimator",
+    "KernelTransformer",
+    "LinearForm",
+    "LossEstimator",
+    "NoProblemError",
+    "SolvedProblem",
+    "SupportVectorMachine",
+    "chosen",
+    "frozen",
+    "is_kernel_estimator",
+    "with_kernel",
+]

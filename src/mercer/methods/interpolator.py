@@ -16,6 +16,7 @@ from ..gram import Dense
 from ..solvers.linear import Conditioned, Inverse, free_factor, typical, units
 from ..space import Function
 from ._base import KernelEstimator
+from ._forms import LinearForm
 
 
 class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
@@ -73,6 +74,17 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         self.kernel = kernel
         self.free = free
         self.tol = tol
+
+    def linear_form(self, X: Any, y: Any, sample_weight: Any = None) -> LinearForm | None:
+        """The system; None where equal samples determine each other, so that there is none without them."""
+        determined = self.rank_ + (0 if self.free_coef_ is None else len(self.free_coef_))
+        if determined < len(self.dual_coef_):
+            return None
+        gram = Dense().build(self.function_.kernel, self._check_new(X))
+        H = None if self._basis is None else like(self._basis(gram.X), gram.like)
+        b = like(np.asarray(host(y)), gram.like)
+        b = b[:, None] if b.ndim == 1 else b
+        return LinearForm(gram, H, None, b, np.zeros(b.shape[1]), self._basis, self._check_new)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Interpolate the values y, of shape (n,) or (n, n_targets), at the samples X."""

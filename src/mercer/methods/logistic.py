@@ -38,7 +38,7 @@ class LogisticMethod(ClassifierMixin, KernelMachine):
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the probabilities, exact also where these are 0 in floating point."""
-        f = self._values(X)
+        f = self.values(X)
         return log_softmax(f, axis=1) if f.ndim == 2 else np.stack([log_expit(-f), log_expit(f)], axis=1)
 
 
@@ -238,6 +238,9 @@ class ImportVectorMachine(LogisticMethod):
 
     def _constant_is_free(self, basis: Any) -> bool:
         return False  # the coefficients of the chosen points do not sum to zero
+
+    def _is_plain(self) -> bool:
+        return False  # points are chosen
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X with labels y."""

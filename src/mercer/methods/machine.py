@@ -17,6 +17,7 @@ from ..solvers.fit.l1 import l1
 from ..solvers.fit.penalty import minimise_penalty, within_ball
 from ..solvers.fit.table import NAMES, FitSolver, fit_solver
 from ._classifier import encode
+from ._forms import LinearForm, NoProblemError, SolvedProblem, frozen
 from ._loss import LABELS, LossEstimator
 
 
@@ -142,14 +143,54 @@ class KernelMachine(LossEstimator):
         self.time_budget = time_budget
         self.random_state = random_state
 
-    # ---- from data to a problem
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X and targets y (labels, numbers, counts, times and events: as the loss asks)."""
         problem, basis = self._problem(X, y, sample_weight)
         self.solution_, self.alpha_ = self._minimise(problem)
         self._keep(problem, basis, [self.solution_])
         return self
+
+    # ---- what others ask of a fitted machine
+
+    def _is_plain(self) -> bool:
+        """Whether the fit is one problem, with a coefficient of each sample."""
+        return True
+
+    @property
+    def fitted_loss(self) -> Any:
+        """The loss that this fit minimised."""
+        return self.loss_
+
+    def plain_form(self) -> Any:
+        """A `KernelMachine` with this loss, where the fit is one of its problems."""
+        if not self._is_plain():
+            return super().plain_form()
+        shared = ("kernel", "gram", "free", "solver", "tol", "max_iter", "class_weight", "time_budget", "random_state")
+        given = {name: getattr(self, name) for name in shared if hasattr(self, name)}
+        return KernelMachine(self.fitted_loss, alpha=self.alpha, penalty=self.penalty, **given)
+
+    def solved_problem(self, X: Any, y: Any, sample_weight: Any = None) -> SolvedProblem:
+        """The problem that this fit, to these data, solved."""
+        if not self._is_plain() or not (isinstance(self.penalty, str) and self.penalty == "squared"):
+            raise NoProblemError("it is not the minimiser of one loss with the squared penalty")
+        problem, _ = frozen(self, y)._problem(X, y, sample_weight)
+        if problem.loss.coupled:
+            raise NoProblemError(f"the loss {type(problem.loss).__name__} couples samples")
+        a = np.asarray(self.dual_coef_)
+        return SolvedProblem(problem, a, np.asarray(problem.gram @ a) + problem.free_part(self.function_.free))
+
+    def linear_form(self, X: Any, y: Any, sample_weight: Any = None) -> LinearForm | None:
+        """The system of a quadratic loss."""
+        if not getattr(self.fitted_loss, "quadratic", False):
+            return None
+        try:
+            p = self.solved_problem(X, y, sample_weight).problem
+        except NoProblemError:
+            return None
+        basis = self._free_basis(p.gram.X, self.free)
+        return LinearForm(p.gram, p.H, p.weight, p.y[:, None], np.array([p.alpha]), basis, self._check_new)
+
+    # ---- from data to a problem
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> tuple[FitProblem, Any]:
         """The problem that data and parameters state, and the basis of its free part; `loss_` is set."""

@@ -48,6 +48,22 @@ class LevelMethod(RegressorMixin, KernelMachine):
             raise ValueError(f"{where(self)}: {name} = {given!r} must increase where they may not cross.")
         return levels
 
+    def _is_plain(self) -> bool:
+        return self._levels().ndim == 0
+
+    @property
+    def fitted_loss(self) -> Any:
+        """The loss of the level; of several levels a function, the mean of their losses."""
+        levels = self._levels()
+        if levels.ndim == 0:
+            return self._at(float(levels))
+        losses = [self._at(float(level)) for level in levels]
+
+        def mean_over_levels(y: np.ndarray, f: np.ndarray) -> np.ndarray:
+            return np.mean([loss.value(y, f[:, j]) for j, loss in enumerate(losses)], axis=0)
+
+        return mean_over_levels
+
     def _ordered(self) -> bool:
         return bool(self.non_crossing) if isinstance(self.non_crossing, (bool, np.bool_)) else True
 
@@ -92,7 +108,7 @@ class LevelMethod(RegressorMixin, KernelMachine):
 
     def predict(self, X: Any) -> np.ndarray:
         """Values of shape (n,), or (n, n_levels) where a list of levels was given."""
-        return self._values(X)
+        return self.values(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """1 − loss / loss of the best constant, the mean over the levels: 1 is perfect, 0 no better than a constant.

@@ -21,6 +21,7 @@ from ..kernels.expression import as_kernel
 from ..solvers.likelihood import maximise_likelihood
 from ..solvers.spectral import Spectral
 from ._ridge import RidgeClassifier, RidgeMethod, RidgeRegressor, chosen
+from .ridge import KernelRidge
 
 CRITERIA = ("gcv", "marginal_likelihood")
 ALPHAS = tuple(10.0**e for e in range(-6, 4))
@@ -340,6 +341,11 @@ class KernelRidgeCV(RidgeSearch, RidgeRegressor):
         self.gram = gram
         self.random_state = random_state
 
+    def plain_form(self) -> KernelRidge:
+        """`KernelRidge` with the alpha that was chosen."""
+        given = {name: getattr(self, name) for name in ("fit_intercept", "free", "gram", "random_state")}
+        return KernelRidge(self.alpha_, **given)
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose, and fit to samples X and targets y of shape (n,) or (n, n_targets); `groups` are for the splitter."""
         X, y = self._check_fit(X, y, multi_output=True, y_numeric=True)
@@ -418,6 +424,10 @@ class KernelRidgeClassifierCV(RidgeSearch, RidgeClassifier):
         self.optimize = optimize
         self.gram = gram
         self.random_state = random_state
+
+    def chosen_parameters(self) -> dict[str, Any]:
+        """The alpha that was chosen."""
+        return {"alphas": [self.alpha_], "optimize": False}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose, and fit to samples X with labels y; `groups` are for the splitter."""

@@ -10,13 +10,15 @@ import numpy as np
 from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 
+from .._array import host
 from .._errors import check_choice, check_number, is_one_of, warn, where
 from .._threads import Workers
 from ..context import Context
-from ..losses import FAR
+from ..losses import FAR, Hinge, SquaredHinge
 from ..solvers.fit.multiclass import MulticlassProblem
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ._classifier import Classifier, Solved, Task
+from ._forms import NoProblemError, SolvedProblem
 from ._svm import HARD, KernelRows, Sample, rescaled
 
 JOINT = ("crammer_singer", "kbb")
@@ -195,6 +197,18 @@ class SVC(Classifier):
                     )
             if np.inf == self.C:
                 raise ValueError(f"{where(self)}: C = inf needs multi_class='ovo' or 'ovr'.")
+
+    def solved_problem(self, X: Any, y: Any, sample_weight: Any = None) -> SolvedProblem:
+        """The problem that this fit of two classes, to these data, solved."""
+        if len(self.classes_) > 2 or self.multi_class in JOINT:
+            raise NoProblemError("there are more than two classes, each pair with a machine of its own")
+        if self._hard or self.budget is not None:
+            raise NoProblemError("a hard margin, or a budget of errors, has no loss")
+        target = np.asarray(host(y)).ravel()  # a column is a vector
+        w = np.ones(len(target)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        w = w * self.class_weight_[np.searchsorted(self.classes_, target)]
+        loss = Hinge() if self.loss == "hinge" else SquaredHinge()
+        return self._solved(X, loss, np.where(target == self.classes_[1], 1.0, -1.0), w)
 
     @property
     def _hard(self) -> str | None:

@@ -10,11 +10,12 @@ from scipy.sparse import csr_matrix
 from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from .._array import is_sparse
+from .._array import host, is_sparse
 from .._errors import check_choice, check_number, where
-from ..losses import FAR
+from ..losses import FAR, EpsilonInsensitive, SquaredEpsilonInsensitive
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ._calibration import FOLDS, folds
+from ._forms import NoProblemError, SolvedProblem
 from ._svm import KernelRows, SupportVectorMachine
 from .svc import filled
 
@@ -192,6 +193,15 @@ class SVR(_Regressor):
                 "kernel is so close to y; give a finite C."
             )
         return found[1]
+
+    def solved_problem(self, X: Any, y: Any, sample_weight: Any = None) -> SolvedProblem:
+        """The problem that this fit, to these data, solved."""
+        if np.isinf(self.C):
+            raise NoProblemError("a hard margin, or a budget of errors, has no loss")
+        target = np.asarray(host(y)).ravel()  # a column is a vector
+        w = np.ones(len(target)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        kind = EpsilonInsensitive if self.loss == "epsilon_insensitive" else SquaredEpsilonInsensitive
+        return self._solved(X, kind(self.epsilon), target, w)
 
     def _problem(self, y: np.ndarray | None, weight: np.ndarray) -> tuple[BoxProblem, int]:
         # β = β⁺ + β⁻ with β⁺ ≥ 0 pulling from y − ε and β⁻ ≤ 0 from y + ε

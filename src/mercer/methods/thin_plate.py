@@ -134,6 +134,9 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
                     f"numbers; divide X by {size:.0e}."
                 )
 
+    def _points(self, X: Any) -> Any:
+        return self._check_new(X)
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X of shape (n, d) and values y of shape (n,)."""
         self._check_penalty()

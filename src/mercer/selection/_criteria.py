@@ -6,10 +6,10 @@ import numpy as np
 
 from .._array import host
 from ..losses import Logistic
-from ..methods._spline import Smoother
+from ..methods.base import SolvedProblem
 from ..solvers.leave_one_out import Influence, random_traces
 from ..solvers.spectral import DETERMINED, Spectral
-from ._forms import Fitted, Solved
+from ._forms import Fitted
 from ._judge import LIKELIHOODS, WHO
 
 CRITERIA = {"gcv": "squared", "gacv": "log", "aic": "log", "gic": "log"}  # and the loss of each
@@ -21,8 +21,8 @@ def criterion(fit: Fitted, method: str, rng: np.random.Generator) -> tuple[float
     if method == "gcv" or (method == "aic" and fit.closed):
         return _of_squares(fit, method)
     found = fit.solved
-    if not isinstance(found, Solved) or not isinstance(found.problem.loss, LIKELIHOODS):
-        why = found if isinstance(found, str) else "its loss is no log-likelihood"
+    if found is None or not isinstance(found.problem.loss, LIKELIHOODS):
+        why = fit.why if found is None else "its loss is no log-likelihood"
         raise ValueError(f"{WHO}: method = {method!r} is not defined for {type(fit.model).__name__}: {why}.")
     problem, f = found.problem, found.values
     total, loss = float(problem.weight.sum()), problem.total(f)
@@ -34,7 +34,7 @@ def criterion(fit: Fitted, method: str, rng: np.random.Generator) -> tuple[float
     return (loss + bias) / total, f"minus the log-likelihood {loss:.6g}, and its bias {bias:.6g}"
 
 
-def _gacv(found: Solved, rng: np.random.Generator) -> tuple[float, str]:
+def _gacv(found: SolvedProblem, rng: np.random.Generator) -> tuple[float, str]:
     problem, f = found.problem, found.values
     if f.ndim > 1:
         raise ValueError(f"{WHO}: method = 'gacv' has one value a sample; use 'newton' for several classes.")
@@ -49,14 +49,14 @@ def _gacv(found: Solved, rng: np.random.Generator) -> tuple[float, str]:
 def _of_squares(fit: Fitted, method: str) -> tuple[float, str]:
     """For fits that are linear in their targets, with the noise σ²/wᵢ."""
     form = fit.linear
-    if fit.labels or (form is None and not isinstance(fit.model, Smoother)):
+    if fit.labels or (form is None and not hasattr(fit.model, "leave_one_out_")):
         raise ValueError(
             f"{WHO}: method = {method!r} is not defined for {type(fit.model).__name__}, whose predictions are not "
             "linear in numbers y."
         )
     used = fit.weight > 0
     n, w, y = int(used.sum()), fit.weight[used, None], np.asarray(host(fit.y), dtype=np.float64)
-    if isinstance(fit.model, Smoother):
+    if hasattr(fit.model, "edf_"):
         df = np.array([float(fit.model.edf_)])
     else:
         assert form is not None

@@ -10,8 +10,7 @@ from sklearn.base import is_classifier
 from .._array import host
 from .._errors import check_choice
 from ..losses import Logistic, Loss, Multinomial, Poisson
-from ..methods import KernelMachine
-from ._forms import own_loss
+from ..methods.base import chosen
 
 WHO = "expected_loss"
 NAMES = ("zero_one", "squared", "absolute", "log")
@@ -32,7 +31,7 @@ class Judge:
 
     def __init__(self, model: Any, y: Any, loss: Any):
         self.model, self.y, self.labels, self.coupled = model, np.asarray(host(y)), is_classifier(model), False
-        own = own_loss(model) if isinstance(model, KernelMachine) else None
+        own = getattr(model, "fitted_loss", None)
         if loss is None:
             loss = "zero_one" if self.labels else "squared" if own is None or getattr(own, "quadratic", False) else own
         self.name = loss if isinstance(loss, str) else getattr(loss, "name", getattr(loss, "__name__", "own"))
@@ -64,8 +63,8 @@ class Judge:
             if not hasattr(model, "predict_proba"):
                 raise ValueError(f"{WHO}: loss = 'log' needs predict_proba, which {type(model).__name__} has not here.")
             return np.asarray(model.predict_proba(X))
-        if isinstance(model, KernelMachine):
-            return model._values(X)
+        if hasattr(model, "values"):
+            return np.asarray(model.values(X))
         return np.asarray(host((model.decision_function if self.labels else model.predict)(X)))
 
     def of_values(self, f: np.ndarray) -> np.ndarray:
@@ -81,9 +80,9 @@ class Judge:
                 )
             p = np.asarray(own.link_inverse(f))
             return p if p.ndim == 2 else np.stack([1 - p, p], axis=1)
-        if self.labels:
-            return self.model.classes_[(f >= 0).astype(int) if f.ndim == 1 else f.argmax(axis=1)]
-        return np.asarray(own.link_inverse(f)) if own is not None and "link_inverse" in own.provides else f
+        if hasattr(self.model, "decide"):
+            return np.asarray(host(self.model.decide(f)))
+        return chosen(self.model.classes_, f) if self.labels else f
 
     def losses(self, answers: np.ndarray, index: Any = slice(None)) -> np.ndarray:
         """L at some samples, all unless told; the mean over several targets."""

@@ -12,10 +12,10 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import has_fit_parameter
 
 from .._array import host
-from ..methods.base import is_kernel_estimator
+from ..methods.base import frozen, is_kernel_estimator
 from ..solvers.leave_one_out import Influence, active_set, at_vertex, refuse_determined, refuse_inconsistent, span
 from ..solvers.spectral import Spectral
-from ._forms import Fitted, Solved, frozen, weights
+from ._forms import Fitted, weights
 from ._judge import WHO, Judge
 from ._sample import Sample
 
@@ -34,7 +34,7 @@ def by_formula(fit: Fitted, method: str) -> np.ndarray:
     if method == "closed_form":
         return fit.left_out()
     found = fit.solved
-    assert isinstance(found, Solved)
+    assert found is not None
     problem, a = found.problem, found.coefficients
     if problem.H is not None:
         Q = np.linalg.qr(problem.H * (problem.weight > 0)[:, None])[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +15,8 @@ from .._errors import where
 from .._same import same
 from ..kernels import Definiteness, Kernel, Precomputed, Radial, is_kernel
 from ..methods import SVC
-from ..methods.base import KernelEstimator, is_kernel_estimator
+from ..methods.base import KernelEstimator, is_kernel_estimator, with_kernel
 
-OF_THE_KERNEL = ("kernel", "gamma", "degree", "coef0", "kernel_params")
 # what is known to leave the kernel as it is; a parameter in neither list may change it
 NOT_OF_THE_KERNEL = {
     *("C", "alpha", "break_ties", "budget", "cache_size", "calibration", "checkpoint", "class_weight"),
@@ -201,9 +199,7 @@ def _of_distances(kernel: Kernel) -> bool:
 
 def _precomputed(estimator: KernelEstimator, claim: Definiteness) -> KernelEstimator:
     """The estimator with the kernel's values, and what is proven of it, in place of the kernel."""
-    defaults = signature(type(estimator)).parameters
-    names = [name for name in OF_THE_KERNEL[1:] if name in estimator.get_params(deep=False)]
-    form = clone(estimator).set_params(**{name: defaults[name].default for name in names}, kernel=Precomputed(claim))
+    form = with_kernel(estimator, Precomputed(claim))
     if not form._kernel(1).domain.precomputed:
         raise ValueError(f"{where(estimator)} has no precomputed form")
     return form

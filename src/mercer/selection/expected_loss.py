@@ -13,7 +13,7 @@ from .._errors import check_choice, check_instance, check_number, speaking
 from .._folds import folds
 from ..solvers.leave_one_out import FormulaError
 from ._criteria import CRITERIA, criterion
-from ._forms import Fitted, Solved, fitted
+from ._forms import Fitted, fitted
 from ._judge import WHO, Judge
 from ._left_out import Split, alone, by_formula, by_splits, measured
 
@@ -206,11 +206,11 @@ def expected_loss(
 
 def _choice(fit: Fitted) -> tuple[str, str]:
     """The method for an estimator, and why."""
-    who, n, why = type(fit.model).__name__, fit.n, fit.solved
+    who, n, why, found = type(fit.model).__name__, fit.n, fit.why, fit.solved
     if fit.closed:
         return "closed_form", f"leave-one-out has a closed form for {who}, which is exact"
-    if isinstance(why, Solved):
-        name = type(why.problem.loss).__name__
+    if found is not None:
+        name = type(found.problem.loss).__name__
         if _suits(fit, "newton"):
             return "newton", f"the loss {name} is smooth, and leaving out is nearly one Newton step"
         if _suits(fit, "active_set"):
@@ -218,8 +218,8 @@ def _choice(fit: Fitted) -> tuple[str, str]:
             if n <= PATHS:
                 return "active_set", f"{straight}, and leaving out follows a path from kink to kink"
             return "span", f"{straight}, and samples are many to follow from kink to kink"
-        flaw = "has no formula" if why.values.ndim == 1 else "has many values, and a large Newton step"
-        why = f"the loss {name} {flaw if why.problem.loss.convex else 'is not convex'}"
+        flaw = "has no formula" if found.values.ndim == 1 else "has many values, and a large Newton step"
+        why = f"the loss {name} {flaw if found.problem.loss.convex else 'is not convex'}"
     return _again(fit, why)
 
 
@@ -233,7 +233,7 @@ def _suits(fit: Fitted, method: str) -> bool:
     """Whether a formula holds for a fit."""
     if method == "closed_form":
         return fit.closed
-    if not isinstance(fit.solved, Solved):
+    if fit.solved is None:
         return False
     loss, f = fit.solved.problem.loss, fit.solved.values
     if method == "newton":
@@ -267,7 +267,7 @@ def _losses(
         values[lost] = by_splits(fit, judge, alone(fit.n, lost), refit=True)[lost]
     if method in ("closed_form", "active_set"):
         return values, 0.0, len(lost)
-    assert isinstance(fit.solved, Solved)
+    assert fit.solved is not None
     moved = np.abs(left - fit.solved.values).reshape(fit.n, -1).max(axis=1)
     moved = np.where((fit.weight > 0) & ~unknown, moved, 0.0)
     error, fits = measured(fit, judge, values, moved, n_refits, np.random.default_rng(random_state))

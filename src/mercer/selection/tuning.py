@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from inspect import signature
 from itertools import combinations
 from typing import Any, Self
 
@@ -27,10 +26,10 @@ from ..gram import Dense
 from ..kernels import Kernel
 from ..methods import SVC, KernelRidge, LeastSquaresSVC
 from ..methods._classifier import encode
+from ..methods.base import with_kernel
 from ..methods.svc import JOINT
 from ..solvers.hyper import MARGIN, RIDGE, MarginCriterion, RidgeCriterion, contract
 from ..solvers.hyper.margin import Machine
-from ._sample import OF_THE_KERNEL
 
 __all__ = ["KernelTuner"]
 
@@ -213,7 +212,7 @@ class KernelTuner(MetaEstimatorMixin, BaseEstimator):
         with ThreadPoolExecutor(1) as pool:
             context.run(pool, lambda: search.run(self.n_restarts, generator(self.random_state)))
         self._keep(search)
-        self.best_estimator_ = _with_kernel(self.estimator, form.kernel).set_params(**self.best_params_)
+        self.best_estimator_ = with_kernel(self.estimator, clone(form.kernel)).set_params(**self.best_params_)
         self.best_estimator_.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
         if context.interrupted:
             raise KeyboardInterrupt
@@ -417,13 +416,6 @@ def _machines(model: SVC, name: str, X: Any, y: Any, sample_weight: Any, context
     # the span of the hinge has many corners, in which a search ends
     guide = judged(True) if name == "span" and not squared else None
     return _Form(judged(squared), model.kernel_, float(model.C), X, guide)
-
-
-def _with_kernel(estimator: Any, kernel: Kernel) -> Any:
-    """A clone with a kernel object in place of whatever says which kernel it is."""
-    defaults = signature(type(estimator)).parameters
-    names = [name for name in OF_THE_KERNEL[1:] if name in estimator.get_params(deep=False)]
-    return clone(estimator).set_params(**{name: defaults[name].default for name in names}, kernel=clone(kernel))
 
 
 # ---- the search

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from ..context import Status
 
-__all__ = ["Certificate", "Solution", "Status"]
+__all__ = ["Certificate", "Solution", "Status", "upgraded"]
 
 Kind = Literal["duality gap", "violation", "residual", "gradient norm", "relative change"]
 
@@ -33,6 +33,18 @@ class Certificate:
         return f"a {self.kind} of {self.value:.2g}"
 
 
+def upgraded(state: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of a solution from a file of before there was a status: `converged`, and a message."""
+    if "converged" not in state:
+        return state
+    rest = {name: value for name, value in state.items() if name not in ("converged", "message")}
+    message = str(state.get("message", ""))
+    reasons = {"max_iter": Status.MAX_ITER, "the time": Status.TIME_BUDGET, "inter": Status.INTERRUPTED}
+    reasons |= {"a callback": Status.STOPPED, "the precision": Status.PRECISION}
+    early = next((status for words, status in reasons.items() if message.startswith(words)), Status.NO_DESCENT)
+    return {**rest, "status": Status.CONVERGED if state["converged"] else early}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Solution:
     """Base of all solutions; each adds what it found.
@@ -50,6 +62,9 @@ class Solution:
     status: Status = Status.CONVERGED
     n_iter: int = 0
     method: str = ""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(upgraded(state))
 
     @property
     def converged(self) -> bool:

@@ -1,0 +1,139 @@
+"""What a fitted estimator tells of itself: answers from values, a system, a problem, and its parameters frozen."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.dummy import DummyRegressor
+from sklearn.utils import get_tags
+from tests.methods.test_sklearn import ESTIMATORS
+
+from mercer import (
+    SVC,
+    SVR,
+    KernelInterpolator,
+    KernelMachine,
+    KernelQuantileRegression,
+    KernelRidge,
+    KernelRidgeClassifierCV,
+    KernelRidgeCV,
+    NuSVC,
+    SmoothingSpline,
+    ThinPlateSpline,
+)
+from mercer.methods.base import NoProblemError, frozen, with_kernel
+from mercer.solvers.linear import System, solve
+
+rng = np.random.default_rng(3)
+X = rng.uniform(-2, 2, size=(40, 2))
+y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=40)
+LABELS = np.where(y > 0, "b", "a")
+THREE = np.digitize(y, [-0.4, 0.4])
+
+
+CLASSIFIERS = [e for e in ESTIMATORS if is_classifier(e) and hasattr(e, "decision_function")]
+
+
+@pytest.mark.parametrize("target", [LABELS, THREE], ids=["two", "three"])
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=lambda e: type(e).__name__)
+def test_labels_are_decided_from_values(estimator, target) -> None:
+    tags = get_tags(estimator)
+    if target is THREE and not tags.classifier_tags.multi_class:
+        pytest.skip("it is for two classes")
+    data = X @ X.T if tags.input_tags.pairwise else X
+    model = clone(estimator).fit(data, target)
+    own = getattr(model, "values", None) or getattr(model, "_decisions", None) or model.decision_function
+    assert np.array_equal(model.decide(own(data)), model.predict(data))
+
+
+def test_numbers_are_decided_from_values() -> None:
+    counts = np.random.default_rng(0).poisson(np.exp(X[:, 0]))
+    model = KernelMachine("poisson").fit(X, counts)
+    np.testing.assert_array_equal(model.decide(model.values(X)), np.exp(model.function_(X)))
+    ridge = KernelRidge(kernel="rbf").fit(X, y)
+    assert np.array_equal(ridge.decide(ridge.function_(X)), ridge.predict(X))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelRidge(0.3, kernel="gaussian"),
+        KernelRidge(0.3, kernel="gaussian", fit_intercept=True),
+        KernelRidgeCV([0.1, 1.0]),
+        ThinPlateSpline(),
+        KernelInterpolator(),
+        KernelMachine("squared", alpha=0.3, free=0),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_the_linear_form_is_the_system_that_was_solved(model) -> None:
+    model.fit(X, y)
+    form = model.linear_form(X, y)
+    found = solve(System(form.gram, form.b, float(form.alphas[0]), form.H, form.weight))
+    values = form.gram @ found.coefficients + (0.0 if form.H is None else form.H @ found.free)
+    np.testing.assert_allclose(values[:, 0], model.predict(X), atol=1e-8)
+    assert form.points(X).shape == X.shape
+
+
+def test_what_is_not_linear_has_no_linear_form() -> None:
+    assert SVC().fit(X, LABELS).linear_form(X, LABELS) is None
+    assert KernelMachine("huber").fit(X, y).linear_form(X, y) is None
+    assert SmoothingSpline().fit(X[:, 0], y).linear_form(X[:, 0], y) is None  # it is solved by a sweep
+
+
+@pytest.mark.parametrize(
+    ("model", "target"),
+    [
+        (KernelMachine("huber", alpha=0.1), y),
+        (KernelMachine("logistic", alpha=0.1, free=0), LABELS),
+        (SVC(tol=1e-8), LABELS),
+        (SVC(tol=1e-8, class_weight="balanced", fit_intercept=False, loss="squared_hinge"), LABELS),
+        (SVR(tol=1e-8), y),
+        (KernelQuantileRegression(quantiles=0.3), y),
+    ],
+    ids=lambda m: type(m).__name__ if hasattr(m, "fit") else "",
+)
+def test_the_problem_that_was_solved_has_this_solution(model, target) -> None:
+    """No nearby coefficients and offsets have a lower objective: it is convex."""
+    found = model.fit(X, target).solved_problem(X, target)
+    p, a = found.problem, found.coefficients
+
+    def objective(a, c):
+        smooth = p.gram @ a
+        return p.total(smooth + p.free_part(c)) + 0.5 * p.alpha * float(a @ smooth)
+
+    c = None if p.H is None else np.linalg.lstsq(p.H, found.values - p.gram @ a, rcond=None)[0]
+    least = objective(a, c)
+    for _ in range(20):
+        da = p.projected(rng.normal(size=a.shape)) * (np.abs(a).max() + 0.1) * 0.1
+        dc = None if c is None else c + 0.1 * rng.normal(size=c.shape)
+        assert objective(a + da, dc) >= least - 1e-6 * (1 + abs(least))
+
+
+@pytest.mark.parametrize(
+    ("model", "target", "words"),
+    [
+        (SVC(), THREE, "more than two classes"),
+        (SVC(C=np.inf, kernel="rbf", gamma=10), LABELS, "hard margin"),
+        (NuSVC(), LABELS, "no machine with one loss"),
+        (KernelMachine("huber", penalty="norm"), y, "squared penalty"),
+    ],
+    ids=["classes", "hard", "nu", "penalty"],
+)
+def test_a_fit_that_is_no_problem_says_why(model, target, words) -> None:
+    with pytest.raises(NoProblemError, match=words):
+        model.fit(X, target).solved_problem(X, target)
+
+
+def test_frozen_parameters_give_the_same_fit() -> None:
+    for model, target in [(KernelRidgeCV([0.1, 1.0]), y), (KernelRidgeClassifierCV([0.1, 1.0]), LABELS)]:
+        model.fit(X, target)
+        again = frozen(model, target).fit(X, target)
+        np.testing.assert_allclose(again.function_(X), model.function_(X), atol=1e-10)
+    balanced = frozen(SVC(class_weight="balanced").fit(X, LABELS), LABELS)
+    assert (
+        balanced.class_weight.keys() == {"a", "b"}
+        and balanced.gamma == "scale"
+        and not isinstance(balanced.kernel, str)
+    )
+    assert type(frozen(DummyRegressor().fit(X, y), y)) is DummyRegressor
+    assert with_kernel(SVC(kernel="poly", degree=2, C=3.0), "gaussian(2.0)").get_params()["degree"] == 3
