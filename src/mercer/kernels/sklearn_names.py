@@ -107,7 +107,8 @@ def refuse_mixtures(kernel: Any, owner: object, name: str = "kernel") -> None:
         near = get_close_matches(word.lower(), [*SKLEARN, *registry], n=1)
         listed = f"give one of {', '.join(map(repr, SKLEARN))}, or an expression such as 'gaussian(lengthscale=2)'."
         remedy = f"did you mean {near[0]!r}?" if near else listed
-        raise ValueError(f"{where(owner)}: {name} = {kernel!r}: unknown name {word!r}; {remedy}")
+        if not near or near[0] not in registry:  # near ours the expression itself will say so
+            raise ValueError(f"{where(owner)}: {name} = {kernel!r}: unknown name {word!r}; {remedy}")
 
 
 def _sklearn_kernel(name: str, gamma: float | None, degree: float, coef0: float, n_features: int) -> Kernel:
