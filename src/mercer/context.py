@@ -94,6 +94,7 @@ class Context:
         self.interrupted = self.stopped = self.told = False
         self.lock, self.tasks = threading.Lock(), dict[str, Any]()
         self.callbacks: Any = None
+        self.rounds = 0  # beside those of tasks
 
     @contextmanager
     def active(self) -> Iterator[Context]:
@@ -107,7 +108,9 @@ class Context:
     # ---- when to end
 
     def __call__(self, state: Any = None) -> Status | None:
-        """The reason to end, or None."""
+        """The reason to end, or None; with a state, a round has ended, of which the callbacks hear."""
+        if state is not None and self.callbacks is not None and self.callbacks.max_subtasks is None:
+            self._round(self.callbacks, task_id=self.rounds)
         status = self._status()
         self.told |= status is not None
         return status
@@ -210,13 +213,17 @@ class Context:
             if self.checkpoint is not None:
                 self.checkpoint.put(task, {"beta": state["beta"], "values": state["values"]})
             if watched is not None:
-                with self.lock:
-                    step = watched.subcontext(task_name="round")
-                    step.call_on_fit_task_begin(estimator=self.estimator)
-                    self.stopped |= step.call_on_fit_task_end(estimator=self.estimator)
-            return self(state)
+                self._round(watched)
+            return self()
 
         return round
+
+    def _round(self, watched: Any, **place: Any) -> None:
+        with self.lock:
+            self.rounds += 1
+            step = watched.subcontext(task_name="round", **place)
+            step.call_on_fit_task_begin(estimator=self.estimator)
+            self.stopped |= step.call_on_fit_task_end(estimator=self.estimator)
 
     def done(self, task: str, state: dict[str, Any]) -> None:
         """The task has ended in this state."""

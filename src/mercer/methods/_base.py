@@ -82,8 +82,12 @@ def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def closed(self: Any, *args: Any, **options: Any) -> None:
+        context = current()
+        if not self._begins:
+            given = {**dict(zip(("X", "y"), args, strict=False)), **options}
+            context.begin(None, X=given.get("X"), y=given.get("y"))
         fit(self, *args, **options)
-        current().close()
+        context.close()
 
     watched = with_callbacks(closed)
 
@@ -93,7 +97,7 @@ def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
             return fit(self, *args, **options)
         copied = object.__new__(type(self))
         vars(copied).update(vars(self))
-        with Context(getattr(self, "time_budget", None), copied).active() as context:
+        with Context(self.time_budget, copied).active() as context:
             try:
                 (watched if "_skl_callbacks" in vars(self) else closed)(copied, *args, **options)
             except StoppedError as stopped:
@@ -112,7 +116,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     A method that overrides one of ours outside of this library is left as it is.
     """
 
+    time_budget: float | None = None
     or_points: ClassVar[tuple[str, ...]] = ()  # switches that may be a collection as well
+    _begins: ClassVar[bool] = False  # whether the fit itself tells the callbacks of its tasks
 
     def __init_subclass__(cls, **options: Any):
         super().__init_subclass__(**options)
@@ -132,7 +138,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         check_switches(self)
         check_jobs(self, getattr(self, "n_jobs", None))
         check_random(self, getattr(self, "random_state", None))
-        check_number(self, "time_budget", getattr(self, "time_budget", None), above=0, besides=(None,))
+        check_number(self, "time_budget", self.time_budget, above=0, besides=(None,))
 
     # ---- what others ask of a fitted estimator
 

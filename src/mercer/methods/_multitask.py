@@ -39,7 +39,6 @@ class Multitask(KernelEstimator):
     task: Any
     coupling: Any
     rank: int
-    time_budget: float | None
 
     # ---- samples and tasks
 

@@ -49,7 +49,6 @@ class SupportVectorMachine(KernelEstimator):
     cache_size: float
     max_iter: int
     n_jobs: int | None
-    time_budget: float | None
     checkpoint: Any
     fit_intercept: bool
     intercept_: np.ndarray
@@ -57,6 +56,7 @@ class SupportVectorMachine(KernelEstimator):
     support_: np.ndarray
     C: Any
     _to_free_the_offset = "set fit_intercept=True"
+    _begins = True
 
     def _keeps_sample(self) -> bool:
         return self.kernel_.whole  # others take copies of the support vectors

@@ -54,6 +54,8 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         θ, one a part (`parts_`) or one a term, for a given alpha: raising one lets it bend more. None: 1 for each.
     order : int >= 1
         m; 2 gives cubic splines.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -113,11 +115,13 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         terms: Sequence[Any] | None = None,
         theta: Sequence[float] | None = None,
         order: int = 2,
+        time_budget: float | None = None,
     ):
         self.alpha = alpha
         self.terms = terms
         self.theta = theta
         self.order = order
+        self.time_budget = time_budget
 
     # ---- the model
 

@@ -115,6 +115,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         How each view's kernel matrix is held or approximated; "nystrom" or "incomplete_cholesky" for large samples.
     random_state : int, RandomState, Generator or None
         For random pairings and for representations that draw.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -178,6 +180,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         n_permutations: int = 0,
         gram: Any = "auto",
         random_state: Any = None,
+        time_budget: float | None = None,
     ):
         self.n_components = n_components
         self.kernel = kernel
@@ -188,6 +191,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.n_permutations = n_permutations
         self.gram = gram
         self.random_state = random_state
+        self.time_budget = time_budget
 
     # ---- fitting
 

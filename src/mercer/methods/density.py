@@ -50,6 +50,8 @@ class KernelDensity(DensityEstimator):
         What it maximises: Σ wᵢ log f₋ᵢ(xᵢ), where f₋ᵢ is the estimate without sample i, or
         2 Σ wᵢ f₋ᵢ(xᵢ) − ∫ f², which estimates the integrated squared error and minds outliers less. The latter needs a
         kernel with `self_convolution` (Gaussian, Laplace, Matérn), of which ∫ f² is known in closed form.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -116,6 +118,7 @@ class KernelDensity(DensityEstimator):
         metric_params: dict[str, Any] | None = None,
         bandwidths: Any = None,
         criterion: str = "likelihood",
+        time_budget: float | None = None,
     ):
         self.bandwidth = bandwidth
         self.algorithm = algorithm
@@ -128,6 +131,7 @@ class KernelDensity(DensityEstimator):
         self.metric_params = metric_params
         self.bandwidths = bandwidths
         self.criterion = criterion
+        self.time_budget = time_budget
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to samples X; y is ignored."""

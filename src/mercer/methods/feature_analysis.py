@@ -50,6 +50,8 @@ class KernelFeatureAnalysis(KernelTransformer):
         How the kernel matrix is held or approximated. Low-rank ones have features on all their landmarks.
     random_state : int, RandomState, Generator or None
         For `candidates`, and for representations that draw.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -101,6 +103,7 @@ class KernelFeatureAnalysis(KernelTransformer):
         candidates: int | None = None,
         gram: Any = "auto",
         random_state: Any = None,
+        time_budget: float | None = None,
     ):
         self.n_components = n_components
         self.kernel = kernel
@@ -108,6 +111,7 @@ class KernelFeatureAnalysis(KernelTransformer):
         self.candidates = candidates
         self.gram = gram
         self.random_state = random_state
+        self.time_budget = time_budget
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the features of the sample X; y is ignored."""

@@ -36,6 +36,8 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         Further unpenalised functions that are reproduced exactly.
     tol : float > 0
         Where Θ is singular, values count as consistent if the residual stays below tol times their largest magnitude.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -70,10 +72,18 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
     True
     """
 
-    def __init__(self, kernel: Any = "matern(nu=2.5, lengthscale='median')", *, free: Any = None, tol: float = 1e-6):
+    def __init__(
+        self,
+        kernel: Any = "matern(nu=2.5, lengthscale='median')",
+        *,
+        free: Any = None,
+        tol: float = 1e-6,
+        time_budget: float | None = None,
+    ):
         self.kernel = kernel
         self.free = free
         self.tol = tol
+        self.time_budget = time_budget
 
     def linear_form(self, X: Any, y: Any, sample_weight: Any = None) -> LinearForm | None:
         """The system; None where equal samples determine each other, so that there is none without them."""

@@ -60,6 +60,8 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         the kernel matrix has the coefficient 1/(λ + α): −α must keep its distance from the eigenvalues.
     fit_intercept : bool
         Whether to add an unpenalised constant b.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -107,11 +109,17 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
     """
 
     def __init__(
-        self, kernel: Any = "gaussian(lengthscale='median')", *, alpha: float = 1.0, fit_intercept: bool = False
+        self,
+        kernel: Any = "gaussian(lengthscale='median')",
+        *,
+        alpha: float = 1.0,
+        fit_intercept: bool = False,
+        time_budget: float | None = None,
     ):
         self.kernel = kernel
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.time_budget = time_budget
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X and targets y of shape (n,) or (n, n_targets)."""

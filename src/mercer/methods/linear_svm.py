@@ -138,6 +138,8 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         Order of the coordinate descent with sparse data of many features; it does not move the minimum.
     max_iter : int >= 0
         Steps at most, for each machine.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -190,6 +192,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         verbose: int = 0,
         random_state: Any = None,
         max_iter: int = 1000,
+        time_budget: float | None = None,
     ):
         self.penalty = penalty
         self.loss = loss
@@ -203,6 +206,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         self.verbose = verbose
         self.random_state = random_state
         self.max_iter = max_iter
+        self.time_budget = time_budget
 
     def _validate(self) -> None:
         super()._validate()
@@ -288,7 +292,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
     ----------
     epsilon : float >= 0
         Errors up to it cost nothing; larger leaves fewer samples that count.
-    tol, C, fit_intercept, intercept_scaling, dual, verbose, random_state, max_iter
+    tol, C, fit_intercept, intercept_scaling, dual, verbose, random_state, max_iter, time_budget
         As in `LinearSVC`.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
 
@@ -332,6 +336,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
         verbose: int = 0,
         random_state: Any = None,
         max_iter: int = 1000,
+        time_budget: float | None = None,
     ):
         self.epsilon = epsilon
         self.tol = tol
@@ -343,6 +348,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
         self.verbose = verbose
         self.random_state = random_state
         self.max_iter = max_iter
+        self.time_budget = time_budget
 
     def _validate(self) -> None:
         super()._validate()

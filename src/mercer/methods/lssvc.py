@@ -35,6 +35,8 @@ class LeastSquaresSVC(RidgeClassifier):
         As in `KernelRidge`.
     random_state : int, RandomState, Generator or None
         For representations that draw.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -79,6 +81,7 @@ class LeastSquaresSVC(RidgeClassifier):
         gram: Any = "auto",
         solver: Any = "auto",
         random_state: Any = None,
+        time_budget: float | None = None,
     ):
         self.kernel = kernel
         self.alpha = alpha
@@ -86,6 +89,7 @@ class LeastSquaresSVC(RidgeClassifier):
         self.gram = gram
         self.solver = solver
         self.random_state = random_state
+        self.time_budget = time_budget
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X with labels y."""

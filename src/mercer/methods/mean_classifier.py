@@ -29,6 +29,8 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
         How the kernel matrix is held or approximated.
     random_state : int, RandomState, Generator or None
         For representations that draw.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -60,10 +62,18 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
     array(['low', 'high'], dtype='<U4')
     """
 
-    def __init__(self, kernel: Any = "gaussian(lengthscale='median')", *, gram: Any = "auto", random_state: Any = None):
+    def __init__(
+        self,
+        kernel: Any = "gaussian(lengthscale='median')",
+        *,
+        gram: Any = "auto",
+        random_state: Any = None,
+        time_budget: float | None = None,
+    ):
         self.kernel = kernel
         self.gram = gram
         self.random_state = random_state
+        self.time_budget = time_budget
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X with labels y; weights weigh the means."""

@@ -49,6 +49,8 @@ class OnlineKernelMachine(LossEstimator):
         Terms at most; None keeps all, at O(t) a step.
     fit_intercept : bool
         Whether an offset, which is not penalised, takes the same steps.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -106,6 +108,7 @@ class OnlineKernelMachine(LossEstimator):
         power_t: float = 0.5,
         budget: int | None = None,
         fit_intercept: bool = False,
+        time_budget: float | None = None,
     ):
         self.loss = loss
         self.kernel = kernel
@@ -114,6 +117,7 @@ class OnlineKernelMachine(LossEstimator):
         self.power_t = power_t
         self.budget = budget
         self.fit_intercept = fit_intercept
+        self.time_budget = time_budget
 
     # ---- the stream
 

@@ -74,6 +74,8 @@ class KernelPCA(KernelTransformer):
     gram : str or Representation
         How the kernel matrix is held or approximated. "auto" holds its upper half as far as 768 MiB go where few
         components are wanted of more than 500 samples, and otherwise chooses as everywhere.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -148,6 +150,7 @@ class KernelPCA(KernelTransformer):
         copy_X: bool = True,
         n_jobs: int | None = None,
         gram: Any = "auto",
+        time_budget: float | None = None,
     ):
         self.n_components = n_components
         self.kernel = kernel
@@ -166,6 +169,7 @@ class KernelPCA(KernelTransformer):
         self.copy_X = copy_X
         self.n_jobs = n_jobs
         self.gram = gram
+        self.time_budget = time_budget
 
     def _keeps_sample(self) -> bool:
         return self.copy_X

@@ -217,6 +217,8 @@ class KernelPLS(MultiOutputMixin, RegressorMixin, PartialLeastSquares):
         How the kernel matrix is held or approximated.
     random_state : int, RandomState, Generator or None
         For representations that draw, and for folds; these are the same each time if it is None.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -284,6 +286,7 @@ class KernelPLS(MultiOutputMixin, RegressorMixin, PartialLeastSquares):
         cv: Any = 5,
         gram: Any = "auto",
         random_state: Any = None,
+        time_budget: float | None = None,
     ):
         self.n_components = n_components
         self.kernel = kernel
@@ -291,6 +294,7 @@ class KernelPLS(MultiOutputMixin, RegressorMixin, PartialLeastSquares):
         self.cv = cv
         self.gram = gram
         self.random_state = random_state
+        self.time_budget = time_budget
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X and targets y of shape (n,) or (n, n_targets)."""
@@ -321,7 +325,7 @@ class KernelPLSClassifier(ClassifierMixin, PartialLeastSquares):
         fewest errors on held-out folds, and of several the smallest.
     class_weight : dict, "balanced" or None
         Factors on the weights of the samples of each class; "balanced" makes the classes weigh the same in total.
-    kernel, max_components, cv, gram, random_state
+    kernel, max_components, cv, gram, random_state, time_budget
         As in `KernelPLS`; folds keep the shares of the classes.
 
     Attributes
@@ -356,6 +360,7 @@ class KernelPLSClassifier(ClassifierMixin, PartialLeastSquares):
         class_weight: Any = None,
         gram: Any = "auto",
         random_state: Any = None,
+        time_budget: float | None = None,
     ):
         self.n_components = n_components
         self.kernel = kernel
@@ -364,6 +369,7 @@ class KernelPLSClassifier(ClassifierMixin, PartialLeastSquares):
         self.class_weight = class_weight
         self.gram = gram
         self.random_state = random_state
+        self.time_budget = time_budget
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X with labels y."""

@@ -44,6 +44,8 @@ class ManifoldRanking(KernelEstimator):
         How the matrix of all affinities is held or approximated, where ``graph=None``.
     random_state : int, RandomState, Generator or None
         For representations that draw.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -92,6 +94,7 @@ class ManifoldRanking(KernelEstimator):
         tol: float = 1e-10,
         gram: Any = "auto",
         random_state: Any = None,
+        time_budget: float | None = None,
     ):
         self.kernel = kernel
         self.alpha = alpha
@@ -100,6 +103,7 @@ class ManifoldRanking(KernelEstimator):
         self.tol = tol
         self.gram = gram
         self.random_state = random_state
+        self.time_budget = time_budget
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Link the samples X, or take a matrix of affinities; with queries y (n,) or (n, n_queries), score all."""

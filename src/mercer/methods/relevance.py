@@ -34,6 +34,7 @@ class RelevanceMethod(KernelEstimator):
         max_iter: int = 10_000,
         gram: Any = "auto",
         random_state: Any = None,
+        time_budget: float | None = None,
     ):
         self.kernel = kernel
         self.fit_intercept = fit_intercept
@@ -41,6 +42,7 @@ class RelevanceMethod(KernelEstimator):
         self.max_iter = max_iter
         self.gram = gram
         self.random_state = random_state
+        self.time_budget = time_budget
 
     def _check_sample_and_targets(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
         """X, in double precision where it is numbers, and y; all parameters checked."""
@@ -136,6 +138,8 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
         How the kernel matrix is held; an approximation puts its own columns in place of K's.
     random_state : int, RandomState, Generator or None
         For representations that draw.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -204,9 +208,16 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
         max_iter: int = 10_000,
         gram: Any = "auto",
         random_state: Any = None,
+        time_budget: float | None = None,
     ):
         super().__init__(
-            kernel, fit_intercept=fit_intercept, tol=tol, max_iter=max_iter, gram=gram, random_state=random_state
+            kernel,
+            fit_intercept=fit_intercept,
+            tol=tol,
+            max_iter=max_iter,
+            gram=gram,
+            random_state=random_state,
+            time_budget=time_budget,
         )
         self.noise_variance = noise_variance
 
@@ -266,6 +277,8 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
         How the kernel matrix is held; an approximation puts its own columns in place of K's.
     random_state : int, RandomState, Generator or None
         For representations that draw.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------

@@ -41,6 +41,8 @@ class KernelRidge(RidgeRegressor):
         "auto" (`mercer.solvers.linear.linear_solver`), "cholesky", "woodbury", "cg", "symmetric", "pseudo_inverse".
     random_state : int, RandomState, Generator or None
         For representations that draw.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -104,6 +106,7 @@ class KernelRidge(RidgeRegressor):
         gram: Any = "auto",
         solver: Any = "auto",
         random_state: Any = None,
+        time_budget: float | None = None,
     ):
         self.alpha = alpha
         self.kernel = kernel
@@ -116,6 +119,7 @@ class KernelRidge(RidgeRegressor):
         self.gram = gram
         self.solver = solver
         self.random_state = random_state
+        self.time_budget = time_budget
 
     def _kernel(self, n_features: int) -> Kernel:
         return self._sklearn_kernel(n_features)

@@ -269,6 +269,8 @@ class KernelRidgeCV(RidgeSearch, RidgeRegressor):
         How the kernel matrix is held or approximated. A low-rank one costs O(nr²); a lazy one is formed.
     random_state : int, RandomState, Generator or None
         For representations that draw.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -328,6 +330,7 @@ class KernelRidgeCV(RidgeSearch, RidgeRegressor):
         optimize: bool = False,
         gram: Any = "auto",
         random_state: Any = None,
+        time_budget: float | None = None,
     ):
         self.alphas = alphas
         self.kernel = kernel
@@ -340,6 +343,7 @@ class KernelRidgeCV(RidgeSearch, RidgeRegressor):
         self.optimize = optimize
         self.gram = gram
         self.random_state = random_state
+        self.time_budget = time_budget
 
     def plain_form(self) -> KernelRidge:
         """`KernelRidge` with the alpha that was chosen."""
@@ -365,7 +369,7 @@ class KernelRidgeClassifierCV(RidgeSearch, RidgeClassifier):
 
     Parameters
     ----------
-    alphas, kernel, fit_intercept, free, cv, store_cv_results, optimize, gram, random_state
+    alphas, kernel, fit_intercept, free, cv, store_cv_results, optimize, gram, random_state, time_budget
         As in `KernelRidgeCV`.
     scoring : str, callable or None
         A scorer of scikit-learn; None is the accuracy. Those that need probabilities have none here.
@@ -412,6 +416,7 @@ class KernelRidgeClassifierCV(RidgeSearch, RidgeClassifier):
         optimize: bool = False,
         gram: Any = "auto",
         random_state: Any = None,
+        time_budget: float | None = None,
     ):
         self.alphas = alphas
         self.kernel = kernel
@@ -424,6 +429,7 @@ class KernelRidgeClassifierCV(RidgeSearch, RidgeClassifier):
         self.optimize = optimize
         self.gram = gram
         self.random_state = random_state
+        self.time_budget = time_budget
 
     def chosen_parameters(self) -> dict[str, Any]:
         """The alpha that was chosen."""

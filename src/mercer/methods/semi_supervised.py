@@ -50,6 +50,8 @@ class SemiSupervised(MetaEstimatorMixin, Estimator):
     unlabelled : object
         What stands for no label in the y of a classifier, −1 as in scikit-learn, "-1" among labels that are text; NaN
         and None always do. A regressor knows NaN and None only.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -99,6 +101,7 @@ class SemiSupervised(MetaEstimatorMixin, Estimator):
         laplacian: str = "normalized",
         normalized: bool = True,
         unlabelled: Any = -1,
+        time_budget: float | None = None,
     ):
         self.estimator = estimator
         self.graph = graph
@@ -107,6 +110,7 @@ class SemiSupervised(MetaEstimatorMixin, Estimator):
         self.laplacian = laplacian
         self.normalized = normalized
         self.unlabelled = unlabelled
+        self.time_budget = time_budget
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to samples X, of which those have a label where y says so; weights of the others do not count."""

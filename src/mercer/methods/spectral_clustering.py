@@ -78,6 +78,8 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         u/√d, the eigenvectors of the random walk, as in scikit-learn; or rows of u of unit length, as in kernlab.
     gram : str or Representation
         How a kernel's matrix is held or approximated.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -142,6 +144,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         verbose: bool = False,
         normalization: str = "shi-malik",
         gram: Any = "auto",
+        time_budget: float | None = None,
     ):
         self.n_clusters = n_clusters
         self.eigen_solver = eigen_solver
@@ -160,6 +163,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         self.verbose = verbose
         self.normalization = normalization
         self.gram = gram
+        self.time_budget = time_budget
 
     def _kernel(self, n_features: int) -> Kernel:
         names = {"nearest_neighbors": "linear", "precomputed_nearest_neighbors": "precomputed"}

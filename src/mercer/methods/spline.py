@@ -64,6 +64,8 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         Instead of `alpha`: R's lambda, the weight of the penalty when x is scaled to [0, 1] and the weights to mean 1.
     spar : float, optional
         Instead of `alpha`: R's spar, :math:`\lambda = r\, 256^{3\,\mathrm{spar} - 1}` (cubic only).
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -139,12 +141,14 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         df: float | None = None,
         lam: float | None = None,
         spar: float | None = None,
+        time_budget: float | None = None,
     ):
         self.alpha = alpha
         self.order = order
         self.df = df
         self.lam = lam
         self.spar = spar
+        self.time_budget = time_budget
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to points X of shape (n,) or (n, 1) and values y of shape (n,)."""

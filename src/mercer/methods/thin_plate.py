@@ -45,6 +45,8 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
         with r landmarks, O(nr²).
     random_state : int, RandomState, Generator or None
         For representations that draw.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -98,12 +100,14 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
         df: float | None = None,
         gram: Any = "auto",
         random_state: Any = None,
+        time_budget: float | None = None,
     ):
         self.alpha = alpha
         self.order = order
         self.df = df
         self.gram = gram
         self.random_state = random_state
+        self.time_budget = time_budget
 
     def _kernel(self, n_features: int) -> Kernel:
         return Reduced(Polyharmonic(), None, 0)  # for its domain; the anchors come from the data

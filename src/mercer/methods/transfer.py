@@ -53,6 +53,8 @@ class MarginalTransfer(KernelEstimator):
         ``gram="low_rank"`` where that saves time. For a `DistributionGaussian` and stationary kernels.
     random_state : int, RandomState, Generator or None
         For random features.
+    time_budget : float > 0, optional
+        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -118,11 +120,13 @@ class MarginalTransfer(KernelEstimator):
         *,
         n_features: int | None = None,
         random_state: Any = None,
+        time_budget: float | None = None,
     ):
         self.estimator = estimator
         self.distribution_kernel = distribution_kernel
         self.n_features = n_features
         self.random_state = random_state
+        self.time_budget = time_budget
 
     def _check_parameters(self) -> None:
         if not is_kernel_estimator(self.estimator) or not hasattr(self.estimator, "predict"):

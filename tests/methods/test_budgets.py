@@ -1,0 +1,104 @@
+"""Laws over all estimators: a spent time budget is an error or a warning, a large one changes nothing, callbacks hear."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
+from tests.methods.test_failed_fits import assert_equal_fits
+from tests.methods.test_sklearn import ESTIMATORS
+
+from mercer import KernelRidge, LinearSVC, LinearSVR, SemiSupervised, SmoothingSpline
+from mercer.context import Context
+
+rng = np.random.default_rng(3)
+EVERY = [*ESTIMATORS, LinearSVC(), LinearSVR(), SmoothingSpline(), SemiSupervised(KernelRidge(kernel="gaussian"))]
+everywhere = pytest.mark.parametrize("estimator", EVERY, ids=lambda e: " ".join(repr(e).split())[:60])
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::mercer.IndefiniteKernelWarning"),
+    pytest.mark.filterwarnings("ignore:.*at the end of the grid"),
+    pytest.mark.filterwarnings("ignore:MarginalTransfer. there is one sample"),
+]
+
+
+def data(estimator, n=24):
+    """A task that the estimator takes, with nothing left to chance."""
+    model, tags = clone(estimator), get_tags(estimator).input_tags
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    X = np.random.default_rng(3).normal(size=(n, 2))
+    y = 1 * (X[:, 0] > 0) if is_classifier(model) else X[:, 0] + 0.1 * X[:, 1]
+    if tags.pairwise:
+        X = X @ X.T + np.eye(n)
+    elif tags.positive_only:
+        X = np.abs(X)
+    elif isinstance(model, SmoothingSpline):
+        X = X[:, 0]
+    return model, X, y
+
+
+def answers(model, X):
+    names = ("predict", "transform", "decision_function", "score_samples")
+    return [getattr(model, name)(X) for name in names if hasattr(model, name)]
+
+
+@everywhere
+def test_a_spent_budget_is_an_error_or_a_warning(estimator):
+    model, X, y = data(estimator)
+    model.set_params(time_budget=1e-9)
+    before = vars(model).copy()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            model.fit(X, y)
+        except TimeoutError as error:
+            name = type(model).__name__
+            assert str(error).startswith(f"{name}: the time budget is spent") and "Raise time_budget." in str(error)
+            assert vars(model) == before
+            return
+    said = [str(w.message) for w in caught if issubclass(w.category, ConvergenceWarning)]
+    assert any("the time budget is spent" in message and "Raise time_budget." in message for message in said)
+    for here, there in zip(answers(model, X), answers(pickle.loads(pickle.dumps(model)), X), strict=True):
+        np.testing.assert_array_equal(here, there)
+
+
+@everywhere
+def test_a_large_budget_changes_nothing(estimator):
+    model, X, y = data(estimator)
+    within = clone(model).set_params(time_budget=1e6).fit(X, y)
+    model.fit(X, y)
+    within.time_budget = None
+    assert_equal_fits(within, model)
+    for here, there in zip(answers(within, X), answers(model, X), strict=True):
+        np.testing.assert_array_equal(here, there)
+
+
+class Recorder:
+    def __init__(self):
+        self.events = []
+
+    def setup(self, estimator, context):
+        self.events.append("setup")
+
+    def on_fit_task_begin(self, estimator, context, *, X, y):
+        self.events.append(f"begin {context.task_name}")
+
+    def on_fit_task_end(self, estimator, context, *, X, y):
+        self.events.append(f"end {context.task_name}")
+
+    def teardown(self, estimator, context):
+        self.events.append("teardown")
+
+
+@everywhere
+def test_callbacks_hear_of_every_fit(estimator):
+    model, X, y = data(estimator)
+    recorder = Recorder()
+    model.set_callbacks(recorder).fit(X, y)
+    events = recorder.events
+    assert events[:2] == ["setup", "begin fit"] and events[-2:] == ["end fit", "teardown"]
+    assert sorted(set(events)) == sorted({e for e in events if events.count(e) == 1 or "fit" not in e})
+    assert not [name for name in vars(model) if name.startswith("_callback") or name == "_skl_callbacks_to_teardown"]
