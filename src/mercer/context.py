@@ -19,9 +19,12 @@ from contextvars import ContextVar
 from enum import Enum
 from typing import Any
 
-from ._checkpoint import Checkpoint
+from sklearn.exceptions import ConvergenceWarning
 
-__all__ = ["Context", "Monitor", "Status", "StoppedError", "current"]
+from ._checkpoint import Checkpoint
+from ._errors import warn, where
+
+__all__ = ["Context", "Monitor", "Status", "StoppedError", "current", "warn_early"]
 
 
 class Status(Enum):
@@ -134,13 +137,28 @@ class Context:
             if status is not None:
                 raise StoppedError(status)
 
+    def draws(self, count: int) -> Iterator[int]:
+        """0, 1, … below `count`, until there is a reason to end, which a warning tells; before the first, an error."""
+        for number in range(count):
+            if (status := self({"round": number})) is not None:
+                if number == 0:
+                    raise StoppedError(status)
+                warn_early(self.estimator, f"{number} of {count} random draws were made", status)
+                return
+            yield number
+
+    def tell_of(self, part: object) -> None:
+        """Warn if a part, which leaves the warning to its owner, has ended early."""
+        if self.told and (status := self()):
+            warn_early(self.estimator, f"{where(part)} has not come to its end", status)
+
     def unfinished(self, status: Status) -> BaseException:
         """What to raise for work that has no result because it was ended."""
         if self.called_off:
             return StoppedError(status)
         if status is Status.INTERRUPTED:
             return KeyboardInterrupt()
-        who = f"{type(self.estimator).__name__}: " if self.estimator is not None else ""
+        who = f"{where(self.estimator)}: " if self.estimator is not None else ""
         advice = status.remedy("").replace("The best so far is kept; let", "Let")
         return TimeoutError(f"{who}{status}, and there is nothing to keep yet. {advice}")
 
@@ -239,6 +257,12 @@ class Context:
             self.checkpoint.write()
         if self.callbacks is not None:
             self.callbacks.call_on_fit_task_end(estimator=self.estimator, **self.data)
+
+
+def warn_early(owner: object, finding: str, status: Status, otherwise: str = "") -> None:
+    """Warn that an estimator or a test has less than it was asked for, why, and what helps."""
+    who = "" if owner is None else f"{where(owner)}: "
+    warn(f"{who}{finding}: {status}. {status.remedy(otherwise)}", ConvergenceWarning)
 
 
 _current: ContextVar[Context | None] = ContextVar("context", default=None)

@@ -7,6 +7,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from mercer.basis import Polynomials
+from mercer.context import Status
 from mercer.gram import Dense
 from mercer.kernels import Constant, Gaussian, Linear, Log, Matern, Periodic, Polynomial, Power, RationalQuadratic
 from mercer.solvers.likelihood import log_marginal_likelihood, maximise_likelihood
@@ -60,8 +61,8 @@ def test_gradients_of_the_likelihood_by_differences(kernel, free, weight):
 
 def test_the_maximum_of_the_likelihood_has_no_slope_and_equals_that_of_scikit_learn():
     b = B[:, :1]
-    kernel, alpha, value, converged = maximise_likelihood(1.0 * Gaussian(np.ones(2)), X, b, 0.1)
-    assert converged
+    kernel, alpha, value, status = maximise_likelihood(1.0 * Gaussian(np.ones(2)), X, b, 0.1)
+    assert status is Status.CONVERGED
     _, gradient = log_marginal_likelihood(kernel, X, b, alpha)
     slopes = [gradient["alpha"] * alpha, gradient["scale"] * kernel.scale]
     slopes += list(gradient["kernel__lengthscale"] * kernel.kernel.lengthscale)

@@ -13,6 +13,7 @@ from .._array import host, is_sparse, like, namespace, on_host
 from .._errors import check_choice, check_number, warn, where
 from .._random import generator
 from .._units import power_of_two
+from ..context import current
 from ..kernels import CosineBump, Gaussian, Kernel, Laplace, Triangular
 from ..kernels.expression import as_kernel
 from ..space import Function
@@ -93,6 +94,7 @@ class DensityEstimator(KernelEstimator):
         if np.sum(weight > 0) < 2:
             raise ValueError(f"{where(self)}: bandwidth = 'cv' needs more than 1 sample; give a number.")
         self.cv_bandwidths_ = self._grid(X, weight)
+        current().check()
         self.cv_scores_ = self._scores(X, weight, self.cv_bandwidths_)
         best = int(np.argmax(self.cv_scores_))
         if self.cv_scores_[best] == -np.inf:

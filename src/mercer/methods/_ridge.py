@@ -15,6 +15,7 @@ from .._errors import IndefiniteError, RoundingWarning, is_one_of, warn, where
 from .._random import generator_of
 from .._units import out_of_squares, power_of_two
 from ..basis import annihilated
+from ..context import current
 from ..gram import Gram, as_representation
 from ..kernels import Kernel
 from ..solvers.design import Design, Resolvent, posterior_variance
@@ -151,6 +152,7 @@ class RidgeMethod(KernelEstimator):
         return {**state, "_resolvents": {}} if "_resolvents" in state else state
 
     def _solve(self, gram: Gram, b: Any, alpha: float, definite: bool | None, H: Any, weight: Any) -> LinearSolution:
+        current().check()
         system = System(gram, b, alpha, H, weight, definite is not False)
         try:
             return solve(system, PseudoInverse() if is_one_of(self.solver, ("auto",)) and alpha == 0 else self.solver)

@@ -17,6 +17,7 @@ from .._array import host, like, namespace
 from .._errors import KindError, check_number, where
 from .._units import unit_of_squares
 from ..basis import Functions
+from ..context import Status, StoppedError, current, warn_early
 from ..gram import Dense
 from ..kernels import Features, Kernel
 from ..kernels.bernoulli import Bernoulli, scaled_bernoulli
@@ -215,7 +216,10 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         target = target / unit
         if theta is None:
             matrices = [host(k.evaluate(U)) for k in kernels]
-            ratio = Selection(str(self.alpha), matrices, host(target), host(H), weight, used).best()
+            search = Selection(str(self.alpha), matrices, host(target), host(H), weight, used)
+            ratio = search.best()
+            if search.status is not None:
+                warn_early(self, "the search for theta and alpha has not come to its end", search.status)
             alpha, theta = float(1 / ratio.max()), ratio / ratio.max()
         else:
             alpha = float(self.alpha)
@@ -226,6 +230,7 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
             for t in self.terms_
         }
         self.kernel_ = reduce(add, scaled)
+        current().check()
         gram = Dense().build(self.kernel_, U, np.random.default_rng(0))
         self._path = Spectral(gram, H, None if weight is None else like(weight, H))
         solution = self._path.solve(target[:, None], alpha)
@@ -340,6 +345,7 @@ class Selection:
         self.traces[self.traces <= 1e-12 * whole] = 0.0
         self.explained = self.q @ self.q <= 1e-28 * np.sum((root * y) ** 2) or not self.traces.any()
         self.most = -np.log(1e-12 * whole / self.N)  # beyond, that rounding would count
+        self.status: Status | None = None
 
     def best(self) -> np.ndarray:
         """θ/α at a minimum, from the starting values of Gu and Wahba.
@@ -365,16 +371,32 @@ class Selection:
         return np.exp(safe if rise.mean() > allowed else r)
 
     def descend(self, r: np.ndarray) -> np.ndarray:
-        """Quasi-Newton steps on the logarithms of θ/α."""
+        """Quasi-Newton steps on the logarithms of θ/α; where the context asks to end, the best of them."""
+        lowest, place, context = np.inf, r, current()
+
+        def asked(r: np.ndarray) -> tuple[float, np.ndarray]:
+            nonlocal lowest, place
+            if status := context({"value": lowest}):
+                raise StoppedError(status)
+            value, slope = self.value(r)
+            if value < lowest:
+                lowest, place = value, r.copy()
+            return value, slope
+
         bounds = [(low - 40, high) for low, high in zip(r, self.most, strict=True)]
         options = {"ftol": 1e-14, "gtol": 1e-8}
-        return optimize.minimize(self.value, r, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+        try:
+            return optimize.minimize(asked, r, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+        except StoppedError as stopped:
+            self.status = stopped.status
+            return place
 
     def level(self, r: np.ndarray) -> np.ndarray:
         """The multiple of θ at the minimum that lies next to α = tr K²/tr K, by steps of at most a decade."""
         K = self.total(np.exp(r))
         centre, decade = float(np.log(np.trace(K) / np.sum(K * K))), float(np.log(10))
         while True:
+            current().check()
             found = optimize.minimize_scalar(
                 lambda shift: self.value(r + shift)[0],
                 bounds=(centre - decade, centre + decade),

@@ -17,6 +17,7 @@ from .._errors import check_choice, check_number, where
 from .._folds import folds
 from .._random import generator
 from .._units import power_of_two
+from ..context import current
 from ..domains import plain
 from ..gram.centered import CenteredGram
 from ..kernels.expression import as_kernel
@@ -210,10 +211,12 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         ranges = []
         for view, name in zip(views, self._names, strict=True):
             with self._speaking_of(name):
+                current().check()
                 ranges.append(view.decompose())
         pairing = Pairing([view.vectors for view in ranges])
         self.epsilon_ = self._strengths(ranges, pairing, rng)
         shrinkage = _shrinkage(ranges, self.epsilon_)
+        current().check()
         found = pairing.solve(shrinkage, min(self.n_components, pairing.most))
         self.correlations_ = found.values
         if self.n_permutations:
@@ -291,6 +294,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             )
         total = np.zeros(len(self.epsilons_))
         for train, test in splits:
+            current().check()
             parts, held = zip(*(view.split(train, test) for view in ranges), strict=True)
             part = Pairing([view.vectors for view in parts])
             count = min(self.n_components, part.most)
@@ -305,6 +309,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """How far the spectrum is from that of views that are paired at random."""
 
         def spectra(pairs: Pairing) -> np.ndarray:
+            current().check()
             return np.stack([pairs.values(_shrinkage(ranges, epsilon)) for epsilon in self.epsilons_])
 
         self.spectra_ = spectra(pairing)

@@ -19,6 +19,7 @@ from .._array import is_array, is_sparse
 from .._errors import check_choice, check_number, warn, where
 from .._random import generator
 from .._units import unit_of_squares
+from ..context import current
 from ..gram import IncompleteCholesky
 from ..gram.centered import CenteredGram
 from ..kernels import Kernel
@@ -255,6 +256,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _by_gradients(self, X: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """The leading eigenvectors of the mean outer product of the regressions' gradients."""
         gram = CenteredGram(self._build(X, constants=True))
+        current().check()
         a = solve(System(gram, targets, len(X) * self.epsilon)).coefficients
         f = Function(*gram.expansion(a))
         M = np.zeros((X.shape[1], X.shape[1]))

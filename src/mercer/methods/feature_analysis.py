@@ -12,6 +12,7 @@ from .._array import eps, host, like
 from .._errors import check_choice, check_number, where
 from .._random import generator
 from .._units import power_of_two
+from ..context import current, warn_early
 from ..domains import take
 from ..gram import Gram
 from ..solvers.orthogonal import require_pd
@@ -128,8 +129,11 @@ class KernelFeatureAnalysis(KernelTransformer):
         few = self.candidates is not None and self.candidates < gram.n
         chosen = generator(self.random_state).choice(gram.n, self.candidates, replace=False) if few else None
         search = _Search(gram, chosen, self.normalize)
+        context = current()
         while len(search.pivots) < most and search.step():
-            pass
+            if len(search.pivots) < most and (status := context({"spread": search.spreads[-1]})):
+                warn_early(self, f"{len(search.pivots)} of {most} features were chosen", status)
+                break
         if not search.pivots:
             raise ValueError(
                 f"{where(self)}: under {self.kernel_} all {gram.n} samples are equal; there is no feature."

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._array import eps, host, is_numpy, like, namespace
 from .._errors import check_choice, check_number, where
+from ..context import current
 from ..gram import Gram
 from ..gram.centered import CenteredGram
 from ..solvers.clustering import largest
@@ -177,7 +178,9 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
         gram = CenteredGram(base, self._weight)
         self.X_fit_ = X
         self._factored = base if "factor" in gram.provides else None  # it may have been drawn, and is small
+        current().check()
         self.alpha_ = self._chosen_alpha(gram) if isinstance(self.alpha, str) else float(self.alpha)
+        current().check()
         Y = like(self._code[self._index], gram.like)
         weight = None if given is None else like(self._weight, gram.like)
         try:

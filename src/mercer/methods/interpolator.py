@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import host, like, namespace
 from .._errors import REMEDIES, check_number, where
 from ..basis import Polynomials, annihilated
+from ..context import current
 from ..evaluation import bind
 from ..gram import Dense
 from ..solvers.linear import Conditioned, Inverse, free_factor, typical, units
@@ -128,6 +129,7 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
             H = like(basis(X), sample)
             Q, R = self._Q, self._R = free_factor(H)
             operator = Conditioned(gram, None, Q, typical(gram))
+        current().check()
         self._inverse = Inverse(operator.dense())
         self._basis = basis
         target = b if basis is None else operator.project(b)

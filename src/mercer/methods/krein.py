@@ -12,6 +12,7 @@ from .. import _threads
 from .._array import host, is_array, like
 from .._errors import IndefiniteKernelWarning, check_choice, check_number, warn, where
 from ..basis import Polynomials
+from ..context import current
 from ..evaluation import bind
 from ..gram import Dense
 from ..gram.dense import DenseGram
@@ -131,7 +132,9 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         weight = None if weight is None else like(weight, gram.like)
         basis = Polynomials(0) if self.fit_intercept else None
         H = None if basis is None else like(basis(X), gram.like)
+        current().check()
         self._judge(Design(gram, H, weight))
+        current().check()
         solution = Symmetric().solve(System(gram, b, float(self.alpha), H, weight))
         self.X_fit_, self._target, self._weight, self._strength = gram.X, b, weight, float(self.alpha)
         self.dual_coef_ = a = solution.coefficients

@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 
 from .._array import host, is_numpy, like, namespace
 from .._errors import where
+from ..context import current
 from ._base import KernelEstimator, classes_of
 
 
@@ -94,6 +95,7 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
         gram = self._build(X, constants=True)
         A = like(member / totals, gram.like)
         xp = namespace(A)
+        current().check()
         self.squared_norms_ = xp.sum(A * (gram @ A), axis=0)
         b = -self.squared_norms_ / 2
         if len(self.classes_) == 2:

@@ -336,6 +336,8 @@ class MultipleKernel(KernelEstimator):
             a = M @ self.weights_ / np.sqrt(self.weights_ @ M @ self.weights_ or 1.0)
         self.alignments_ = alignments(M, a)
         self.kernel_ = problem.kernel(self.weights_)
+        if method not in BY_FITS:
+            current().check()
         self.estimator_ = problem.fitted(self.weights_, problem.combined(self.weights_) if held else None)
         return self
 

@@ -252,6 +252,7 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
             self.alpha_, self.objective_history_ = self.learned_.alpha, self.learned_.history
             self._couple(Tasks(self.learned_.matrix, self.tasks_))
         else:
+            current().check()
             self._choose(problem)
         found = problem.solve(self.task_matrix_ / self._square, self.alpha_ / self._square)
         self.dual_coef_ = self._unit / self._square * found
@@ -452,6 +453,7 @@ class MultitaskSVC(ClassifierMixin, Multitask):
             y, rows = column_or_1d(y, warn=True), np.arange(n)
         if labels is None:
             self.tasks_ = np.arange(1)
+            current().lift()  # the machine has the budget as its own
             self.machine_ = self._machine(self.kernel_).fit(X, y, weight)
         else:
             tasks = np.searchsorted(self.tasks_, labels)
@@ -463,6 +465,7 @@ class MultitaskSVC(ClassifierMixin, Multitask):
     def _fit_entries(self, X: Any, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: Any) -> None:
         """The machine on pairs of a sample and a task."""
         domain = self.kernel_.domain
+        current().lift()  # the last fit has a budget of its own
         if domain.precomputed:
             K = TaskGram(self._build(X), rows, tasks, self.task_matrix_).dense()
             self.machine_ = self._machine("precomputed").fit(K, y, weight)
@@ -539,7 +542,6 @@ class MultitaskSVC(ClassifierMixin, Multitask):
                 self._report_unjudged(status, kernels[len(found) :])
                 break
             found.append(held_out[judged] != y[judged])
-        context.lift()  # the last fit has a budget of its own
         if not found:
             return 0
         wrong = np.stack(found).astype(np.float64)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from .._array import host, is_array
 from .._errors import check_labels, check_number, remedies, where
 from ..basis import Polynomials
+from ..context import current, warn_early
 from ..evaluation import bind
 from ..space import Function
 from ._base import classes_of
@@ -213,7 +214,8 @@ class OnlineKernelMachine(LossEstimator):
             raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
         y = self._encode(y)
         self.loss_.check(y)
-        take, n, start = self.kernel_.domain.take, self.kernel_.domain.size(X), 0
+        take, n, start, context = self.kernel_.domain.take, self.kernel_.domain.size(X), 0, current()
+        context.check()
         try:
             while start < n:
                 # of a block far longer than the budget, most values are of terms that are dropped before their turn
@@ -223,6 +225,9 @@ class OnlineKernelMachine(LossEstimator):
                 with np.errstate(over="ignore", invalid="ignore"):  # _check_slopes says it better
                     self._advance(take(X, rows), take(centres, rows), y[rows])
                 start = rows.stop
+                if start < n and (status := context({"round": start})) is not None:
+                    warn_early(self, f"{start} of {n} samples were taken in", status)
+                    break
         finally:  # f is that of the terms also where a later block was refused
             points, coefficients = self.points_, self.dual_coef_
             if len(coefficients) == 0:

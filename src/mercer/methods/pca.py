@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import asymmetry, host, is_array, is_sparse, like, namespace
 from .._errors import REMEDIES, check_number, where
 from .._random import generator
+from ..context import current
 from ..domains import Vectors
 from ..gram import Gram, as_representation
 from ..gram.centered import CenteredGram
@@ -260,6 +261,7 @@ class KernelPCA(KernelTransformer):
         count = limit if self.n_components is None else min(self.n_components, limit)
         name = {"arpack": "krylov", "randomized": "krylov"}.get(self.eigen_solver, self.eigen_solver)
         name = "dense" if name == "auto" and count == gram.n else name
+        current().check()
         problem = Eigenproblem(gram, count, generator(self.random_state))
         return eigen_solver(name, problem, tol=self.tol or 1e-10, max_iter=self.max_iter or 200).solve(problem)
 

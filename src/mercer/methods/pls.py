@@ -18,6 +18,7 @@ from .._folds import folds
 from .._random import generator
 from .._units import exponent, power_of_two, unit_of_squares
 from ..basis import Polynomials
+from ..context import Status, StoppedError, current, warn_early
 from ..gram import Gram
 from ..gram.centered import CenteredGram
 from ..solvers.clustering import largest
@@ -41,6 +42,8 @@ class Components:
     mean : array of shape (m,)
     explained : array of shape (p,)
         The share of the targets' variance that each component explains.
+    status : Status or None
+        Why there are fewer than asked for, if the context asked to end.
     """
 
     gram: CenteredGram
@@ -49,6 +52,7 @@ class Components:
     loadings: Any
     mean: Any
     explained: np.ndarray
+    status: Status | None = None
 
     def up_to_each(self, rows: Any) -> np.ndarray:
         """The fitted values at some samples with 1, …, p components, of shape (p, rows, m)."""
@@ -75,10 +79,14 @@ def components(base: Gram, Y: Any, weight: Any, count: int) -> Components:
     sizes = xp.maximum(xp.abs(base.diagonal()), xp.abs(gram.diagonal()))
     root = math.ldexp(1.0, exponent(sizes) // 2)  # of the unit of the matrix, whose squares need not be floats
     rounding = 20 * eps(Y) * float(xp.sum(weight * (sizes / root / root)))
-    A, S, loadings, explained = Y[:, :0], Y[:, :0], Y[:0, :].T, []
-    T = S
+    A, S, loadings, explained = Y[:, :0], Y[:, :0], Y[:0, :].T, list[tuple[float, float]]()
+    T, status, context = S, None, current()
     for _ in range(min(count, gram.n - 1)):  # centred samples have no more directions; what is left is rounding
         if float(xp.sum(E * E)) <= floor:
+            break
+        if (status := context({"explained": explained})) is not None:
+            if not explained:
+                raise StoppedError(status)
             break
         P = gram @ (D * E / root) / root
         values, V = xp.linalg.eigh(xp.matrix_transpose(E) @ (D * P))
@@ -100,7 +108,7 @@ def components(base: Gram, Y: Any, weight: Any, count: int) -> Components:
         explained.append((float(xp.sum(q * q)) / size, scale))
     shares, scales = np.array(explained).reshape(-1, 2).T
     scale = like(scales, Y)
-    return Components(gram, A * scale / root, S * scale * root, loadings / root, mean, shares)
+    return Components(gram, A * scale / root, S * scale * root, loadings / root, mean, shares, status)
 
 
 class PartialLeastSquares(KernelTransformer):
@@ -137,7 +145,9 @@ class PartialLeastSquares(KernelTransformer):
             spread = host(namespace(Y).max(Y, axis=0) - namespace(Y).min(Y, axis=0))
             flat = "y is constant" if not spread.any() else f"the kernel {self.kernel_} relates nothing in X to y"
             raise ValueError(f"{where(self)}: {flat}, so that there is no component; are all samples equal?")
-        if reached < count:
+        if found.status is not None:
+            warn_early(self, f"{reached} of {count} components were found", found.status)
+        elif reached < count:
             warn(
                 f"{where(self)}: n_components = {count}, but after {reached} nothing is left of y, or nothing in X "
                 "that goes along with it; use fewer.",
@@ -165,6 +175,8 @@ class PartialLeastSquares(KernelTransformer):
             # samples of weight zero take no part, and their values come with those of the others
             inside = like(w * np.bincount(train, minlength=n), weight)
             found = components(base, Y, inside, self.max_components)
+            if found.status is not None:
+                raise StoppedError(found.status)
             if not len(found.explained):
                 continue
             losses = self._losses(host(Y)[test], found.up_to_each(test)) @ w[test]

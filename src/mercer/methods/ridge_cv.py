@@ -7,14 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from .._array import host, like
-from .._errors import check_choice, is_one_of, warn, where
+from .._errors import check_choice, is_one_of, where
 from .._folds import folds
 from .._units import unit_of_squares
 from ..basis import annihilated
+from ..context import Status, StoppedError, current, warn_early
 from ..gram import Gram
 from ..kernels import Kernel
 from ..kernels.expression import as_kernel
@@ -114,8 +114,15 @@ class RidgeSearch(RidgeMethod):
             self.kernel_.validate()
             self.kernel_.domain.check(X, self.kernel_, "X")
             self._check_values(X)
-            gram, path, b = self._decompose(X, target, weight, basis)
-            scores, values = self._scores(path, b, alphas, host(y), splits)
+            try:
+                current().check()
+                gram, path, b = self._decompose(X, target, weight, basis)
+                scores, values = self._scores(path, b, alphas, host(y), splits)
+            except StoppedError as stopped:
+                if best is None:
+                    raise
+                warn_early(self, f"{len(table)} of {len(kernels)} kernels were tried", stopped.status)
+                break
             if np.isnan(scores).any():
                 raise ValueError(
                     f"{where(self)}: scoring = {self.scoring!r} is not defined for alpha = "
@@ -204,16 +211,13 @@ class RidgeSearch(RidgeMethod):
             )
         design = path.design
         X = self.kernel_.about(gram.X).relative(gram.X) if annihilated(basis) else gram.X
-        self.kernel_, strength, value, converged = maximise_likelihood(
-            self.kernel_, X, b, alpha, design.H, design.weight
-        )
-        if not converged:
-            warn(
-                f"{where(self)}: the search for the largest likelihood stopped before it converged, at {value:.6g}. "
-                "The likelihood is flat or unbounded in a parameter; fix it, or start elsewhere.",
-                ConvergenceWarning,
-            )
-        gram, path, b = self._decompose(gram.X, target, design.weight, basis)
+        self.kernel_, strength, value, status = maximise_likelihood(self.kernel_, X, b, alpha, design.H, design.weight)
+        if status is not Status.CONVERGED:
+            advice = "The likelihood is flat or unbounded in a parameter; fix it, or start elsewhere."
+            finding = f"the search for the largest likelihood stopped before it converged, at {value:.6g}"
+            warn_early(self, finding, status, advice)
+        with current().sheltered():
+            gram, path, b = self._decompose(gram.X, target, design.weight, basis)
         return gram, path, b, np.array([strength]), np.array([value])
 
 

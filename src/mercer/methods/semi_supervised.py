@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._array import host, is_array
 from .._errors import check_choice, is_gap, where
+from ..context import current
 from ..domains import take
 from ..kernels import Kernel
 from ..kernels.deformed import Deformed
@@ -128,7 +129,9 @@ class SemiSupervised(MetaEstimatorMixin, Estimator):
         labels = self._labels(y, known)
         weight = inner._check_weight(sample_weight, checked)
         routed = {} if weight is None else {"sample_weight": weight[known]}
+        current().check()
         self.estimator_ = inner.fit(inner.kernel_.domain.take(X, known), labels, **routed)
+        current().tell_of(self.estimator_)
         self.kernel_ = inner.kernel_
         for name in ("classes_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)

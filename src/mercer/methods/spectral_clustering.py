@@ -16,6 +16,7 @@ from .._array import asymmetry, eps, host, is_sparse, like, namespace
 from .._errors import check_choice, check_number, warn, where
 from .._random import generator
 from .._units import lengths, power_of_two
+from ..context import Status, current, warn_early
 from ..gram import Operator
 from ..gram.normalized import GraphGram, NormalizedGram
 from ..kernels import Kernel
@@ -309,6 +310,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         given, base = self.eigen_solver, operator.base
         name = "auto" if given in SOLVERS and given not in ("dense", "krylov") else given
         tol = 1e-7 if self.eigen_tol in ("auto", 0) else self.eigen_tol
+        current().check()
         problem = Eigenproblem(operator, count, rng)
         solver = eigen_solver(name, problem, tol=tol, oversample=max(8, count), max_iter=1000, width=12)
         if name == "auto" and solver.by_products and "sparse" in base.provides:
@@ -337,10 +339,12 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
                 for step, inertia in enumerate(run.history):
                     report(f"Iteration {step}, inertia {inertia * self._unit * self._unit:.6g}.")
             best = found[0]
+            if best.status is not Status.CONVERGED:
+                warn_early(self, "k-means on the embedding has not converged", best.status, "Lower n_clusters.")
             self._rule = ("nearest", _means(E, best.labels, k))
             return best.labels
         if self.assign_labels == "discretize":
-            runs = [_discretize(E, rng) for _ in range(self.n_init)]
+            runs = [_discretize(E, rng) for _ in current().draws(self.n_init)]
             self._rule = ("largest", runs[largest(-np.array([distance for distance, _ in runs]))][1])
         else:
             self._rule = ("largest size", _cluster_qr(E))

@@ -16,6 +16,7 @@ from .._array import is_array, is_sparse
 from .._errors import check_number, check_targets, check_weight, where
 from .._units import unit_of_squares
 from ..basis import Polynomials
+from ..context import current
 from ..domains import plain, refuse_masked
 from ..kernels.polyharmonic import duchon
 from ..solvers.banded import smooth
@@ -308,6 +309,7 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
 
     def _evaluate(self, lam: float, y: np.ndarray, w: np.ndarray, place: np.ndarray) -> Evaluation:
         """The sweep at one λ, and what is judged by."""
+        current().check()
         m, n = int(self.order), self.n_observations_
         sweep = smooth(self._gaps, self.weight_, self.y_, lam * self._mean_weight, m)
         share = 1 / (1 + self.weight_ * sweep.variance)  # 1 − leverage of all samples at an x together

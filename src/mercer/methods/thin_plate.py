@@ -11,6 +11,7 @@ from .._array import like, namespace
 from .._errors import check_number, where
 from .._units import SQUARED, power_of_two, unit_of_squares
 from ..basis import Polynomials
+from ..context import current
 from ..kernels import Kernel
 from ..kernels.polyharmonic import Polyharmonic, Reduced, anchors_of, duchon
 from ..solvers.smoothing import alpha_with_edf, best_alpha
@@ -152,6 +153,7 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
         gram = self._build(X)
         sample = gram.like
         self._basis = Polynomials(self.order_ - 1)
+        current().check()
         path = Spectral(gram, like(self._basis(X), sample), None if weight is None else like(weight, sample))
         y = like(y, sample)
         unit = unit_of_squares(self, "y", y)

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from .._array import host, is_array, like
 from .._errors import check_number, is_gap, remedies, warn, where
 from .._random import generator
+from ..context import current
 from ..domains import Bags
 from ..kernels import INDEFINITE, Kernel, Linear
 from ..kernels import sets as _sets  # noqa: F401  (enters the default kernel into the registry)
@@ -174,7 +175,9 @@ class MarginalTransfer(KernelEstimator):
             kernel = Linear() if self.n_features is not None else Linear() @ self.kernel_
             defaults = signature(type(model)).parameters
             model.set_params(kernel=kernel, **{name: defaults[name].default for name in DROP_IN if name in defaults})
+        current().check()
         self.estimator_ = model.fit(pairs, y, **({} if weight is None else {"sample_weight": weight}))
+        current().tell_of(self.estimator_)
         return self
 
     def _require_products(self, X: Any) -> None:

@@ -23,7 +23,7 @@ from scipy.sparse import csr_array
 
 from .._array import eps, host, like
 from .._threads import slices
-from ..context import Status, current
+from ..context import Status, current, warn_early
 from ..gram import Gram
 from .solution import Solution
 
@@ -358,7 +358,11 @@ def partitions(
 ) -> list[Partition]:
     """The results of `n_init` starts, the one of least J first; the context ends also the starts."""
     results, context = list[Partition](), current()
-    while len(results) < n_init and (not results or context() is None):
+    for number in range(n_init):
+        if results and (status := context()) is not None:
+            if results[-1].converged:
+                warn_early(context.estimator, f"{number} of {n_init} starts were made", status)
+            break
         results.append(partition(points, seeds(points, k, rng), k, **options))
     # of equal ones, but for rounding, the first: the same clusters may have other numbers
     rounding = points.noise * float(points.weight.sum())

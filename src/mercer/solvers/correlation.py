@@ -26,6 +26,7 @@ from scipy import linalg
 
 from .._array import eigh_part, eps, host
 from .._units import exponent, power_of_two
+from ..context import current
 from ..gram import Gram
 from .eigen import DenseEigen, Eigenproblem, FactorEigen
 
@@ -229,8 +230,8 @@ def p_values(
         return np.array([rest.values([np.ones(U.shape[1]) for U in rest.bases], 1)[0] for rest in rests])
 
     level = largest(rotated) * (1 - TIE)
-    count = sum(largest(rotated.permuted(rng)) >= level for _ in range(n_permutations))
-    return np.maximum.accumulate((1.0 + count) / (1.0 + n_permutations))
+    counts = [largest(rotated.permuted(rng)) >= level for _ in current().draws(n_permutations)]
+    return np.maximum.accumulate((1.0 + np.sum(counts, axis=0)) / (1.0 + len(counts)))
 
 
 def mean_correlations(scores: Sequence[np.ndarray]) -> np.ndarray:

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from .. import _threads
 from .._array import eye, host, namespace, solve_triangular
 from .._errors import IndefiniteError
+from ..context import Status, StoppedError, current
 from ..gram import Dense
 from ..kernels import Kernel
 from .design import Design
@@ -84,8 +85,8 @@ def log_marginal_likelihood(
 
 def maximise_likelihood(
     kernel: Kernel, X: Any, b: Any, alpha: float, H: Any = None, weight: Any = None
-) -> tuple[Kernel, float, float, bool]:
-    """The kernel and the strength with the largest likelihood, its value, and whether the search converged.
+) -> tuple[Kernel, float, float, Status]:
+    """The kernel and the strength with the largest likelihood, its value, and why the search ended.
 
     L-BFGS-B, started at the given ones, in the logarithms of alpha and of every parameter that is positive there (of
     an array, entry by entry; others as they are), each within a factor of 10⁵ of its start. A local maximum.
@@ -94,7 +95,7 @@ def maximise_likelihood(
     --------
     >>> from mercer.kernels import Gaussian
     >>> X = np.linspace(0, 6, 30)[:, None]
-    >>> kernel, alpha, value, converged = maximise_likelihood(Gaussian(0.3), X, np.sin(X), 0.1)
+    >>> kernel, alpha, value, status = maximise_likelihood(Gaussian(0.3), X, np.sin(X), 0.1)
     >>> bool(1 < kernel.lengthscale < 4), alpha < 1e-3
     (True, True)
     """
@@ -110,12 +111,15 @@ def maximise_likelihood(
         value, gradient = log_marginal_likelihood(candidate, X, b, strength, H, weight)
         return -value, -parameters.slope(u, gradient)
 
-    place = parameters.origin
-    lowest = loss(place)[0]  # a search that stops early does not return the best that it has seen
+    place, context = parameters.origin, current()
+    with context.sheltered():
+        lowest = loss(place)[0]  # a search that stops early does not return the best that it has seen
     barrier = 1e6 + 1e3 * abs(lowest)
 
     def guarded(u: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal lowest, place
+        if status := context({"value": -lowest}):
+            raise StoppedError(status)
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 value, slope = loss(u)
@@ -125,8 +129,12 @@ def maximise_likelihood(
         except ValueError:  # a step too far: parameters out of range, or a matrix that is definite no more
             return barrier, np.zeros_like(u)
 
-    found = optimize.minimize(guarded, place, jac=True, method="L-BFGS-B", bounds=parameters.bounds)
-    return *parameters.at(place), -lowest, bool(found.success)
+    try:
+        found = optimize.minimize(guarded, place, jac=True, method="L-BFGS-B", bounds=parameters.bounds)
+        status = (Status.CONVERGED, Status.MAX_ITER, Status.NO_DESCENT)[found.status]
+    except StoppedError as stopped:
+        status = stopped.status
+    return *parameters.at(place), -lowest, status
 
 
 class _Parameters:

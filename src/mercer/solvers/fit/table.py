@@ -46,6 +46,7 @@ class Direct(FitSolver):
         return problem.loss.quadratic
 
     def _solve(self, problem: FitProblem, start: FitSolution | None) -> FitSolution:
+        current().check()
         found = solve(System(problem.gram, problem.y, problem.alpha, problem.H, problem.weight))
         free = None if found.free is None else np.asarray(found.free)
         return finish(problem, np.asarray(found.coefficients), free, found.status, found.n_iter, self.name)
