@@ -17,14 +17,15 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 from sklearn.exceptions import ConvergenceWarning
 
 from ._checkpoint import Checkpoint
-from ._errors import warn, where
+from ._errors import check_number, warn, where
 
-__all__ = ["Context", "Monitor", "Status", "StoppedError", "current", "warn_early"]
+__all__ = ["Context", "Monitor", "Status", "StoppedError", "current", "limited", "warn_early"]
 
 
 class Status(Enum):
@@ -53,6 +54,7 @@ _REMEDIES = {
 }
 
 
+F = TypeVar("F", bound=Callable[..., Any])
 Monitor = Callable[[dict[str, Any]], Status | None]  # asked every round, with its state
 
 
@@ -139,10 +141,9 @@ class Context:
 
     def draws(self, count: int) -> Iterator[int]:
         """0, 1, … below `count`, until there is a reason to end, which a warning tells; before the first, an error."""
+        self.check()
         for number in range(count):
-            if (status := self({"round": number})) is not None:
-                if number == 0:
-                    raise StoppedError(status)
+            if number and (status := self({"round": number})) is not None:
                 warn_early(self.estimator, f"{number} of {count} random draws were made", status)
                 return
             yield number
@@ -178,6 +179,18 @@ class Context:
             yield
         finally:
             self.end = end
+
+    @contextmanager
+    def sharing(self, parts: int) -> Iterator[None]:
+        """Work inside has the time left over `parts`: the first of so many pieces of work alike."""
+        end = self.end
+        if end is not None:
+            now = time.monotonic()
+            self.end = now + (end - now) / parts
+        try:
+            yield
+        finally:
+            self.end, self.told = end, False
 
     @property
     def called_off(self) -> bool:
@@ -257,6 +270,22 @@ class Context:
             self.checkpoint.write()
         if self.callbacks is not None:
             self.callbacks.call_on_fit_task_end(estimator=self.estimator, **self.data)
+
+
+def limited(function: F) -> F:
+    """A public function with a parameter `time_budget`, in a context of its own."""
+
+    @wraps(function)
+    def within(*args: Any, **options: Any) -> Any:
+        budget = options.get("time_budget")
+        check_number(function.__name__, "time_budget", budget, above=0, besides=(None,))
+        with Context(budget, function.__name__).active() as context:
+            try:
+                return function(*args, **options)
+            except StoppedError as stopped:
+                raise context.unfinished(stopped.status) from None
+
+    return cast(F, within)
 
 
 def warn_early(owner: object, finding: str, status: Status, otherwise: str = "") -> None:

@@ -464,10 +464,18 @@ def test_no_component_is_left_of_the_zero_kernel(model, words):
 
 # ---- why a fit ended early, and what helps
 
-CLOSED = methods.KernelMachine, methods.MultipleKernel, methods.MultitaskKernelRidge, methods.MultitaskSVC
+ROUNDS = (
+    *(methods.SVC, methods.NuSVC, methods.SVR, methods.NuSVR, methods.OneClassSVM, methods.KreinSVC),
+    *(methods.KernelLogisticRegression, methods.ImportVectorMachine, methods.KernelQuantileRegression),
+    *(methods.KernelExpectileRegression, methods.RobustKernelRegression, methods.RobustKernelDensity),
+    *(methods.RelevanceVectorMachine, methods.RelevanceVectorClassifier, methods.KernelDimensionReduction),
+    *(methods.KernelICA, methods.KernelKMeans, methods.KernelPLS, methods.KernelPLSClassifier, methods.AnovaSpline),
+    methods.KernelFeatureAnalysis,
+)
 LONG = [
-    *(e for e in FIRST.values() if "time_budget" in e.get_params() and not isinstance(e, CLOSED)),
-    # those whose defaults are closed forms, or fits of other estimators
+    *(e for e in FIRST.values() if isinstance(e, ROUNDS)),
+    # of those whose defaults are closed forms, or fits of other estimators
+    methods.KernelRidgeCV(kernel="gaussian", cv="marginal_likelihood", optimize=True),
     methods.KernelMachine("huber", kernel="gaussian"),
     methods.KernelMachine("hinge", kernel="gaussian", solver="working_set"),
     methods.MultipleKernel(methods.KernelRidge(), ["gaussian", "linear"], method="simplemkl"),

@@ -6,6 +6,7 @@ null hypothesis T is distributed as T(π) = Σᵢⱼ Aᵢⱼ B_π(i)π(j). For t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -14,14 +15,37 @@ import numpy as np
 from scipy.stats import gamma as gamma_distribution
 
 from .._array import eps
+from .._threads import slices
+from ..context import Status, StoppedError, current, warn_early
 
 CELLS = 1 << 24  # numbers in one batch of draws: 128 MiB
+WORK = 1 << 30  # products of numbers between two looks at the time
 
 
 def batches(count: int, each: int) -> list[int]:
     """`count` draws of `each` numbers, in batches that fit into memory."""
     size = max(1, min(count, CELLS // max(1, each)))
     return [min(size, count - start) for start in range(0, count, size)]
+
+
+def in_time(count: int, n: int) -> Iterator[slice]:
+    """The columns of a batch of draws, each a product with a matrix of size n, in parts until it is time to end."""
+    context = current()
+    for part in slices(count, max(64, WORK // n**2)):
+        if context({"draws": part.start}) is not None:
+            return
+        yield part
+
+
+def in_common(owner: str, rows: list[np.ndarray], draws: int) -> np.ndarray:
+    """Statistics of several kernels, observed and drawn, for as many draws as all of them had the time for."""
+    done = min(map(len, rows)) - 1
+    if done < draws:
+        status = current()() or Status.TIME_BUDGET
+        if done < 1:
+            raise StoppedError(status)
+        warn_early(owner, f"{done} of {draws} draws were made, on which the p-value rests", status)
+    return np.stack([row[: done + 1] for row in rows])
 
 
 def digits_of(like: Any) -> int:

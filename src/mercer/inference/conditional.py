@@ -9,6 +9,7 @@ import numpy as np
 from .._array import on_host
 from .._errors import check_choice, check_number, speaking
 from .._random import generator
+from ..context import current, limited
 from ..evaluation import bind
 from ..kernels import Gaussian, Kernel
 from ..kernels.bandwidth import median
@@ -23,6 +24,7 @@ TOLERANCE = 0.05  # of the score, by which a regression may be worse than the be
 
 
 @speaking
+@limited
 def conditional_independence_test(
     X: Any,
     Y: Any,
@@ -35,6 +37,7 @@ def conditional_independence_test(
     null: str = "spectrum",
     n_draws: int = 9999,
     random_state: Any = None,
+    time_budget: float | None = None,
 ) -> KernelTestResult:
     r"""Test of conditional independence (KCI): does X say anything about Y that Z does not?
 
@@ -65,6 +68,8 @@ def conditional_independence_test(
     n_draws : int >= 1
         Draws from the spectrum.
     random_state : int, Generator or None
+    time_budget : float > 0, optional
+        Seconds after which the test is given up, with an error.
 
     Returns
     -------
@@ -126,11 +131,16 @@ def conditional_independence_test(
         raise ValueError(f"{NAME}: X has {n} members, Y {len(L)} and Z {len(own)}; they are triples, and must agree.")
     if n < 4:
         raise ValueError(f"{NAME}: {n} triples are too few; give at least 4.")
-    decompositions = [(z, *np.linalg.eigh(_centre(M))) for z, M in candidates]
+    decompositions = []
+    for z, M in candidates:
+        current().check()
+        decompositions.append((z, *np.linalg.eigh(_centre(M))))
+    current().check()
     A, R, _ = _residuals(_centre(K * own), decompositions, alpha)
     B, _, z = _residuals(_centre(L), decompositions, alpha)
     value = float(np.sum(A * B)) / n
     signed, mean = _signed(A, B, R)
+    current().check()
     if null == "spectrum":
         sample = mean + spectrum(np.linalg.eigvalsh(signed), False, n_draws, generator(random_state))
         p = tail(value, sample)

@@ -11,18 +11,20 @@ from .. import _threads
 from .._array import host, like, on_host
 from .._errors import check_choice, speaking
 from .._random import generator
+from ..context import StoppedError, current, limited
 from ..gram.centered import CenteredGram
 from ..kernels import Gaussian, Kernel
 from ..space import Function
 from ._compiled import paired
 from ._kernels import centred, check_draws, collection, eigenvalues, is_collection, matrix_moments
-from ._nulls import CELLS, aggregate, batches, gamma, permutation_moments, spectrum, tail
+from ._nulls import CELLS, aggregate, batches, gamma, in_common, permutation_moments, spectrum, tail
 from ._result import KernelTestResult
 
 NAME = "hsic_test"
 
 
 @speaking
+@limited
 def hsic_test(
     X: Any,
     Y: Any,
@@ -34,6 +36,7 @@ def hsic_test(
     n_draws: int = 999,
     gram: Any = "auto",
     random_state: Any = None,
+    time_budget: float | None = None,
 ) -> KernelTestResult:
     r"""Test of independence: does X, row by row, say anything about Y?
 
@@ -67,6 +70,8 @@ def hsic_test(
         How the matrices are held: dense or with a factor. "auto" takes a thin factor where that is exact to 10⁻⁸ of
         the trace. Permutations of an approximation ("nystrom") are exact tests too, of the approximate kernel.
     random_state : int, Generator or None
+    time_budget : float > 0, optional
+        Seconds after which no more draws are made. Those so far decide, with a warning; without any there is an error.
 
     Returns
     -------
@@ -119,7 +124,11 @@ def hsic_test(
     biased, scale = statistic == "biased", 1 / n**2 if statistic == "biased" else 1 / (n * (n - 3))
     if null == "permutation":
         permutations = group(A + B, n, n_draws, np.random.default_rng(seed))
-        T = scale * np.stack([permuted(a, b, permutations, biased) for a in A for b in B])
+        rows, pairs = [], [(a, b) for a in A for b in B]
+        for number, (a, b) in enumerate(pairs):
+            with current().sharing(len(pairs) - number):
+                rows.append(scale * permuted(a, b, permutations, biased))
+        T = in_common(NAME, rows, len(permutations) - 1)
         sizes = [scale * a.diagonal.sum() * b.diagonal.sum() / (n - 1) for a in A for b in B]
         p, p_values, best = aggregate(T, sizes)
         value, sample = float(T[best, 0]), T[best, 1:]
@@ -166,24 +175,33 @@ class Shuffles:
     def __init__(self, rows: np.ndarray):
         self.rows = rows
 
+    def __len__(self) -> int:
+        return len(self.rows)
+
     def products(self, a: Side, b: Side) -> np.ndarray:
         """Σᵢⱼ Aᵢⱼ B_π(i)π(j) for every π."""
         if a.factor is None or b.factor is None:
             return self._dense(a.as_dense(), b.as_dense())
         U, V = a.factor.T, b.factor
-        found, start = [], 0
+        found, start, context = [], 0, current()
         for count in batches(len(self.rows), V.size):
+            if context({"draws": start}) is not None:
+                break
             found.append(np.sum(np.matmul(U, V[self.rows[start : start + count]]) ** 2, axis=(1, 2)))
             start += count
-        return np.concatenate(found)
+        return np.concatenate(found) if found else np.zeros(0)
 
     def _dense(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        out = np.empty(len(self.rows))
+        out = np.full(len(self.rows), np.nan)
         if out.size * A.size < 1 << 22:  # threads would cost more than they save
+            current().check()
             paired(A, B, self.rows, out)
             return out
         parts = _threads.slices(len(out), max(1, len(out) // (4 * _threads.n_threads())))
-        _threads.run(parts, lambda part: paired(A, B, self.rows[part], out[part]))
+        try:
+            _threads.run(parts, lambda part: paired(A, B, self.rows[part], out[part]))
+        except StoppedError:
+            return out[: int(np.isnan(out).argmax())]
         return out
 
     def along(self, u: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -197,6 +215,9 @@ class Cycle:
     def __init__(self, order: np.ndarray):
         self.order = order
 
+    def __len__(self) -> int:
+        return len(self.order)
+
     def products(self, a: Side, b: Side) -> np.ndarray:
         """Σᵢⱼ Aᵢⱼ B_π(i)π(j) for every π.
 
@@ -208,6 +229,7 @@ class Cycle:
         total = np.zeros(n // 2 + 1, dtype=complex)
         offsets, start = np.arange(n // 2 + 1), 0
         for count in batches(len(offsets), 4 * n):
+            current().check()
             d = offsets[start : start + count, None]
             start += count
             rows, columns = self.order[None, :], self.order[(np.arange(n)[None, :] + d) % n]
@@ -230,7 +252,7 @@ def group(sides: list[Side], n: int, draws: int, rng: np.random.Generator) -> Sh
 
 
 def permuted(a: Side, b: Side, permutations: Shuffles | Cycle, biased: bool) -> np.ndarray:
-    """n² HSIC_b, or n(n − 3) HSIC_u, under every permutation.
+    """n² HSIC_b, or n(n − 3) HSIC_u, under every permutation, or those that there was time for.
 
     Without their diagonals the centred matrices have row sums −K̃ᵢᵢ, from which the corrections of the unbiased
     statistic follow.
@@ -240,7 +262,7 @@ def permuted(a: Side, b: Side, permutations: Shuffles | Cycle, biased: bool) -> 
         return T
     n = len(a.diagonal)
     traces = a.diagonal.sum() * b.diagonal.sum()
-    return T - n / (n - 2) * permutations.along(a.diagonal, b.diagonal) + traces / ((n - 1) * (n - 2))
+    return T - n / (n - 2) * permutations.along(a.diagonal, b.diagonal)[: len(T)] + traces / ((n - 1) * (n - 2))
 
 
 def _limit(

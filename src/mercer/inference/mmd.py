@@ -11,18 +11,31 @@ from .._array import host, like
 from .._errors import check_choice, check_number, speaking
 from .._random import generator
 from ..basis import Polynomials
+from ..context import current, limited
 from ..gram.centered import CenteredGram
 from ..gram.dense import Dense
 from ..kernels import Gaussian, Kernel, Laplace
 from ..space import Function
 from ._kernels import centred, check_draws, collection, eigenvalues, is_collection, matrix_moments
-from ._nulls import Moments, aggregate, batches, digits_of, gamma, permutation_moments, spectrum, tail
+from ._nulls import (
+    Moments,
+    aggregate,
+    batches,
+    digits_of,
+    gamma,
+    in_common,
+    in_time,
+    permutation_moments,
+    spectrum,
+    tail,
+)
 from ._result import KernelTestResult
 
 NAME = "mmd_test"
 
 
 @speaking
+@limited
 def mmd_test(
     X: Any,
     Y: Any,
@@ -34,6 +47,7 @@ def mmd_test(
     block_size: int | None = None,
     gram: Any = "auto",
     random_state: Any = None,
+    time_budget: float | None = None,
 ) -> KernelTestResult:
     r"""Two-sample test: are X and Y drawn from one distribution?
 
@@ -70,6 +84,8 @@ def mmd_test(
         How the matrix of both samples is held. "auto" takes a thin factor where that is exact to 10⁻⁸ of the trace.
         Permutations of an approximation ("nystrom") are exact tests too, of the approximate kernel.
     random_state : int, Generator or None
+    time_budget : float > 0, optional
+        Seconds after which no more draws are made. Those so far decide, with a warning; without any there is an error.
 
     Returns
     -------
@@ -122,15 +138,16 @@ def mmd_test(
         blocks = _blocks(m, n, block_size, rng)
     if null == "permutation":
         found = []
-        for k, Z in tests:
+        for number, (k, Z) in enumerate(tests):
             draw = np.random.default_rng(seed)
-            if statistic == "block":
-                each, sizes = _block_statistics(k, Z, blocks, n_draws, draw)
-                found.append((each.mean(axis=0), sizes.mean()))
-            else:
-                matrix = _matrix(k, Z, gram, rng)
-                found.append((_statistics(matrix, m, n, statistic, n_draws, draw), _biased_mean(matrix, m, n)))
-        T, sizes = (np.stack(part) for part in zip(*found, strict=True))
+            with current().sharing(len(tests) - number):
+                if statistic == "block":
+                    each, sizes = _block_statistics(k, Z, blocks, n_draws, draw)
+                    found.append((each.mean(axis=0), sizes.mean()))
+                else:
+                    matrix = _matrix(k, Z, gram, rng)
+                    found.append((_statistics(matrix, m, n, statistic, n_draws, draw), _biased_mean(matrix, m, n)))
+        T, sizes = in_common(NAME, [row for row, _ in found], n_draws), np.array([size for _, size in found])
         p, p_values, best = aggregate(T, sizes, digits_of(_first(*tests[0])))
         value, sample = float(T[best, 0]), T[best, 1:]
     else:
@@ -139,6 +156,7 @@ def mmd_test(
             value, p, sample = _mean_of_blocks(*_block_statistics(*tests[0], blocks, 0, rng), n_draws)
         else:
             matrix = _matrix(*tests[0], gram, rng)
+            current().check()
             value = float(_statistics(matrix, m, n, statistic, 0, rng)[0])
             p, sample = _limit(matrix, m, n, value, statistic, null, n_draws, rng)
         p_values = np.array([p])
@@ -147,7 +165,7 @@ def mmd_test(
     witness = (
         Function(k, Z, a) if near is k else Function(near, Z, a, Polynomials(0), near.missing_constant(Z, a)[None])
     )
-    words = f"{statistic} MMD², {n_draws} permutations" if null == "permutation" else f"{statistic} MMD², {null} null"
+    words = f"{statistic} MMD², " + (f"{len(sample)} permutations" if null == "permutation" else f"{null} null")
     return KernelTestResult(value, p, sample, words, k, witness, tuple(k for k, _ in tests), p_values)
 
 
@@ -198,10 +216,11 @@ def _statistics(
     for number, b in enumerate(batches(draws + 1, m + n)):
         S = _members(m, n, b, rng)
         S = S[:, :-1] if number == 0 else S[:, 1:]
-        V = like(S, matrix.like)
-        a = host(matrix.xp.sum(V * (matrix @ V), axis=0))
-        found.append(_from_centred(a, diagonal @ S, diagonal.sum(), m, n, statistic == "biased"))
-    return np.concatenate(found)
+        for part in in_time(b, m + n):
+            V = like(S[:, part], matrix.like)
+            a = host(matrix.xp.sum(V * (matrix @ V), axis=0))
+            found.append(_from_centred(a, diagonal @ S[:, part], diagonal.sum(), m, n, statistic == "biased"))
+    return np.concatenate(found) if found else np.zeros(0)
 
 
 def _blocks(m: int, n: int, size: int | None, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -229,7 +248,9 @@ def _block_statistics(
         members = kernel.domain.take(Z, np.concatenate([x, y]))
         matrix = CenteredGram(Dense().build(kernel.about(members), members, rng))
         constant &= _is_constant(matrix)
-        T.append(_statistics(matrix, len(x), len(y), "unbiased", draws, rng))
+        current().check()
+        with current().sheltered():
+            T.append(_statistics(matrix, len(x), len(y), "unbiased", draws, rng))
         sizes.append(_biased_mean(matrix, len(x), len(y)))
     if constant:
         raise _nothing_to_compare(kernel)

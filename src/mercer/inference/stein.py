@@ -11,12 +11,13 @@ from .. import _threads
 from .._array import host, like, namespace
 from .._errors import check_number, remedies, speaking, where
 from .._random import generator
+from ..context import current, limited
 from ..domains import Domain
 from ..gram import Gram, as_representation
 from ..kernels import PD, UNKNOWN, Definiteness, InverseMultiquadric, Kernel
 from ..space import Function
 from ._kernels import check_draws, collection
-from ._nulls import aggregate, batches, digits_of
+from ._nulls import aggregate, batches, digits_of, in_common, in_time
 from ._result import KernelTestResult
 
 NAME = "stein_test"
@@ -108,6 +109,7 @@ class SteinKernel(Kernel):
 
 
 @speaking
+@limited
 def stein_test(
     X: Any,
     score: Callable[[Any], Any],
@@ -117,6 +119,7 @@ def stein_test(
     n_draws: int = 999,
     gram: Any = "auto",
     random_state: Any = None,
+    time_budget: float | None = None,
 ) -> KernelTestResult:
     r"""Goodness of fit: is X drawn from the density p, known by its score :math:`\nabla \log p`?
 
@@ -143,6 +146,8 @@ def stein_test(
     gram : Representation or name
         How the matrix is held.
     random_state : int, Generator or None
+    time_budget : float > 0, optional
+        Seconds after which no more draws are made. Those so far decide, with a warning; without any there is an error.
 
     Returns
     -------
@@ -190,15 +195,16 @@ def stein_test(
     seed = int(rng.integers(2**63))  # every kernel sees the same signs
     steins = [SteinKernel(k, score) for k, _ in found]
     rows, sizes = [], []
-    for h, (_, A) in zip(steins, found, strict=True):
-        G = as_representation(gram).build(h, A, rng)
-        rows.append(_statistics(G, flip, n_draws, np.random.default_rng(seed)))
+    for number, (h, (_, A)) in enumerate(zip(steins, found, strict=True)):
+        with current().sharing(len(steins) - number):
+            G = as_representation(gram).build(h, A, rng)
+            rows.append(_statistics(G, flip, n_draws, np.random.default_rng(seed)))
         sizes.append(float(host(G.diagonal()).sum()) / n**2)  # the mean over independent signs
-    T = np.stack(rows)
+    T = in_common(NAME, rows, n_draws)
     p, p_values, best = aggregate(T, sizes, digits_of(A))
     kernels = tuple(k for k, _ in found)
     witness = Function(steins[best], found[best][1], like(np.full(n, 1 / n), A))
-    words = f"KSD², {n_draws} wild bootstraps"
+    words = f"KSD², {T.shape[1] - 1} wild bootstraps"
     return KernelTestResult(float(T[best, 0]), p, T[best, 1:], words, kernels[best], witness, kernels, p_values)
 
 
@@ -209,6 +215,7 @@ def _statistics(matrix: Gram, flip: float, draws: int, rng: np.random.Generator)
         signs = np.cumprod(np.where(rng.random((n, b)) < flip, -1.0, 1.0), axis=0)
         if number == 0:
             signs[:, 0] = 1.0
-        W = like(signs, matrix.like)
-        found.append(host(matrix.xp.sum(W * (matrix @ W), axis=0)).astype(np.float64))
-    return np.concatenate(found) / n**2
+        for part in in_time(b, n):
+            W = like(signs[:, part], matrix.like)
+            found.append(host(matrix.xp.sum(W * (matrix @ W), axis=0)).astype(np.float64))
+    return np.concatenate(found) / n**2 if found else np.zeros(0)

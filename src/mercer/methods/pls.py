@@ -81,12 +81,11 @@ def components(base: Gram, Y: Any, weight: Any, count: int) -> Components:
     rounding = 20 * eps(Y) * float(xp.sum(weight * (sizes / root / root)))
     A, S, loadings, explained = Y[:, :0], Y[:, :0], Y[:0, :].T, list[tuple[float, float]]()
     T, status, context = S, None, current()
+    context.check()
     for _ in range(min(count, gram.n - 1)):  # centred samples have no more directions; what is left is rounding
         if float(xp.sum(E * E)) <= floor:
             break
-        if (status := context({"explained": explained})) is not None:
-            if not explained:
-                raise StoppedError(status)
+        if explained and (status := context({"explained": explained})) is not None:
             break
         P = gram @ (D * E / root) / root
         values, V = xp.linalg.eigh(xp.matrix_transpose(E) @ (D * P))
