@@ -148,9 +148,14 @@ class Context:
                 return
             yield number
 
+    @property
+    def heard(self) -> Status | None:
+        """The reason to end that work inside has heard of, if it has."""
+        return self() if self.told else None
+
     def tell_of(self, part: object) -> None:
         """Warn if a part, which leaves the warning to its owner, has ended early."""
-        if self.told and (status := self()):
+        if status := self.heard:
             warn_early(self.estimator, f"{where(part)} has not come to its end", status)
 
     def unfinished(self, status: Status) -> BaseException:

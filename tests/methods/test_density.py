@@ -52,7 +52,7 @@ def test_cosine_in_the_plane_is_a_density() -> None:
 def test_signature() -> None:
     own = KernelDensity().get_params()
     assert Peer().get_params().items() <= own.items()
-    assert set(own) - set(Peer().get_params()) == {"bandwidths", "criterion"}
+    assert set(own) - set(Peer().get_params()) == {"bandwidths", "criterion", "time_budget"}
 
 
 def test_far_away_the_logarithm_is_finite() -> None:

@@ -357,7 +357,7 @@ def test_parameters_and_defaults_are_scikit_learns():
     theirs = Theirs().get_params()
     ours = SpectralClustering().get_params()
     assert {name: ours[name] for name in theirs} == theirs
-    assert set(ours) - set(theirs) == {"normalization", "gram"}
+    assert set(ours) - set(theirs) == {"normalization", "gram", "time_budget"}
 
 
 # ---- rounding does not choose

@@ -220,6 +220,8 @@ def _statistics(
             V = like(S[:, part], matrix.like)
             a = host(matrix.xp.sum(V * (matrix @ V), axis=0))
             found.append(_from_centred(a, diagonal @ S[:, part], diagonal.sum(), m, n, statistic == "biased"))
+        if current().told:
+            break
     return np.concatenate(found) if found else np.zeros(0)
 
 

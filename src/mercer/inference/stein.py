@@ -218,4 +218,6 @@ def _statistics(matrix: Gram, flip: float, draws: int, rng: np.random.Generator)
         for part in in_time(b, n):
             W = like(signs[:, part], matrix.like)
             found.append(host(matrix.xp.sum(W * (matrix @ W), axis=0)).astype(np.float64))
+        if current().told:
+            break
     return np.concatenate(found) / n**2 if found else np.zeros(0)

@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator
 
 from .. import _threads
 from .._array import row_products
-from .._errors import remedies, where
+from .._errors import check_number, remedies, where
+from ..context import Context, StoppedError, warn_early
 from ..kernels import Kernel
 from ..space import Function
 
@@ -48,6 +49,8 @@ class PreImages:
 class PreImage(BaseEstimator):
     """Base of the methods that find y with φ(y) ≈ t; a method writes `_find`."""
 
+    time_budget: float | None = None
+
     def find(self, function: Function, start: Any = None, *, norm: Any = None) -> PreImages:
         """A pre-image of each target.
 
@@ -66,8 +69,15 @@ class PreImage(BaseEstimator):
         -------
         PreImages
         """
-        targets = Targets(self, function, start, norm)
-        points, fallback, message = self._find(targets)
+        check_number(self, "time_budget", self.time_budget, above=0, besides=(None,))
+        with Context(self.time_budget, self).active() as context:
+            try:
+                targets = Targets(self, function, start, norm)
+                points, fallback, message = self._find(targets)
+            except StoppedError as stopped:
+                raise context.unfinished(stopped.status) from None
+            if message and (status := context.heard):
+                warn_early(self, message, status)
         points = targets.inside(points)
         square = targets.square - targets.height(points)
         distance = np.sqrt(np.maximum(square, 0.0))

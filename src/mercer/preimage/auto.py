@@ -25,6 +25,11 @@ class Auto(PreImage):
     other                                                                       `Learned`
     ==========================================================================  ===============
 
+    Parameters
+    ----------
+    time_budget : float > 0, optional
+        Of the method, as in `FixedPoint`.
+
     Notes
     -----
     The first two minimise the distance that is reported. Where the target is a noisy projection, the point that is
@@ -38,19 +43,26 @@ class Auto(PreImage):
     'DistanceBased: the kernel is a function of the distance, without a gradient'
     """
 
+    def __init__(self, *, time_budget: float | None = None):
+        self.time_budget = time_budget
+
     def find(self, function: Function, start: Any = None, *, norm: Any = None) -> PreImages:
         """A pre-image of each target by the method that is chosen; see `PreImage.find`."""
         targets = Targets(self, function)
         smooth = "gradient_x" in function.kernel.provides
         method: PreImage
         if smooth and targets.form == "distance":
-            method, reason = FixedPoint(), "the kernel is a differentiable function of the distance"
+            method, reason = (
+                FixedPoint(),
+                "the kernel is a differentiable function of the distance",
+            )
         elif smooth:
             method, reason = Gradient(), "the kernel is differentiable"
         elif targets.form == "distance":
             method, reason = DistanceBased(), "the kernel is a function of the distance, without a gradient"
         else:
             method, reason = Learned(), "the kernel has no gradient and is no function of the distance"
+        method.time_budget = self.time_budget
         return replace(method.find(function, start, norm=norm), choice=f"{type(method).__name__}: {reason}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._errors import check_number, where
+from ..context import current
 from ._base import PreImage, Targets
 
 HALVINGS = 30  # of a step, after which only rounding is left of it
@@ -31,6 +32,8 @@ class FixedPoint(PreImage):
         number grows with the digits asked for.
     restarts : int >= 0
         How many of the nearest sample points are tried as new starts for an iteration that leaves the data.
+    time_budget : float > 0, optional
+        Seconds after which the points so far are taken, with a warning.
 
     Notes
     -----
@@ -56,8 +59,8 @@ class FixedPoint(PreImage):
     (array([[0.5, 0. ]]), array([0.053]), False)
     """
 
-    def __init__(self, max_iter: int = 500, tol: float = 1e-6, restarts: int = 3):
-        self.max_iter, self.tol, self.restarts = max_iter, tol, restarts
+    def __init__(self, max_iter: int = 500, tol: float = 1e-6, restarts: int = 3, *, time_budget: float | None = None):
+        self.max_iter, self.tol, self.restarts, self.time_budget = max_iter, tol, restarts, time_budget
 
     def _find(self, targets: Targets) -> tuple[np.ndarray, np.ndarray, str]:
         check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
@@ -73,7 +76,7 @@ class FixedPoint(PreImage):
         Y, lost, settled = self._iterate(targets, rows, Y)
         left, again = rows[lost], rows[lost]
         for attempt in range(self.restarts):
-            if not again.size:
+            if not again.size or current()():
                 break
             starts = targets.nearest(again, attempt + 1)
             place = starts[:, min(attempt, starts.shape[1] - 1)]
@@ -90,7 +93,9 @@ class FixedPoint(PreImage):
         if fell:
             parts.append(f"for {fell} that failed too, and the nearest sample point is returned")
         if open_:
-            parts.append(f"{open_} of {m} had not settled after {self.max_iter} steps; raise max_iter")
+            early = current().heard is not None
+            after = "in time" if early else f"after {self.max_iter} steps; raise max_iter"
+            parts.append(f"{open_} of {m} had not settled {after}")
         return "; ".join(parts)
 
     def _iterate(self, targets: Targets, index: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -108,8 +113,10 @@ class FixedPoint(PreImage):
         Y = Y.copy()
         value, goal, held = _look(targets, G, Y)
         lost, settled = ~held, np.zeros(len(Y), dtype=bool)
-        step = np.ones(len(Y))
+        step, context = np.ones(len(Y)), current()
         for _ in range(self.max_iter):
+            if context({"settled": settled}) is not None:
+                break
             length = np.linalg.norm(kernel.scaled(goal - Y) - kernel.scaled(0 * Y), axis=1)
             settled |= ~lost & ((length <= self.tol) | (step < 0.5**HALVINGS))
             rows = np.flatnonzero(~lost & ~settled)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._errors import check_number, where
+from ..context import current
 from ._base import PreImage, Targets
 
 HALVINGS = 40  # of a step, after which only rounding is left of it
@@ -27,6 +28,8 @@ class Gradient(PreImage):
         Of the gradient, times the spread of the sample and relative to k(y, y).
     memory : int >= 1
         The pairs of steps and changes of the gradient that stand for the second derivatives. More model them better.
+    time_budget : float > 0, optional
+        Seconds after which the points so far are taken, with a warning.
 
     Notes
     -----
@@ -50,8 +53,17 @@ class Gradient(PreImage):
     array([[0.5]])
     """
 
-    def __init__(self, starts: int = 3, max_iter: int = 500, tol: float = 1e-6, memory: int = 8):
+    def __init__(
+        self,
+        starts: int = 3,
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        memory: int = 8,
+        *,
+        time_budget: float | None = None,
+    ):
         self.starts, self.max_iter, self.tol, self.memory = starts, max_iter, tol, memory
+        self.time_budget = time_budget
 
     def _find(self, targets: Targets) -> tuple[np.ndarray, np.ndarray, str]:
         check_number(self, "starts", self.starts, at_least=0 if targets.start is not None else 1, integer=True)
@@ -73,7 +85,8 @@ class Gradient(PreImage):
         best = np.argmin(values - 1e-12 * np.abs(values) * settled, axis=0)
         fallback = ~settled[best, rows]
         open_ = int(np.sum(fallback))
-        said = f"{open_} of {targets.m} descents had not settled when they stopped; raise max_iter, starts or tol"
+        advice = "" if current().heard else "; raise max_iter, starts or tol"
+        said = f"{open_} of {targets.m} descents had not settled when they stopped{advice}"
         return points[best, rows], fallback, said if open_ else ""
 
     def _descend(self, targets: Targets, index: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -88,8 +101,10 @@ class Gradient(PreImage):
         value, slope = _look(targets, index, Y)
         S, C, held = np.zeros((self.memory, m, d)), np.zeros((self.memory, m, d)), np.zeros((self.memory, m))
         step, settled = np.ones(m), np.zeros(m, dtype=bool)
-        toward = _first(slope, spread)
+        toward, context = _first(slope, spread), current()
         for _ in range(self.max_iter):
+            if context({"settled": settled}) is not None:
+                break
             allowed = targets.inside(Y - slope) - Y  # −gradient, without what the domain forbids
             settled |= np.linalg.norm(allowed, axis=1) * spread <= self.tol * size
             rows = np.flatnonzero(~settled & (step > 0.5**HALVINGS))
