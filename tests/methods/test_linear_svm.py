@@ -284,9 +284,9 @@ def test_class_weight_of_two_classes_equals_scikit_learn() -> None:
         assert np.allclose(ours.coef_, theirs.coef_, atol=1e-6)
 
 
-def test_signatures_equal_scikit_learn() -> None:
-    assert LinearSVC().get_params() == ReferenceSVC().get_params()
-    assert LinearSVR().get_params() == ReferenceSVR().get_params()
+def test_signatures_equal_scikit_learn_but_for_the_time_budget() -> None:
+    assert LinearSVC().get_params() == {**ReferenceSVC().get_params(), "time_budget": None}
+    assert LinearSVR().get_params() == {**ReferenceSVR().get_params(), "time_budget": None}
 
 
 def test_dual_changes_nothing() -> None:
