@@ -12,7 +12,7 @@ PUBLIC = """
     basis closed_forms datasets domains evaluation experiments gram inference io io.libsvm kernels kernels.algebra
     kernels.graphs kernels.sequences kernels.sets kernels.strings kernels.text kernels.trees losses measures
     methods.base plot preimage reports selection context solvers.eigen solvers.fit solvers.fit.many
-    solvers.fit.primal solvers.fit.table solvers.linear solvers.protocol solvers.solution testing
+    solvers.fit.primal solvers.fit.table solvers.linear solvers.protocol solvers.quadratic solvers.solution testing
 """
 MODULES = ["mercer", *(f"mercer.{name}" for name in PUBLIC.split())]
 

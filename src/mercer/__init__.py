@@ -64,7 +64,9 @@ from .methods import (
     SpectralClustering,
     ThinPlateSpline,
     amari_error,
+    couple,
 )
+from .solvers.quadratic import quadratic_program
 from .space import RKHS, Function
 
 __all__ = [
@@ -123,6 +125,7 @@ __all__ = [
     "UniformMeasure",
     "amari_error",
     "closed_forms",
+    "couple",
     "deformed",
     "gram",
     "kernels",
@@ -130,6 +133,7 @@ __all__ = [
     "losses",
     "mercer_expansion",
     "preimage",
+    "quadratic_program",
     "report",
     "save",
 ]

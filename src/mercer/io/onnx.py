@@ -203,9 +203,10 @@ def _matrix(kernel: Any, z: Any, points: np.ndarray, constant: Any) -> Any:
     It errs by some 4ε of the largest ‖y‖² at most where x is near y, and so does k where its slope is finite.
     """
     if type(kernel).evaluate is Radial.evaluate and "gradient_x" in kernel.provides:
-        held: Any = Radial.points(kernel, points)
-        if held.lengths.max() <= NEAR:
-            right = RadialPoints(kernel, *map(constant, (held.A, held.lengths, held.centre)))
+        held = Radial.points(kernel, points.astype(np.float64))  # in single precision they might be packed
+        if isinstance(held, RadialPoints) and held.lengths.max() <= NEAR:
+            parts = (part.astype(points.dtype) for part in (held.A, held.lengths, held.centre))
+            right = RadialPoints(kernel, *map(constant, parts))
             return Radial.points(kernel, z, right).matrix(right)
     return kernel.evaluate(z, constant(points))
 

@@ -1,6 +1,6 @@
 """The kernel methods, one a file."""
 
-from ._calibration import Calibration
+from ._calibration import Calibration, couple
 from .anova_spline import AnovaSpline
 from .cca import KernelCCA
 from .density import KernelDensity
@@ -84,4 +84,5 @@ __all__ = [
     "SpectralClustering",
     "ThinPlateSpline",
     "amari_error",
+    "couple",
 ]

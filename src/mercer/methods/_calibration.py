@@ -67,12 +67,35 @@ def couple(r: np.ndarray) -> np.ndarray:
 
     With Σp = 1 this is one linear system per sample, whose solution is positive.
 
+    Parameters
+    ----------
+    r : array of shape (n, k, k)
+        Probabilities of pairs: r[:, i, j] + r[:, j, i] = 1; the diagonal does not count.
+
+    Returns
+    -------
+    array of shape (n, k)
+
     References
     ----------
     Wu, Lin, Weng, *Probability estimates for multi-class classification by pairwise coupling* (2004), section 4, second
     approach.
+
+    Examples
+    --------
+    Pairs that agree with p = (½, ⅓, ⅙) give it back:
+
+    >>> p = np.array([[1 / 2, 1 / 3, 1 / 6]])
+    >>> couple(p[:, :, None] / (p[:, :, None] + p[:, None, :])).round(6)
+    array([[0.5     , 0.333333, 0.166667]])
     """
+    r = np.asarray(r, dtype=np.float64)
+    if r.ndim != 3 or r.shape[1] != r.shape[2] or r.shape[1] < 2:
+        raise ValueError(f"couple: r has shape {r.shape}; give a matrix of k × k for each sample, (n, k, k).")
     n, k, _ = r.shape
+    pairs = ~np.eye(k, dtype=bool)
+    if not np.all((r[:, pairs] > 0) & (r[:, pairs] < 1)) or not np.allclose((r + np.swapaxes(r, 1, 2))[:, pairs], 1.0):
+        raise ValueError("couple: r[:, i, j] must be probabilities between 0 and 1 with r[:, i, j] + r[:, j, i] = 1.")
     other = np.swapaxes(r, 1, 2)
     off = ~np.eye(k, dtype=bool)
     system = np.zeros((n, k + 1, k + 1))
