@@ -565,3 +565,20 @@ def test_the_number_of_columns_is_that_of_the_last_fit():
         model.predict(np.zeros((1, 3)))
     model.fit([[0.0, 1.0], [1.0, 2.0]], np.ones(2))
     assert not hasattr(model, "n_features_in_")
+
+
+def test_statistics_are_those_of_the_hat_matrix() -> None:
+    """edf is the trace of S = K(K + αI)⁻¹, and the others follow from it and the residuals."""
+    X = np.random.default_rng(4).normal(size=(25, 2))
+    y = np.sin(X[:, 0]) + X[:, 1]
+    model = KernelRidge(0.3, kernel="gaussian(1.5)").fit(X, y)
+    K = model.kernel_(X)
+    S = K @ np.linalg.inv(K + 0.3 * np.eye(25))
+    r, edf = y - S @ y, np.trace(S)
+    assert model.edf_ == pytest.approx(edf, rel=1e-9)
+    assert model.noise_variance_ == pytest.approx(r @ r / (25 - edf), rel=1e-9)
+    assert model.gcv_ == pytest.approx(r @ r / 25 / (1 - edf / 25) ** 2, rel=1e-9)
+    assert model.set_params(alpha=3.0).fit(X, y).edf_ < edf
+    several = KernelRidge([0.3, 3.0], kernel="gaussian(1.5)").fit(X, np.stack([y, y], axis=1))
+    assert several.edf_.shape == (2,) and several.edf_[0] == pytest.approx(edf, rel=1e-9)
+    assert pickle.loads(pickle.dumps(several)).gcv_ == pytest.approx(several.gcv_)

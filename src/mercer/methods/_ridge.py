@@ -133,6 +133,7 @@ class RidgeMethod(KernelEstimator):
         # a factor may have been drawn, and is small; a whole matrix is computed again where it is asked for
         self._factored = gram if "factor" in gram.provides else None
         self._resolvents: dict[float, Resolvent] = {}
+        self._told: RidgeSummary | None = None
 
     def _warn_of_rounding(self, gram: Gram, alpha: np.ndarray, constants: bool) -> None:
         """Warn of strengths that the rounding of the largest value of k outweighs; 0 is a limit of its own."""
@@ -149,7 +150,7 @@ class RidgeMethod(KernelEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        return {**state, "_resolvents": {}} if "_resolvents" in state else state
+        return {**state, "_resolvents": {}, "_told": None} if "_resolvents" in state else state
 
     def _solve(self, gram: Gram, b: Any, alpha: float, definite: bool | None, H: Any, weight: Any) -> LinearSolution:
         current().check()
@@ -313,6 +314,28 @@ class RidgeMethod(KernelEstimator):
 
 class RidgeRegressor(MultiOutputMixin, RegressorMixin, RidgeMethod):
     """Values, and their standard deviation."""
+
+    def _statistics(self) -> RidgeSummary:
+        """The summary, computed once."""
+        if self.__dict__.get("_told") is None:
+            self._told = self.summary()
+        assert self._told is not None
+        return self._told
+
+    @property
+    def edf_(self) -> Any:
+        """The effective degrees of freedom: the trace of the matrix that takes y to the fitted values."""
+        return self._statistics().degrees_of_freedom
+
+    @property
+    def gcv_(self) -> Any:
+        """Generalised cross-validation."""
+        return self._statistics().gcv
+
+    @property
+    def noise_variance_(self) -> Any:
+        """σ² = Σ wᵢrᵢ² / (n − edf)."""
+        return self._statistics().residual_variance
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         r"""The values of `function_` at X, of shape (n,) or (n, n_targets).

@@ -60,6 +60,9 @@ class KernelRidge(RidgeRegressor):
         Method, residual, jitter, iterations (of the first target's system if alphas differ).
     gram_choice_ : str
         How the matrix was held, and why.
+    edf_, gcv_, noise_variance_ : float or array of shape (n_targets,)
+        Of `summary`: effective degrees of freedom, generalised cross-validation and the variance of the noise, computed
+        when first asked for.
 
     See Also
     --------
@@ -88,7 +91,7 @@ class KernelRidge(RidgeRegressor):
     1.26
     >>> bool(model.predict([[1.7]], return_std=True)[1] < model.predict([[9.0]], return_std=True)[1])
     True
-    >>> bool(1 < model.summary().degrees_of_freedom < 7)
+    >>> bool(1 < model.edf_ < 7)
     True
     """
 

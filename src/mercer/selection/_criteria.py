@@ -56,10 +56,9 @@ def _of_squares(fit: Fitted, method: str) -> tuple[float, str]:
         )
     used = fit.weight > 0
     n, w, y = int(used.sum()), fit.weight[used, None], np.asarray(host(fit.y), dtype=np.float64)
-    if hasattr(fit.model, "edf_"):
+    if form is None:
         df = np.array([float(fit.model.edf_)])
     else:
-        assert form is not None
         df = np.asarray(host(Spectral(form.gram, form.H, form.weight).degrees_of_freedom(form.alphas)))
     if np.any(df > n - DETERMINED * np.finfo(np.float64).eps * n):
         raise ValueError(
