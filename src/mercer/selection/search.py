@@ -21,6 +21,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn import get_config
 from sklearn.base import clone, is_classifier
+from sklearn.callback import with_callbacks
 from sklearn.metrics._scorer import _MultimetricScorer
 from sklearn.model_selection import GridSearchCV, ParameterGrid, ParameterSampler, check_cv
 from sklearn.model_selection._validation import (
@@ -37,7 +38,7 @@ from sklearn.utils.validation import _check_method_params
 from .. import _threads
 from .._checkpoint import Checkpoint
 from .._errors import check_number, where
-from ..context import Context
+from ..context import Context, Status
 from ..methods import SVC
 from ..methods.base import SupportVectorMachine
 from ..solvers.fit.many import LARGEST, PairPath, vote
@@ -185,6 +186,7 @@ class KernelSearchCV(GridSearchCV):
     def _run_search(self, evaluate_candidates: Callable[..., Any]) -> None:
         evaluate_candidates(self._candidates())
 
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Try all settings and, with `refit`, fit the best on all samples.
 
@@ -208,7 +210,9 @@ class KernelSearchCV(GridSearchCV):
         routed = self._get_routed_params_for_fit(params)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         work = _Work(self, X, y, scorers, list(splitter.split(X, y, **routed.splitter.split)), routed)
-        cells = work.finish()
+        context = Context(self.time_budget, self)
+        context.begin(None, X=X, y=y)
+        cells = work.finish(context)
         out = [cells.get(cell) or work.missing(cells) for cell in work.cells]
         if not out:
             raise ValueError(f"{where(self)}: there is nothing to try: no settings, or no splits.")
@@ -218,7 +222,7 @@ class KernelSearchCV(GridSearchCV):
         several = isinstance(out[0]["test_scores"], dict)
         results = self._format_results(work.candidates, len(work.splits), out)
         if len(cells) < len(out):
-            self._report_late(work, cells)
+            self._report_late(work, cells, context)
         if callable(self.scoring) and several:
             self._check_refit_for_multimetric(out[0]["test_scores"])
             metric = self.refit
@@ -227,6 +231,7 @@ class KernelSearchCV(GridSearchCV):
         self.multimetric_, self.n_splits_ = several, len(work.splits)
         self.scorer_ = scorers._scorers if isinstance(scorers, _MultimetricScorer) else scorers
         self.sharing_ = work.sample.report()
+        context.close()
         return self
 
     def _fit_plainly(self, X: Any, y: Any, params: dict[str, Any]) -> Self:
@@ -242,10 +247,13 @@ class KernelSearchCV(GridSearchCV):
         self.sharing_ = report(plain={"metadata routing is enabled": fits})
         return self
 
-    def _report_late(self, work: _Work, cells: dict[Cell, Any]) -> None:
+    def _report_late(self, work: _Work, cells: dict[Cell, Any], context: Context) -> None:
         """Say how many cells there was no time for; raise if that leaves no setting to choose."""
-        message = f"{where(self)}: the time budget of {self.time_budget:g} s was spent before"
-        remedy = "Raise time_budget" + (", or search again to go on from the checkpoint." if self.checkpoint else ".")
+        reason, advice = f"the time budget of {self.time_budget or 0:g} s was spent", "Raise time_budget"
+        if context.stopped:
+            reason, advice = str(Status.STOPPED), "Let the callback stop later"
+        message = f"{where(self)}: {reason} before"
+        remedy = advice + (", or search again to go on from the checkpoint." if self.checkpoint else ".")
         counts = Counter(candidate for candidate, _ in cells)
         if self.refit and len(work.splits) not in counts.values():
             raise TimeoutError(f"{message} any setting was tried in all folds. {remedy}")
@@ -289,7 +297,7 @@ class _Work:
             self.scorer = _MultimetricScorer(scorers=own, raise_exc=search.error_score == "raise")
         self.accuracy = search.scoring is None or (isinstance(search.scoring, str) and search.scoring == "accuracy")
 
-    def finish(self) -> dict[Cell, dict[str, Any]]:
+    def finish(self, context: Context) -> dict[Cell, dict[str, Any]]:
         """Results of the cells that there is time for."""
         search = self.search
         about = {
@@ -316,6 +324,7 @@ class _Work:
 
         def receive(results: dict[Cell, dict[str, Any]]) -> None:
             found.update(results)
+            context({"done": len(found)})
             if checkpoint is not None and checkpoint.due:
                 save()
 
@@ -329,7 +338,7 @@ class _Work:
                 # workers share the cores, and blocks of SVC are small
                 stack.enter_context(_threads.one_blas_thread)
             try:
-                run(tasks, self._evaluate, receive, self.sample.workers, Context(search.time_budget), self.stop)
+                run(tasks, self._evaluate, receive, self.sample.workers, context, self.stop)
             finally:
                 save()
         return found

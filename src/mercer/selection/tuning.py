@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import optimize
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -53,7 +54,7 @@ def _delegated(name: str) -> Callable[[Any], bool]:
     return check
 
 
-class KernelTuner(MetaEstimatorMixin, BaseEstimator):
+class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Tunes all continuous parameters of a kernel, and alpha or C, by the exact gradient of a criterion.
 
     .. math:: \min_{\theta, \alpha}\; T(K_\theta, \alpha), \qquad \frac{\partial T}{\partial \theta} =
@@ -199,6 +200,7 @@ class KernelTuner(MetaEstimatorMixin, BaseEstimator):
         self.random_state = random_state
         self.time_budget = time_budget
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Tune, and fit the estimator with what was found to samples X and targets y."""
         check_number(self, "n_restarts", self.n_restarts, at_least=0, integer=True)
@@ -206,7 +208,8 @@ class KernelTuner(MetaEstimatorMixin, BaseEstimator):
         check_number(self, "tol", self.tol, above=0)
         if self.time_budget is not None:
             check_number(self, "time_budget", self.time_budget, above=0)
-        context = Context(self.time_budget)
+        context = Context(self.time_budget, self)
+        context.begin(None, X=X, y=y)
         form = _form(self, X, y, sample_weight, context)
         search = _Search(form, _Coordinates(self, form), context, self.max_iter, self.tol)
         with ThreadPoolExecutor(1) as pool:
@@ -214,6 +217,7 @@ class KernelTuner(MetaEstimatorMixin, BaseEstimator):
         self._keep(search)
         self.best_estimator_ = with_kernel(self.estimator, clone(form.kernel)).set_params(**self.best_params_)
         self.best_estimator_.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+        context.close()
         if context.interrupted:
             raise KeyboardInterrupt
         return self
@@ -562,7 +566,7 @@ class _Search:
         self.evaluations += 1
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             value, gradient = self.form(criterion, self.coordinates.values(u))
-        status = self.context()
+        status = self.context({"value": self.lowest})
         if status:  # a solver may have ended early for it
             raise StoppedError(status)
         slope = self.coordinates.slope(u, gradient)

@@ -1,0 +1,61 @@
+"""Callbacks of searches: they hear of the search, and of each of its steps, and may end it."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from tests.methods.test_budgets import Recorder
+
+from mercer import KernelRidge
+from mercer.selection import KernelSearchCV, KernelTuner
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(24, 2))
+y = np.sin(X[:, 0])
+SEARCHES = {
+    "search": lambda: KernelSearchCV(KernelRidge(kernel="gaussian"), {"alpha": [0.1, 1.0, 10.0]}, cv=2),
+    "tuner": lambda: KernelTuner(KernelRidge(kernel="gaussian(lengthscale=1.0)")),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_callbacks_hear_of_a_search(name):
+    recorder, plain = Recorder(), SEARCHES[name]().fit(X, y)
+    watched = SEARCHES[name]().set_callbacks(recorder).fit(X, y)
+    events = recorder.events
+    assert events[:2] == ["setup", "begin fit"] and events[-2:] == ["end fit", "teardown"]
+    assert events.count("begin fit") == events.count("setup") == events.count("teardown") == 1
+    assert events.count("begin round") == events.count("end round") > 1
+    assert watched.best_params_ == plain.best_params_
+
+
+class Ending(Recorder):
+    """Ends the work after so many rounds."""
+
+    def __init__(self, rounds):
+        super().__init__()
+        self.rounds = rounds
+
+    def on_fit_task_end(self, estimator, context, *, X, y):
+        super().on_fit_task_end(estimator, context, X=X, y=y)
+        return self.events.count("end round") >= self.rounds
+
+
+def test_a_callback_ends_a_search():
+    search = SEARCHES["search"]().set_params(n_jobs=1).set_callbacks(Ending(1))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            search.fit(X, y)
+        except TimeoutError as error:
+            assert str(error).startswith("KernelSearchCV: a callback asked to stop before any setting was tried")
+            return
+    assert any("KernelSearchCV: a callback asked to stop before" in str(w.message) for w in caught)
+
+
+def test_a_callback_ends_a_tuner():
+    tuner = SEARCHES["tuner"]().set_callbacks(Ending(2))
+    with pytest.warns(ConvergenceWarning, match="a callback asked to stop"):
+        tuner.fit(X, y)
+    assert tuner.n_evaluations_ == 2 and np.isfinite(tuner.predict(X)).all()
