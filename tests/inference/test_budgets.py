@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import context
-from mercer.inference import _nulls, conditional_independence_test, hsic_test, mmd_test, stein_test
+from mercer import SVR, KernelRidge, context
+from mercer.inference import JackknifePlus, _nulls, conditional_independence_test, hsic_test, mmd_test, stein_test
 
 rng = np.random.default_rng(4)
 X, Y, Z = rng.normal(size=(3, 40, 1))
@@ -76,3 +76,15 @@ def test_the_draws_so_far_decide(name, kernel, budget, monkeypatch):
 def test_budgets_that_are_none_are_refused(name):
     with pytest.raises(ValueError, match=f"^{name}: time_budget = 0 must be > 0"):
         TESTS[name](time_budget=0)
+
+
+@pytest.mark.parametrize("estimator", [KernelRidge(), SVR(tol=1e-9)], ids=["direct", "iterative"])
+def test_intervals_come_of_whole_fits_alone(estimator):
+    y = X[:, 0] ** 2
+    for options in ({}, {"refit": True}, {"cv": 3}):
+        model = JackknifePlus(estimator, time_budget=1e-9, **options)
+        with pytest.raises(TimeoutError, match=r"^JackknifePlus: the time budget is spent"):
+            model.fit(X, y)
+        assert not hasattr(model, "estimator_")
+        within, without = model.set_params(time_budget=1e6).fit(X, y), JackknifePlus(estimator, **options).fit(X, y)
+        np.testing.assert_array_equal(within.interval(X), without.interval(X))

@@ -7,7 +7,7 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone, is_classifier
+from sklearn.base import MetaEstimatorMixin, RegressorMixin, clone, is_classifier
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.metaestimators import _safe_split
@@ -17,6 +17,8 @@ from .. import _threads
 from .._array import eye, host, like
 from .._errors import check_number, where
 from .._folds import folds
+from ..context import StoppedError, current
+from ..methods.base import Estimator
 from ..methods.spline import SmoothingSpline
 from ..solvers.banded import smooth
 from ..solvers.leave_one_out import at_new_points, refuse_determined
@@ -25,7 +27,13 @@ from ..solvers.spectral import Spectral
 CELLS = 1 << 22  # predictions at a time, (new points) × (fits)
 
 
-class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
+def _require_whole() -> None:
+    """Raise where a fit was, or might have been, cut short: residuals of such fits promise nothing."""
+    if status := current()({}):
+        raise StoppedError(status)
+
+
+class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
     r"""Prediction intervals for any regression: the jackknife+, and CV+.
 
     .. math:: \Big[\, q^-_{\alpha}\big\{f^{(-i)}(x) - |r_i|\big\},\; q^+_{\alpha}\big\{f^{(-i)}(x) + |r_i|\big\} \Big],
@@ -54,6 +62,8 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         landmarks): the guarantee as it stands. False takes the closed form where the estimator is linear in y, with
         these choices made once on all samples; if they are parameters, or do not depend on y and hardly on one
         sample, nothing is lost. Estimators without a closed form are fitted again.
+    time_budget : float > 0, optional
+        Seconds after which the fit is given up, with an error.
 
     Attributes
     ----------
@@ -85,11 +95,20 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     (True, 'closed_form')
     """
 
-    def __init__(self, estimator: Any, *, level: float = 0.9, cv: Any = None, refit: bool = False):
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        level: float = 0.9,
+        cv: Any = None,
+        refit: bool = False,
+        time_budget: float | None = None,
+    ):
         self.estimator = estimator
         self.level = level
         self.cv = cv
         self.refit = refit
+        self.time_budget = time_budget
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to samples X and numbers y of shape (n,)."""
@@ -104,7 +123,9 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         if np.ndim(y) == 2 and np.shape(y)[1] > 1:
             raise ValueError(f"{where(self)}: y has shape {np.shape(y)}; fit one target at a time.")
         y = column_or_1d(y, warn=True) if np.ndim(y) == 2 else y
+        current().check()
         self.estimator_ = clone(self.estimator).fit(X, y)
+        _require_whole()
         target = np.asarray(host(y), dtype=np.float64)
         if np.ndim(self.estimator_.predict(_safe_indexing(X, [0]))) > 1:
             raise ValueError(f"{where(self)}: {where(self.estimator)} predicts several numbers; give one of them.")
@@ -146,6 +167,7 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         for k, (train, test) in enumerate(splits):
             model = clone(self.estimator)
             model.fit(*_safe_split(model, X, y, train))
+            _require_whole()
             self._fits.append((model, train))
             self._own[test] = k
             self.residuals_[test] = target[test] - host(model.predict(_safe_split(model, X, y, test, train)[0]))
