@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from inspect import signature
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,8 @@ pytest.importorskip("rich")
 pytest.importorskip("pandas")
 
 N = 120
+# before click 8.2 a runner mixes the two streams unless it is told not to
+SEPARATE = {"mix_stderr": False} if "mix_stderr" in signature(click_testing.CliRunner).parameters else {}
 
 
 def shop_text(n=N, seed=0):
@@ -61,7 +64,7 @@ def mercer():
     def run(*arguments):
         if arguments[:1] == ("fit",) and not {"--report", "--help"} & set(arguments):
             arguments = (*arguments, "--no-report")
-        done = click_testing.CliRunner().invoke(app, [str(a) for a in arguments], prog_name="mercer")
+        done = click_testing.CliRunner(**SEPARATE).invoke(app, [str(a) for a in arguments], prog_name="mercer")
         assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
         return answer(done.exit_code, done.stdout, done.stderr, arguments)
 

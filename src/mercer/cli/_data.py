@@ -528,7 +528,9 @@ def _length(series: Any) -> int:
     """The bytes that a column needs besides 8 per row; a repeated text counts every time."""
     if series.dtype.is_numeric():
         return 0
-    return int((series.cast(str) if str(series.dtype).startswith(("Categorical", "Enum")) else series).estimated_size())
+    if str(series.dtype).startswith(("String", "Categorical", "Enum")):
+        return int(series.cast(str).str.len_bytes().sum() or 0)
+    return int(series.estimated_size())
 
 
 def _readable(path: Path, series: Any) -> Any:
