@@ -42,6 +42,11 @@ class Status(Enum):
     def __str__(self) -> str:
         return self.value
 
+    @property
+    def external(self) -> bool:
+        """Whether the solver was asked to end."""
+        return self in _REMEDIES
+
     def remedy(self, otherwise: str) -> str:
         """What to do about it; `otherwise` is the advice where the solver itself gave up."""
         return _REMEDIES.get(self, otherwise)

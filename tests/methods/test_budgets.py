@@ -15,6 +15,8 @@ from mercer import (
     SVC,
     KernelCCA,
     KernelDensity,
+    KernelKMeans,
+    KernelMachine,
     KernelPLS,
     KernelRidge,
     KernelRidgeCV,
@@ -22,10 +24,14 @@ from mercer import (
     LinearSVR,
     MarginalTransfer,
     MultipleKernel,
+    RelevanceVectorClassifier,
+    RelevanceVectorMachine,
     SemiSupervised,
     SmoothingSpline,
     SpectralClustering,
+    context,
 )
+from mercer.selection import KernelTuner
 
 EVERY = [
     *ESTIMATORS,
@@ -136,3 +142,49 @@ def test_callbacks_hear_of_every_fit(estimator):
     assert events[:2] == ["setup", "begin fit"] and events[-2:] == ["end fit", "teardown"]
     assert sorted(set(events)) == sorted({e for e in events if events.count(e) == 1 or "fit" not in e})
     assert not [name for name in vars(model) if name.startswith("_callback") or name == "_skl_callbacks_to_teardown"]
+
+
+class Clock:
+    """A clock that stands still until it was asked so often, and then is past every budget."""
+
+    def __init__(self, queries):
+        self.left = queries
+
+    def monotonic(self):
+        self.left -= 1
+        return 0.0 if self.left > 0 else 1e9
+
+
+SLOW = {
+    "norm": (KernelMachine("absolute", kernel="gaussian(1.5)", penalty="norm"), "y"),
+    "ball": (KernelMachine("huber", kernel="gaussian(1.5)", penalty=("ball", 0.5)), "y"),
+    "relevance": (RelevanceVectorMachine("gaussian(1.0)"), "y"),
+    "relevance labels": (RelevanceVectorClassifier("gaussian(1.0)"), "labels"),
+    "k-means": (KernelKMeans(4, n_init=30, random_state=0), "y"),
+    "tuner": (KernelTuner(SVC(kernel="gaussian(1.0)"), max_iter=3), "labels"),
+}
+
+
+@pytest.mark.parametrize("name", list(SLOW))
+@pytest.mark.parametrize("queries", [2, 3, 5, 9, 20, 60])
+def test_a_budget_that_is_spent_anywhere_is_told(name, queries, monkeypatch) -> None:
+    """Whatever was cut short: a warning and something usable, or an error; else the answer is that without a budget."""
+    model, kind = SLOW[name]
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=30)
+    target = y if kind == "y" else y > 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of few steps
+        whole = clone(model).fit(X, target)
+    monkeypatch.setattr(context, "time", Clock(queries))
+    cut = clone(model).set_params(time_budget=1.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            cut.fit(X, target)
+        except TimeoutError as error:
+            assert str(error).startswith(type(model).__name__)
+            return
+    told = any("the time budget is spent" in str(w.message) for w in caught)
+    assert told or np.array_equal(cut.predict(X), whole.predict(X))

@@ -9,6 +9,7 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import mercer
 from mercer import (
     SVC,
     SVR,
@@ -248,3 +249,16 @@ def test_equally_near_neighbours_are_the_same_of_sparse_and_dense_data(graph):
     dense = clone(model).fit(flags, labels).decision_function(flags)
     sparse = clone(model).fit(csr_array(flags), labels).decision_function(csr_array(flags))
     np.testing.assert_allclose(sparse, dense, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("made", ["method", "kernel"])
+def test_the_kernel_does_not_change_with_the_array_that_was_given(made) -> None:
+    A = np.random.default_rng(0).normal(size=(30, 2))
+    y, given = np.where(A[:, 0] > 0, 1, 2), A.copy()
+    if made == "method":
+        model = SemiSupervised(SVC()).fit(given, y)
+    else:
+        model = SVC(kernel=mercer.deformed("gaussian", given)).fit(A[:20], y[:20])
+    before = model.decision_function(A)
+    given[:] = 777.0
+    assert np.array_equal(model.decision_function(A), before)

@@ -39,8 +39,9 @@ def test_the_optimality_conditions(n) -> None:
         b = A @ inside - rng.uniform(0, 1, size=len(A))
         found = quadratic_program(c, H, A, b, -1.0, 1.0, 1.0, tol=1e-10)
         x, y, values = found.x, found.multipliers, A @ found.x
-        assert found.converged and found.gap <= 1e-9 * (1 + abs(found.objective))
-        small = 1e-6 * (1 + np.abs(c).max() + np.abs(H).max())
+        size = 1 + np.abs(c).max() + np.abs(H).max()
+        assert found.converged and found.gap <= 1e-9 * (size + abs(found.objective))
+        small = 1e-6 * size
         assert np.all(np.abs(x) <= 1 + 1e-8) and np.all(values >= b - 1e-7) and np.all(values <= b + 1 + 1e-7)
         slope = H @ x + c + A.T @ y  # along the bounds that x is at, and there only
         assert np.all(slope[x > -1 + 1e-4] <= small) and np.all(slope[x < 1 - 1e-4] >= -small)
@@ -65,6 +66,20 @@ def test_closed_forms() -> None:
     np.testing.assert_allclose(linear.x, [1.0, 0.0], atol=1e-6)
 
 
+@pytest.mark.parametrize("unit", [2.0**-60, 1e-6, 1e8])
+def test_units_change_nothing(unit) -> None:
+    """Of the objective, and of x."""
+    H, c, A = np.array([[2.0, 0.5], [0.5, 1.0]]), np.array([-1.0, 1.0]), np.ones((1, 2))
+    whole = quadratic_program(c, H, A, 0.25, -0.5, 0.75)
+    other = quadratic_program(unit * c, unit * H, unit * A, unit * 0.25, -0.5, 0.75)
+    np.testing.assert_allclose(other.x, whole.x, atol=1e-7)
+    np.testing.assert_allclose(other.multipliers, whole.multipliers, atol=1e-6)
+    assert other.objective == pytest.approx(unit * whole.objective, rel=1e-6)
+    longer = quadratic_program(c, H / unit, A, 0.25 * unit, -0.5 * unit, 0.75 * unit)
+    np.testing.assert_allclose(longer.x / unit, whole.x, atol=1e-7)
+    np.testing.assert_allclose(longer.multipliers, whole.multipliers, atol=1e-6)
+
+
 def test_what_has_no_solution_says_so() -> None:
     nowhere = quadratic_program([0.0], [[1.0]], [[1.0], [1.0]], [0.0, 1.0])
     assert not nowhere.converged and nowhere.infeasibility > 0.1
@@ -85,6 +100,10 @@ def test_what_has_no_solution_says_so() -> None:
         (([1.0], [[1.0]], [[1.0]]), "without b"),
         (([1.0], [[1.0]], None, None, 1.0, 0.0), "lower must be <= upper"),
         (([1.0], [[1.0]], None, None, [1.0, 2.0]), "lower has shape"),
+        (([1.0], [[1.0]], None, None, np.inf), "with a number between them"),
+        (([1.0], [[1.0]], [[1.0]], np.inf), "b must be finite"),
+        (([1.0, 1.0], np.diag([1.0, -1.0])), "positive semidefinite"),
+        ((["a"], [[1.0]]), "c must hold real numbers"),
     ],
 )
 def test_refusals(arguments, words) -> None:

@@ -298,6 +298,8 @@ class Graphs(Domain):
             ) from error
 
     def key(self, x: Any) -> Hashable:
+        if type(x) is not Graph:  # compiled code trusts what a Graph has checked
+            raise TypeError(f"a {type(x).__name__} is no Graph; give collections that the domain has checked.")
         return x.key
 
     def sample(self, rng: np.random.Generator, n: int) -> Any:

@@ -278,7 +278,10 @@ def deformed(
     (0.52, 1.0)
     """
     kernel = as_kernel(kernel)
-    points = None if X_unlabelled is None else kernel.domain.check(X_unlabelled, "deformed", "X_unlabelled")
+    points = None
+    if X_unlabelled is not None:
+        points = kernel.domain.check(X_unlabelled, "deformed", "X_unlabelled")
+        points = kernel.domain.keep(points, X_unlabelled)  # the kernel must not change with the caller's array
     return Deformed(kernel, points, graph, weight, power, laplacian)
 
 

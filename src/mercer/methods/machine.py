@@ -12,6 +12,7 @@ from .._array import host, is_array
 from .._errors import SQUARED, check_choice, check_number, warn, where
 from .._units import exponent, unit_of_squares
 from ..basis import annihilated
+from ..context import StoppedError
 from ..solvers.fit import FitProblem, FitSolution, finish
 from ..solvers.fit.l1 import l1
 from ..solvers.fit.penalty import minimise_penalty, within_ball
@@ -296,8 +297,11 @@ class KernelMachine(LossEstimator):
         last: list[FitSolution] = []
 
         def at(mu: float) -> FitSolution:
-            last.append(self._solve(replace(problem, alpha=mu), last[-1] if last else None))
-            return last[-1]
+            found = self._solve(replace(problem, alpha=mu), last[-1] if last else None)
+            if found.status.external:  # a path of solutions that were cut short would lead anywhere
+                raise StoppedError(found.status)
+            last.append(found)
+            return found
 
         def norm(s: FitSolution) -> float:
             smooth = s.values - problem.free_part(s.free)

@@ -123,6 +123,7 @@ class SemiSupervised(MetaEstimatorMixin, Estimator):
         n = inner.kernel_.domain.size(checked)
         self.labelled_ = self._has_label(y, n)
         known = np.flatnonzero(self.labelled_)
+        checked = inner.kernel_.domain.keep(checked, X)  # the kernel holds it
         inner.set_params(**self._bent(inner, checked))
         # a data frame stays one, so that the estimator knows its columns by name
         X = X if hasattr(X, "iloc") else checked

@@ -564,11 +564,17 @@ class _Search:
 
     def _evaluate(self, criterion: Any, u: np.ndarray) -> tuple[float, np.ndarray]:
         self.evaluations += 1
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            value, gradient = self.form(criterion, self.coordinates.values(u))
+        refused: ValueError | None = None
+        try:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                value, gradient = self.form(criterion, self.coordinates.values(u))
+        except ValueError as error:
+            refused = error
         status = self.context({"value": self.lowest})
-        if status:  # a solver may have ended early for it
+        if status:  # a solver may have ended early for it, at whatever it had
             raise StoppedError(status)
+        if refused is not None:
+            raise refused
         slope = self.coordinates.slope(u, gradient)
         if not (np.isfinite(value) and np.all(np.isfinite(slope))):
             raise ValueError("the criterion is not finite.")

@@ -360,7 +360,7 @@ def partitions(
     results, context = list[Partition](), current()
     for number in range(n_init):
         if results and (status := context()) is not None:
-            if results[-1].converged:
+            if min(results, key=lambda r: r.objective).converged:  # otherwise the owner tells
                 warn_early(context.estimator, f"{number} of {n_init} starts were made", status)
             break
         results.append(partition(points, seeds(points, k, rng), k, **options))

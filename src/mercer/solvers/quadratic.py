@@ -12,13 +12,14 @@ code for quadratic programming* (1999), whose form of the problem kernlab's ``ip
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from .._errors import check_number
+from .._units import power_of_two
 from ..context import Status, current
 from .solution import Certificate, Solution
 
@@ -82,7 +83,7 @@ def quadratic_program(
     r : array of shape (m,) or float, >= 0
         0 makes the rows equalities; infinite leaves Ax without an upper bound.
     tol : float > 0
-        Of the gap, relative to the objective, and of the constraints, relative to the data.
+        Of the gap, relative to the objective and to the numbers in it, and of the constraints, relative to the data.
     max_iter : int
 
     Notes
@@ -113,8 +114,38 @@ def quadratic_program(
         raise ValueError(f"{WHO}: A is given without b.")
     low, high = _filled("lower", lower, n), _filled("upper", upper, n)
     b, r = _filled("b", 0.0 if b is None else b, len(A)), _filled("r", r, len(A))
-    if np.any(low > high) or np.any(r < 0):
-        raise ValueError(f"{WHO}: lower must be <= upper, and r >= 0.")
+    if np.any(low > high) or np.any(low == np.inf) or np.any(high == -np.inf) or np.any(r < 0):
+        raise ValueError(f"{WHO}: lower must be <= upper, with a number between them, and r >= 0.")
+    if not np.all(np.isfinite(b)):
+        raise ValueError(f"{WHO}: b must be finite numbers; rows without a bound are better left out.")
+    least, size = (float(np.linalg.eigvalsh(H)[0]) if n else 0.0), float(np.abs(H).max(initial=0.0))
+    if least < -1e-10 * n * size:
+        raise ValueError(f"{WHO}: H has the eigenvalue {least:.2g}; it must be positive semidefinite.")
+    # in units of x and of the objective in which all numbers are about 1
+    ends = np.concatenate([part[np.isfinite(part)] for part in (low, high)])
+    t = power_of_two(ends) if ends.any() else power_of_two(c) / power_of_two(H) if c.any() and H.any() else 1.0
+    s = power_of_two(np.concatenate([t * c, (t * t * H).ravel()]))
+    unit = np.array([power_of_two(row) for row in A])
+    scaled = A / unit[:, None], b / t / unit, low / t, high / t, r / t / unit
+    found = _solved(t * c / s, t * t * H / s, *scaled, tol, max_iter)
+    x = t * found.x
+    objective, multipliers = float(c @ x + 0.5 * x @ H @ x), s / t * found.multipliers / unit
+    return replace(found, x=x, multipliers=multipliers, objective=objective, gap=s * found.gap)
+
+
+def _solved(
+    c: np.ndarray,
+    H: np.ndarray,
+    A: np.ndarray,
+    b: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    r: np.ndarray,
+    tol: float,
+    max_iter: int,
+) -> QuadraticSolution:
+    """The solution of a program whose numbers are about 1."""
+    n = len(c)
     wide = np.flatnonzero(r > 0)
     # x, and a variable s of each row that is no equality: Ax − s = 0 there
     G = np.hstack([A, np.zeros((len(A), len(wide)))])
@@ -140,15 +171,22 @@ def quadratic_program(
     return QuadraticSolution(*parts, status=status, n_iter=n_iter, method="interior_point")
 
 
+def _numbers(name: str, values: Any) -> np.ndarray:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{WHO}: {name} must hold real numbers ({error}).") from None
+
+
 def _array(name: str, values: Any, ndim: int) -> np.ndarray:
-    made = np.array(values, dtype=np.float64)
+    made = _numbers(name, values)
     if made.ndim != ndim or not np.all(np.isfinite(made)):
         raise ValueError(f"{WHO}: {name} must be an array of {ndim} dimension(s) of finite numbers.")
     return made
 
 
 def _filled(name: str, values: Any, n: int) -> np.ndarray:
-    made = np.array(values, dtype=np.float64)
+    made = _numbers(name, values)
     if made.shape not in ((), (n,)) or np.any(np.isnan(made)):
         raise ValueError(f"{WHO}: {name} has shape {made.shape}; give a number, or {n} of them.")
     return np.broadcast_to(made, (n,)).copy()

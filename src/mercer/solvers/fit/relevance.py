@@ -328,6 +328,8 @@ def maximise_gaussian(
     best = _highest(starts, tol, max_iter)
     while True:
         evidence, history, status = _maximise_held(design, y, best[0].noise, tol, max_iter)
+        if status.external:
+            return best[0], best[1], status
         if status is not Status.CONVERGED or evidence.value <= best[0].value + tol:
             return best
         evidence.estimated = True
@@ -350,8 +352,10 @@ def _maximise_held(
 
 
 def _highest(starts: list[Any], tol: float, max_iter: int) -> Any:
-    """The run that ends at the highest evidence, its history, and why it ended."""
-    return max(((evidence, *evidence.maximise(tol, max_iter)) for evidence in starts), key=lambda run: run[0].value)
+    """The run that ends at the highest evidence, its history, and why it ended: the first that was cut short counts."""
+    runs = [(evidence, *evidence.maximise(tol, max_iter)) for evidence in starts]
+    evidence, history, status = max(runs, key=lambda run: run[0].value)
+    return evidence, history, next((run[2] for run in runs if run[2].external), status)
 
 
 def maximise_bernoulli(
