@@ -9,7 +9,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "mercer"
 
 # Each row may import from the rows above it and from itself.
 LAYERS = [
-    ["_*", "context"],
+    ["_*", "context", "types"],
     ["domains", "basis", "measures"],
     ["evaluation"],
     ["kernels"],
@@ -89,7 +89,7 @@ def objection(importer, target):
     if mine in OUTSIDE and theirs != "_*" and any(part.startswith("_") for part in target.split(".")):
         return "the outside uses public names only"
     if mine == "losses":
-        return None if theirs == "_*" else "a loss imports only `_*`"
+        return None if RANK.get(theirs) == 0 else "a loss imports only the lowest row"
     if theirs in ABOVE_ALL:
         return None if RANK[mine] == OUTERMOST else "only the outside imports the package's public face"
     if theirs == "losses":

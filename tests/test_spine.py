@@ -10,6 +10,7 @@ CLASSES = {node.name for tree in TREES.values() for node in ast.walk(tree) if is
 TYPE_TESTS = 60
 PRIVATE_IMPORTS = 10
 LATE_IMPORTS = 15
+UNTYPED = 0.1  # of the public parameters
 
 
 def package(path):
@@ -62,6 +63,20 @@ def test_imports_stand_at_the_top():
         for node, _, _ in imports(path, function)
     ]
     assert len(found) <= LATE_IMPORTS, "\n".join(found)
+
+
+def test_parameters_have_types():
+    found = [
+        (f"{path}:{function.lineno} {function.name}({argument.arg})", getattr(argument.annotation, "id", ""))
+        for path, tree in TREES.items()
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        if not function.name.startswith("_") or function.name == "__init__"
+        for argument in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+        if argument.arg not in ("self", "cls")
+    ]
+    untyped = [place for place, annotation in found if annotation == "Any"]
+    assert len(untyped) <= UNTYPED * len(found), "\n".join(untyped)
 
 
 def test_the_counts_see_what_they_count():

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj, is_numpy_namespace, is_torch_namespace
 from array_api_compat import device as device_of
 from array_api_compat import numpy as numpy_namespace
 from scipy import linalg, sparse
+
+from .types import Array, Checked, DType, Namespace
 
 __all__ = [
     "apply_host",
@@ -38,12 +40,12 @@ SINGLE = 32 * float(np.finfo(np.float32).eps)  # of a matrix computed in single 
 DENSE = 20  # entries per non-zero, up to which dense blocks are computed faster than sparse ones
 
 
-def is_sparse(X: Any) -> bool:
+def is_sparse(X: Checked) -> TypeGuard[Any]:
     """Whether X is a SciPy sparse matrix or array."""
     return bool(sparse.issparse(X))
 
 
-def is_array(X: Any) -> bool:
+def is_array(X: Checked) -> bool:
     """Whether X is a dense array of some array API library."""
     return not is_sparse(X) and bool(is_array_api_obj(X))
 
@@ -54,31 +56,31 @@ def namespace(*arrays: Any) -> Any:
     return array_namespace(*dense) if dense else numpy_namespace
 
 
-def is_numpy(xp: Any) -> bool:
+def is_numpy(xp: Namespace) -> bool:
     """Whether `xp` is NumPy's namespace."""
     return bool(is_numpy_namespace(xp))
 
 
-def is_torch(xp: Any) -> bool:
+def is_torch(xp: Namespace) -> bool:
     """Whether `xp` is torch's namespace."""
     return bool(is_torch_namespace(xp))
 
 
-def on_host(X: Any) -> bool:
+def on_host(X: Checked) -> bool:
     """Whether a collection lies in NumPy arrays, CSR matrices or Python sequences."""
     if isinstance(X, tuple):
         return all(on_host(x) for x in X)
     return not is_array(X) or is_numpy(namespace(X))
 
 
-def host(X: Any) -> np.ndarray:
+def host(X: Checked) -> np.ndarray:
     """X as a NumPy array on the host."""
     if hasattr(X, "detach"):
         X = X.detach().cpu()
     return np.asarray(X)
 
 
-def like(values: Any, X: Any, dtype: Any = None) -> Any:
+def like(values: Array, X: Checked, dtype: DType = None) -> Any:
     """`values` as an array of X's namespace, device and floating type (or `dtype`)."""
     if is_sparse(X):
         return np.asarray(values, dtype=dtype or X.dtype)
@@ -88,14 +90,14 @@ def like(values: Any, X: Any, dtype: Any = None) -> Any:
     return xp.asarray(host(values), dtype=dtype or X.dtype, device=device_of(X))
 
 
-def apply_host(function: Any, X: Any, *args: Any) -> Any:
+def apply_host(function: Any, X: Checked, *args: Any) -> Any:
     """Apply a NumPy/SciPy function through the host and return to X's namespace and device."""
     if getattr(X, "requires_grad", False):
         raise TypeError("This kernel is computed on the host, where torch cannot follow; call it with X.detach().")
     return like(function(host(X), *args), X)
 
 
-def detached(X: Any, given: Any) -> Any:
+def detached(X: Checked, given: Any) -> Any:
     """X in memory of its own: a copy where `given`, of which it was made, still holds it."""
     if is_sparse(X):
         shared = any(
@@ -119,12 +121,12 @@ def decided(condition: Any) -> bool:
         return True
 
 
-def eps(X: Any) -> float:
+def eps(X: Checked) -> float:
     """The unit round-off of X's floating type."""
     return float(np.finfo(X.dtype).eps) if is_sparse(X) else float(namespace(X).finfo(X.dtype).eps)
 
 
-def asymmetry(K: Any) -> str:
+def asymmetry(K: Array) -> str:
     """How a square matrix differs from its transpose: by rounding ("none"), that of a cast ("single"), or "large"."""
     gap, size = (abs(M).max() if is_sparse(M) else namespace(M).max(namespace(M).abs(M)) for M in (K - K.T, K))
     unit = max(float(size), 1e-300)
@@ -133,7 +135,7 @@ def asymmetry(K: Any) -> str:
     return "single" if float(gap) <= SINGLE * unit else "large"
 
 
-def eye(n: int, X: Any) -> Any:
+def eye(n: int, X: Checked) -> Any:
     """The identity in X's namespace, type and device."""
     return namespace(X).eye(n, dtype=X.dtype, device=device_of(X))
 
@@ -152,7 +154,7 @@ def set_diagonal(K: Any, value: Any) -> Any:
     return xp.where(xp.eye(n, dtype=xp.bool), column[:, None], K)
 
 
-def product_transposed(X: Any, Y: Any) -> Any:
+def product_transposed(X: Checked, Y: Checked) -> Any:
     """The dense matrix X Yᵀ for dense or CSR arguments, never making a sparse one dense."""
     if is_sparse(X) or is_sparse(Y):
         P = X @ Y.T if is_sparse(X) else (Y @ X.T).T
@@ -186,7 +188,7 @@ def eigh_part(M: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndar
     return values[first : last + 1], vectors[:, first : last + 1]
 
 
-def solve_triangular(L: Any, B: Any, *, transpose: bool = False) -> Any:
+def solve_triangular(L: Array, B: Array, *, transpose: bool = False) -> Any:
     """L⁻¹B, or L⁻ᵀB with `transpose`, for a lower triangular L."""
     xp = namespace(L, B)
     if is_numpy(xp):

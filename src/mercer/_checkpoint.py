@@ -17,6 +17,7 @@ import numpy as np
 
 from ._errors import warn
 from ._files import replacing, require_writable
+from .types import FilePath
 
 SECONDS = 5.0  # between two writes, at least
 
@@ -31,7 +32,7 @@ class Checkpoint:
     A write that fails is warned of, once: the work that the file should protect goes on, and so do further attempts.
     """
 
-    def __init__(self, path: Any, who: str, about: dict[str, Any]):
+    def __init__(self, path: FilePath, who: str, about: dict[str, Any]):
         self.path, self.who = Path(path), who
         self.marks = json.dumps({name: _mark(who, path, name, value) for name, value in about.items()})
         if not os.path.isdir(self.path.parent):
@@ -130,7 +131,7 @@ def _digest(parts: dict[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
-def _mark(who: str, path: Any, name: str, value: Any) -> str:
+def _mark(who: str, path: FilePath, name: str, value: Any) -> str:
     try:
         return str(joblib.hash(value))
     except (PicklingError, AttributeError, TypeError) as error:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.model_selection import check_cv
 
 from ._errors import KindError, where
+from .types import Array, Splitter
 
 Split = tuple[np.ndarray, np.ndarray]
 
 
-def folds(owner: object, cv: Any, n: int, y: Any = None, labels: bool = False, groups: Any = None) -> list[Split]:
+def folds(
+    owner: object, cv: Splitter, n: int, y: Array = None, labels: bool = False, groups: Array = None
+) -> list[Split]:
     """The places (train, test) of n samples that `cv` stands for: a number of folds, a splitter, or such pairs."""
     ways = "give a number of folds, a splitter of scikit-learn, or pairs of places"
     try:

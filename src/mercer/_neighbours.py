@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from . import _threads
 from ._array import asymmetry, host, is_sparse, on_host
 from ._errors import check_number, where
+from .types import Array, Checked
 
 BLOCK = 1 << 22  # kernel values of one block
 
@@ -26,7 +27,7 @@ def check_rule(owner: object, name: str, rule: Any) -> None:
         raise ValueError(f"{where(owner)}: {name} = {rule!r} is unknown; give a number of neighbours, or 'connected'.")
 
 
-def check_weights(owner: object, name: str, W: Any) -> Any:
+def check_weights(owner: object, name: str, W: Array) -> Any:
     """The weights of a graph's links as a CSR array or a NumPy array of doubles, symmetric and >= 0."""
     W = csr_array(W, dtype=np.float64) if is_sparse(W) else host(W).astype(np.float64)
     if W.ndim != 2 or W.shape[0] != W.shape[1]:
@@ -45,7 +46,7 @@ def check_weights(owner: object, name: str, W: Any) -> Any:
     return W
 
 
-def links(kernel: Any, X: Any, rule: Any, length: float | None = None) -> csr_array:
+def links(kernel: Any, X: Checked, rule: Any, length: float | None = None) -> csr_array:
     """The kernel's values on the links of a sample, as a symmetric matrix; values of 0 are held too.
 
     The rule is a number of neighbours, where two are linked if one is among the nearest of the other, or "connected":
@@ -67,7 +68,7 @@ def links(kernel: Any, X: Any, rule: Any, length: float | None = None) -> csr_ar
     return csr_array((np.concatenate([values, values]), ends), shape=(n, n))
 
 
-def nearest(kernel: Any, X: Any, count: int, new: Any = None) -> tuple[np.ndarray, np.ndarray]:
+def nearest(kernel: Any, X: Checked, count: int, new: Any = None) -> tuple[np.ndarray, np.ndarray]:
     """For each of X the nearest others, or for each of `new` the nearest of X: indices, and the kernel's values there.
 
     Both are of shape (n, count), in no order; all are taken where there are fewer. Of those that are equally near, but
@@ -102,7 +103,7 @@ def nearest(kernel: Any, X: Any, count: int, new: Any = None) -> tuple[np.ndarra
     return index, values
 
 
-def connecting_length(kernel: Any, X: Any) -> float:
+def connecting_length(kernel: Any, X: Checked) -> float:
     """d² of the longest link of a minimum spanning tree, by Prim's algorithm on one row of the matrix at a time."""
     row_block, own = _values(kernel, X), host(kernel.evaluate_diag(X))
     gap, outside = np.full(len(own), np.inf), np.ones(len(own), dtype=bool)
@@ -115,7 +116,7 @@ def connecting_length(kernel: Any, X: Any) -> float:
     return longest
 
 
-def within(kernel: Any, X: Any, length: float, new: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def within(kernel: Any, X: Checked, length: float, new: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """All pairs of X with itself, or of `new` with X, of d² <= `length`: indices of both, and the kernel's values."""
     row_block, own = _values(kernel, X, new), host(kernel.evaluate_diag(X))
     mine = own if new is None else host(kernel.evaluate_diag(new))
@@ -132,7 +133,7 @@ def within(kernel: Any, X: Any, length: float, new: Any = None) -> tuple[np.ndar
     return first, second, values
 
 
-def _values(kernel: Any, X: Any, new: Any = None) -> Callable[[slice], np.ndarray]:
+def _values(kernel: Any, X: Checked, new: Any = None) -> Callable[[slice], np.ndarray]:
     """A function from a slice to those rows of the matrix of X, or of `new` against X."""
     centres, A = kernel.domain.centres(X), X if new is None else new
     if not on_host(X):

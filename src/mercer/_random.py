@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ._errors import KindError, where
+from .types import RandomState
 
 
-def generator(random_state: Any) -> np.random.Generator:
+def generator(random_state: RandomState) -> np.random.Generator:
     """None, an int, a RandomState or a Generator → a Generator."""
     if isinstance(random_state, np.random.Generator):
         return random_state
@@ -24,7 +23,7 @@ def generator_of(estimator: object) -> np.random.Generator:
     return generator(getattr(estimator, "random_state", 0))
 
 
-def check_random(owner: object, random_state: Any) -> None:
+def check_random(owner: object, random_state: RandomState) -> None:
     """Raise unless `random_state` is one of these."""
     if isinstance(random_state, np.random.Generator):
         return

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from ._array import host, is_array, is_sparse
+from .types import Array
 
 
-def same(a: Any, b: Any) -> bool:
+def same(a: Array, b: Array) -> bool:
     """Whether two values are equal: numbers, arrays, containers of them, and functions with their arguments."""
     a, b = (v.item() if isinstance(v, np.generic) else v for v in (a, b))
     if isinstance(a, partial) and isinstance(b, partial):

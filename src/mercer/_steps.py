@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .types import Checked, EstimatorLike
+
 
 class Unwrapped(NamedTuple):
     """The estimator at the end of searches and pipelines.
@@ -22,7 +24,7 @@ class Unwrapped(NamedTuple):
     search: Any
 
 
-def unwrapped(estimator: Any, X: Any) -> Unwrapped:
+def unwrapped(estimator: EstimatorLike, X: Checked) -> Unwrapped:
     """Follow X through a fitted estimator to its last step."""
     steps: list[tuple[str, Any]] = []
     search = None
@@ -41,7 +43,7 @@ def unwrapped(estimator: Any, X: Any) -> Unwrapped:
             return Unwrapped(estimator, X, steps, search)
 
 
-def chain(estimator: Any) -> list[Any]:
+def chain(estimator: EstimatorLike) -> list[Any]:
     """The steps of pipelines, and what searches have come to, one after another, fitted or not."""
     if hasattr(estimator, "best_estimator_"):
         return chain(estimator.best_estimator_)
@@ -49,6 +51,6 @@ def chain(estimator: Any) -> list[Any]:
     return [part for step in steps for part in chain(step)] or [estimator]
 
 
-def last(estimator: Any) -> Any:
+def last(estimator: EstimatorLike) -> Any:
     """The estimator at the end, fitted or not."""
     return chain(estimator)[-1]

@@ -9,9 +9,10 @@ import numpy as np
 
 from ._array import decided, is_sparse, namespace
 from ._errors import SQUARED, where
+from .types import Array
 
 
-def power_of_two(values: Any) -> float:
+def power_of_two(values: Array) -> float:
     """The power of two that brings the largest magnitude of a finite array to [1, 2), when divided by; 1 if all are 0.
 
     The quotients can be squared and summed, whatever unit the values have. Always a finite float, so that the largest
@@ -20,7 +21,7 @@ def power_of_two(values: Any) -> float:
     return math.ldexp(1.0, exponent(values))
 
 
-def exponent(values: Any) -> int:
+def exponent(values: Array) -> int:
     """e such that the largest magnitude is 2^e up to 2^(e + 1); 0 where all are zero, or one is not finite."""
     xp = namespace(values)
     largest = float(xp.max(xp.abs(values))) if math.prod(values.shape) else 0.0
@@ -40,18 +41,18 @@ def out_of_squares(*parts: Any) -> int:
     return -int(any(size > 0 for size in sizes)) if not any(decided(size >= 1 / limit) for size in sizes) else 0
 
 
-def squarable(values: Any) -> float:
+def squarable(values: Array) -> float:
     """The exponent up to which, and down to minus which, powers of two have squares in the type of an array."""
     return SQUARED * math.log2(float(namespace(values).finfo(values.dtype).max)) / 1024
 
 
-def lengths(V: Any) -> Any:
+def lengths(V: Array) -> Any:
     """√Σᵢ vᵢⱼ² of each column, whose squares need not be floats."""
     unit, xp = power_of_two(V), namespace(V)
     return unit * xp.sqrt(xp.sum((V / unit) ** 2, axis=0))
 
 
-def unit_of_squares(owner: object, name: str, values: Any) -> float:
+def unit_of_squares(owner: object, name: str, values: Array) -> float:
     """The power of two of `values`, refused where its square, the unit of variances, would not be a float."""
     unit = power_of_two(values)
     if out_of_squares(np.array([unit])):

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from ._array import decided, is_array, is_sparse, namespace
 from ._errors import check_number
+from .types import Checked
 
 __all__ = ["Functions", "Polynomials", "annihilated", "as_basis"]
 
@@ -36,7 +37,7 @@ class Polynomials(BaseEstimator):
     def __init__(self, degree: int = 0):
         self.degree = degree
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Checked) -> Any:
         """The (n, p) matrix of values."""
         check_number(self, "degree", self.degree, at_least=0, integer=True)
         if self.degree == 0:
@@ -65,7 +66,7 @@ class Polynomials(BaseEstimator):
                 "lower it."
             )
 
-    def gradient(self, X: Any) -> Any:
+    def gradient(self, X: Checked) -> Any:
         """∂h_b/∂x, of shape (n, p, d)."""
         xp = namespace(X)
         d = X.shape[1]
@@ -105,7 +106,7 @@ class Functions(BaseEstimator):
     def __init__(self, functions: Sequence[Callable[[Any], Any]]):
         self.functions = functions
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Checked) -> Any:
         """The (n, p) matrix of values."""
         columns = [h(X) for h in self.functions]
         n = _ones(X).shape[0]
@@ -118,7 +119,7 @@ class Functions(BaseEstimator):
                 raise ValueError(f"free: {h!r} returned NaN or infinity; a free function maps points to numbers.")
         return namespace(*columns).stack(columns, axis=1)
 
-    def gradient(self, X: Any) -> Any:
+    def gradient(self, X: Checked) -> Any:
         """Refused: nothing is known of the functions but their values."""
         raise TypeError("derivative: the free part consists of functions without known derivatives.")
 
@@ -142,7 +143,7 @@ def as_basis(free: Any) -> Polynomials | Functions | None:
     raise kind(f'free = {free!r} must be None, "intercept", a polynomial degree, or a list of functions of X.')
 
 
-def _ones(X: Any) -> Any:
+def _ones(X: Checked) -> Any:
     if not is_array(X):
         n = X.shape[0] if is_sparse(X) else len(X[0]) if isinstance(X, tuple) else len(X)
         return namespace().ones((n, 1), dtype=X.dtype if is_sparse(X) else None)

@@ -11,11 +11,12 @@ import numpy as np
 
 from ._array import host, is_sparse, like, namespace
 from ._errors import check_number
-from .kernels import Affine, Gaussian, Linear
+from .kernels import Affine, Gaussian, Kernel, Linear
 from .kernels.finite import FiniteDomain
 from .kernels.polynomial import Polynomial
 from .measures import GaussianMeasure
 from .space import RKHS, Function
+from .types import Array, Data
 
 __all__ = [
     "affine_form",
@@ -160,7 +161,7 @@ def polynomial_form(f: Function) -> Any:
     return weights * (root if weights.ndim == 1 else root[:, None])
 
 
-def polynomial_function(kernel: Any, coefficients: Any, points: Any = None) -> Function:
+def polynomial_function(kernel: Kernel, coefficients: Array, points: Data = None) -> Function:
     r"""The polynomial Σ cⱼ xʲ as a function in the space of a polynomial kernel: the way back of `polynomial_form`.
 
     .. math:: f = \sum_i b_i\, k(\cdot, z_i), \qquad \sum_i z_i^j\, b_i = c_j / w_j \quad (j = 0, \dots, p)
@@ -211,7 +212,7 @@ def polynomial_function(kernel: Any, coefficients: Any, points: Any = None) -> F
     return H.function(points, np.linalg.lstsq(V, c[w != 0] / w[w != 0], rcond=None)[0])
 
 
-def finite_inner(matrix: Any, f: Any, g: Any) -> float:
+def finite_inner(matrix: Array, f: Array, g: Array) -> float:
     r"""The inner product of two functions on the finite set {0, …, n−1}, given by their values.
 
     .. math:: \langle f, g \rangle = f^\top K^{-1} g

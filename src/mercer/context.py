@@ -24,6 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ._checkpoint import Checkpoint
 from ._errors import check_number, warn, where
+from .types import EstimatorLike
 
 __all__ = ["Context", "Monitor", "Status", "StoppedError", "current", "limited", "warn_early"]
 
@@ -96,7 +97,7 @@ class Context:
     <Status.INTERRUPTED: 'interrupted'>
     """
 
-    def __init__(self, time_budget: float | None = None, estimator: Any = None):
+    def __init__(self, time_budget: float | None = None, estimator: EstimatorLike = None):
         self.above: Context | None = _current.get()
         self.end = None if time_budget is None else time.monotonic() + time_budget
         self.estimator = estimator

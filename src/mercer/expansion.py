@@ -23,7 +23,7 @@ from ._array import eps, host, like, namespace
 from ._errors import check_number, speaking, where
 from ._same import same
 from .gram.auto import Auto
-from .kernels import Gaussian, Kernel
+from .kernels import Gaussian, Kernel, KernelLike
 from .kernels.brownian import Brownian
 from .kernels.expression import as_kernel
 from .kernels.features import MercerSeries
@@ -31,6 +31,7 @@ from .measures import GaussianMeasure, Measure, UniformMeasure
 from .solvers.eigen import Eigenproblem, eigen_solver
 from .solvers.linear import Conditioned
 from .space import RKHS, Function
+from .types import Array, Data
 
 __all__ = ["MercerExpansion", "mercer_expansion"]
 
@@ -62,11 +63,11 @@ class MercerExpansion:
         """What the truncation leaves: ∫ k(x, x) dμ − Σ λⱼ, the sum of the eigenvalues that are not here."""
         return max(0.0, self.trace - float(np.sum(host(self.eigenvalues), dtype=np.float64)))
 
-    def eigenfunctions(self, X: Any) -> Any:
+    def eigenfunctions(self, X: Data) -> Any:
         """ψⱼ(xᵢ), of shape (m, n)."""
         return self._functions(X)
 
-    def feature_map(self, X: Any) -> Any:
+    def feature_map(self, X: Data) -> Any:
         """√λⱼ ψⱼ(xᵢ), of shape (m, n)."""
         values = self.eigenfunctions(X)
         return values * namespace(values).sqrt(like(self.eigenvalues, values))
@@ -95,7 +96,7 @@ class MercerExpansion:
 
 
 @speaking
-def mercer_expansion(kernel: Any, measure: Any, n: int = 10, *, weights: Any = None) -> MercerExpansion:
+def mercer_expansion(kernel: KernelLike, measure: Any, n: int = 10, *, weights: Array = None) -> MercerExpansion:
     r"""The n largest eigenvalues of a kernel's integral operator, with their eigenfunctions.
 
     .. math:: \int k(x, y)\, \psi_j(y)\, d\mu(y) = \lambda_j \psi_j(x)
@@ -158,7 +159,7 @@ def mercer_expansion(kernel: Any, measure: Any, n: int = 10, *, weights: Any = N
     return closed_form(kernel, measure, n)
 
 
-def _nystrom(kernel: Kernel, X: Any, n: int, weights: Any) -> MercerExpansion:
+def _nystrom(kernel: Kernel, X: Data, n: int, weights: Array) -> MercerExpansion:
     kernel = RKHS(kernel.resolve(kernel.domain.check(X, kernel))).kernel
     X, _ = kernel.check_arguments(X)
     gram = Auto().build(kernel, X, np.random.default_rng(0))
@@ -199,10 +200,10 @@ class _Values:
 class _OnSample(_Values):
     """ψⱼ = Σᵢ cᵢⱼ k(·, xᵢ)."""
 
-    def __init__(self, kernel: Kernel, X: Any, coefficients: Any):
+    def __init__(self, kernel: Kernel, X: Data, coefficients: Array):
         self.kernel, self.X, self.coefficients = kernel, X, coefficients
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Data) -> Any:
         return Function(self.kernel, self.X, self.coefficients)(X)
 
 
@@ -215,7 +216,7 @@ class _Products(_Values):
     def __init__(self, kernel: Kernel, origin: np.ndarray, A: np.ndarray, indices: np.ndarray, modes: list[Any]):
         self.kernel, self.origin, self.A, self.indices, self.modes = kernel, origin, A, indices, modes
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Data) -> Any:
         X, _ = self.kernel.check_arguments(X)
         if X.shape[1] != len(self.origin):
             raise ValueError(f"eigenfunctions: X has {X.shape[1]} columns, the measure {len(self.origin)} coordinates.")
@@ -268,7 +269,7 @@ class _HermiteModes(_Values):
         A = self.a + self.b + self.c
         return (2 * self.a / A) ** 0.5 * (self.b / A) ** j
 
-    def __call__(self, t: Any, count: int) -> Any:
+    def __call__(self, t: Array, count: int) -> Any:
         xp = namespace(t)
         u = (2 * self.c) ** 0.5 * t
         # c − a = 2ab/(c + a), without the cancellation
@@ -301,7 +302,7 @@ class _SineModes(_Values):
     def eigenvalue(self, j: int) -> float:
         return self.upper / ((j + 0.5) * np.pi) ** 2
 
-    def __call__(self, t: Any, count: int) -> Any:
+    def __call__(self, t: Array, count: int) -> Any:
         return 2**0.5 * namespace(t).sin(t[:, None] * like((np.arange(count) + 0.5) * np.pi, t))
 
 

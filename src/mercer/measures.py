@@ -10,6 +10,7 @@ from scipy import special
 
 from ._array import host
 from ._errors import check_number, where
+from .types import Array
 
 __all__ = ["GaussianMeasure", "Measure", "UniformMeasure"]
 
@@ -52,7 +53,7 @@ class GaussianMeasure(Measure):
     4.0
     """
 
-    def __init__(self, mean: Any = 0.0, std: Any = 1.0):
+    def __init__(self, mean: Array = 0.0, std: Any = 1.0):
         self.mean, self.std = mean, std
         m, S = self.parts()
         good = np.all(np.isfinite(S)) and S.shape == (len(m), len(m)) and np.linalg.cond(S) < 1e15
@@ -93,7 +94,7 @@ class UniformMeasure(Measure):
     3.0
     """
 
-    def __init__(self, lower: Any = 0.0, upper: Any = 1.0):
+    def __init__(self, lower: Array = 0.0, upper: Array = 1.0):
         self.lower, self.upper = lower, upper
         a, b = self.corners()
         if not (np.all(np.isfinite(a)) and np.all(np.isfinite(b)) and np.all(a < b)):

@@ -17,8 +17,9 @@ from ._errors import check_number, remedies
 from .basis import Functions, Polynomials
 from .domains import take
 from .evaluation import bind
-from .kernels import Kernel
+from .kernels import Kernel, KernelLike
 from .kernels.expression import as_kernel
+from .types import Array, Data, Index
 
 __all__ = ["RKHS", "Function"]
 
@@ -69,7 +70,7 @@ class Function:
 
     # ---- evaluation
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Data) -> Any:
         """The values f(x), of shape (n,) or (n, t)."""
         X, _ = self.kernel.check_arguments(X)
         if not self.kernel.domain.precomputed:
@@ -85,7 +86,7 @@ class Function:
             )
         return values
 
-    def _kernel_part(self, X: Any) -> Any:
+    def _kernel_part(self, X: Data) -> Any:
         if is_sparse(X) or self._short() is False:
             return bind(self.kernel, X, self.points).product(self.coefficients)
         return self.kernel.feature_map(X) @ self._short()
@@ -104,7 +105,7 @@ class Function:
         Z = self.kernel.feature_map(self.points)
         return namespace(Z).matrix_transpose(Z) @ self.coefficients
 
-    def derivative(self, X: Any) -> Any:
+    def derivative(self, X: Data) -> Any:
         """The gradient ∂f/∂x at each row of X, of shape (n, d), or (n, d, t)."""
         self.kernel.require("gradient_x")
         X, _ = self.kernel.check_arguments(X)
@@ -204,14 +205,14 @@ class Function:
 
     # ---- other representations
 
-    def restrict(self, index: Any) -> Function:
+    def restrict(self, index: Index) -> Function:
         """The part Σ_{i ∈ index} aᵢ k(·, xᵢ) (integers, a slice or a mask); the free part stays."""
         chosen = np.atleast_1d(np.arange(len(self))[index if isinstance(index, slice) else host(index)])
         if len(chosen) == 0:
             raise ValueError("restrict: index selects none of the points; 0 * f is the zero function.")
         return self._on(chosen, take(self.coefficients, chosen))
 
-    def _on(self, index: np.ndarray, coefficients: Any) -> Function:
+    def _on(self, index: np.ndarray, coefficients: Array) -> Function:
         """The same free part, and other coefficients on some of the points."""
         return Function(self.kernel, self.kernel.domain.take(self.points, index), coefficients, self.basis, self.free)
 
@@ -269,7 +270,7 @@ class Function:
         return f"<Function in the space of {self.kernel}: {len(self)} points{outputs}{free}>"
 
 
-def _require_function(f: Any, doing: str) -> None:
+def _require_function(f: Array, doing: str) -> None:
     if not isinstance(f, Function):
         raise TypeError(f"{doing}: expected a Function, such as function_ of an estimator, not a {type(f).__name__}.")
 
@@ -292,7 +293,7 @@ class RKHS:
     10.0
     """
 
-    def __init__(self, kernel: Any):
+    def __init__(self, kernel: KernelLike):
         self.kernel = as_kernel(kernel)
         if self.kernel.domain.precomputed:
             raise TypeError(
@@ -315,7 +316,7 @@ class RKHS:
         if f.kernel != self.kernel:
             raise ValueError(f"RKHS.{doing}: f lives in another space, that of {f.kernel}, not of {self.kernel}.")
 
-    def function(self, points: Any, coefficients: Any) -> Function:
+    def function(self, points: Data, coefficients: Array) -> Function:
         """Σ aᵢ k(·, xᵢ); a matrix of coefficients gives one function per column."""
         points, _ = self.kernel.check_arguments(points)
         self._require_definite(self.kernel.domain.dimension(points))
@@ -340,7 +341,7 @@ class RKHS:
         self._require(f, "inner")
         return f.inner(g)
 
-    def evaluation(self, x: Any) -> Function:
+    def evaluation(self, x: Array) -> Function:
         """k(·, x): the Riesz representer of f ↦ f(x). x is one point, or a collection of one."""
         self.kernel.validate()
         problem: Exception | None = None
@@ -355,13 +356,13 @@ class RKHS:
         reason = f": {problem}" if problem else "."
         raise ValueError(f"RKHS.evaluation: x is neither one point nor a collection of one{reason}") from problem
 
-    def mean(self, X: Any, weights: Any = None) -> Function:
+    def mean(self, X: Data, weights: Array = None) -> Function:
         """The mean element Σ wᵢ k(·, xᵢ), with ⟨f, μ⟩ = Σ wᵢ f(xᵢ); equal weights 1/n by default."""
         X, _ = self.kernel.check_arguments(X)
         n = self.kernel.domain.size(X)
         return self.function(X, np.full(n, 1.0 / n) if weights is None else weights)
 
-    def bound(self, f: Function, X: Any) -> Any:
+    def bound(self, f: Function, X: Data) -> Any:
         """‖f‖ √k(x, x) ≥ |f(x)| (Cauchy–Schwarz), of shape (n,) or (n, t)."""
         self._require(f, "bound")
         if f.basis is not None:
@@ -370,7 +371,7 @@ class RKHS:
         norm = f.norm()
         return root * norm if isinstance(norm, float) else root[:, None] * norm[None, :]
 
-    def project(self, f: Function, points: Any) -> Function:
+    def project(self, f: Function, points: Data) -> Function:
         """The component of f in the span of k(·, z), z in `points`: it has the same values there and a smaller norm.
 
         The rest is orthogonal to every k(·, z), so it vanishes at the points: whatever a loss sees of f at the points

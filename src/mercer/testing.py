@@ -14,11 +14,12 @@ from ._array import host, is_array, like
 from .gram import Centered, Gram, Representation, as_representation
 from .kernels import Gaussian, Kernel
 from .losses import ABILITIES, Loss, Task
+from .types import Array, Data, Namespace
 
 __all__ = ["check_gram", "check_kernel", "check_loss", "move"]
 
 
-def move(X: Any, xp: Any, dtype: str | None = None) -> Any:
+def move(X: Data, xp: Namespace, dtype: str | None = None) -> Any:
     """A collection in another array namespace (tuples and arrays; other sequences are returned as they are)."""
     if isinstance(X, tuple):
         return tuple(move(x, xp, dtype) for x in X)
@@ -30,7 +31,7 @@ def move(X: Any, xp: Any, dtype: str | None = None) -> Any:
     return xp.asarray(A)
 
 
-def _close(a: Any, b: Any, tol: float, what: str, kernel: Any) -> None:
+def _close(a: Array, b: Array, tol: float, what: str, kernel: Any) -> None:
     a, b = host(a).astype(float), host(b).astype(float)
     assert a.shape == b.shape, f"{kernel!r}: {what}: shapes {a.shape} and {b.shape} differ"
     scale = max(1.0, float(np.abs(b).max(initial=0.0)))
@@ -38,7 +39,7 @@ def _close(a: Any, b: Any, tol: float, what: str, kernel: Any) -> None:
     assert error <= tol * scale, f"{kernel!r}: {what}: differs by {error:g} (scale {scale:g})"
 
 
-def check_kernel(kernel: Kernel, X: Any = None, *, namespaces: Any = (), seed: int = 0) -> None:
+def check_kernel(kernel: Kernel, X: Data = None, *, namespaces: Any = (), seed: int = 0) -> None:
     """Assert the laws of a kernel on a sample: symmetry, consistency, value semantics, claimed definiteness, abilities.
 
     Parameters
@@ -97,7 +98,7 @@ def check_kernel(kernel: Kernel, X: Any = None, *, namespaces: Any = (), seed: i
     _check_abilities(kernel, X, rng)
 
 
-def _check_types(kernel: Kernel, X: Any, Y: Any, K: Any, namespaces: Any) -> None:
+def _check_types(kernel: Kernel, X: Data, Y: Data, K: Array, namespaces: Any) -> None:
     """float32, CSR and other array libraries give the same numbers, in their own type."""
     domain = kernel.domain
     if domain.vectors:
@@ -137,7 +138,7 @@ def _check_types(kernel: Kernel, X: Any, Y: Any, K: Any, namespaces: Any) -> Non
                 )
 
 
-def _check_abilities(kernel: Kernel, X: Any, rng: np.random.Generator) -> None:
+def _check_abilities(kernel: Kernel, X: Data, rng: np.random.Generator) -> None:
     provides, domain = kernel.provides, kernel.domain
     h = 1e-5
     if provides & {"gradient_x", "mixed_xy"}:
@@ -236,7 +237,7 @@ def _agree(draws: np.ndarray, value: float, error: float, what: str, kernel: Any
 def check_gram(
     representation: Representation | str,
     kernel: Kernel | None = None,
-    X: Any = None,
+    X: Data = None,
     *,
     namespaces: Any = (),
     seed: int = 0,
@@ -276,7 +277,7 @@ def check_gram(
             _check_gram_on(representation, kernel, move(X, xp, dtype), move(X_new, xp, dtype), tol, seed)
 
 
-def _check_gram_on(representation: Representation, kernel: Kernel, X: Any, X_new: Any, tol: float, seed: int) -> None:
+def _check_gram_on(representation: Representation, kernel: Kernel, X: Data, X_new: Data, tol: float, seed: int) -> None:
     gram = representation.build(kernel, X, np.random.default_rng(seed))
     K = _check_operator(representation, gram, X_new, tol)
     exact = host(kernel.evaluate(X, gram.centres)).astype(float)
@@ -295,7 +296,7 @@ def _check_gram_on(representation: Representation, kernel: Kernel, X: Any, X_new
     _close(centred.cross(X_new).dense(), C - (C @ w)[:, None] - K @ w + w @ K @ w, tol, "centred cross", representation)
 
 
-def _check_operator(representation: Representation, gram: Gram, X_new: Any, tol: float) -> np.ndarray:
+def _check_operator(representation: Representation, gram: Gram, X_new: Data, tol: float) -> np.ndarray:
     """Assert that all operations belong to one matrix, and return it."""
     domain, n = gram.kernel.domain, gram.n
     rng = np.random.default_rng(0)
@@ -393,7 +394,7 @@ def check_loss(loss: Loss, *, namespaces: Any = (), seed: int = 0) -> None:
     _check_arrays(loss, y, f, weight, namespaces)
 
 
-def _check_derivatives(loss: Loss, y: Any, f: np.ndarray, weight: np.ndarray, rng: np.random.Generator) -> None:
+def _check_derivatives(loss: Loss, y: Array, f: np.ndarray, weight: np.ndarray, rng: np.random.Generator) -> None:
     provides, h, size = loss.provides, 1e-5, f.size
     bumps = h * np.eye(size).reshape(size, *f.shape)
     if "gradient" not in provides:
@@ -429,14 +430,14 @@ def _matrix(blocks: Any, f: np.ndarray) -> np.ndarray:
     return block_diag(*blocks)
 
 
-def _check_dual(loss: Loss, y: Any, f: np.ndarray, rng: np.random.Generator) -> None:
+def _check_dual(loss: Loss, y: Array, f: np.ndarray, rng: np.random.Generator) -> None:
     """Assert what is said of the proximal map, the conjugate and the box of a convex separable loss."""
     provides, n = loss.provides, len(f)
 
-    def dot(a: Any, b: Any) -> Any:
+    def dot(a: Array, b: Array) -> Any:
         return np.reshape(a * b, (n, -1)).sum(axis=1)
 
-    def moreau(p: Any, step: Any) -> Any:
+    def moreau(p: Array, step: Array) -> Any:
         return loss.value(y, p) + dot(p - f, p - f) / (2 * step)
 
     if "prox" in provides:
@@ -482,7 +483,7 @@ def _check_dual(loss: Loss, y: Any, f: np.ndarray, rng: np.random.Generator) -> 
         assert all(np.all(box.lower == 0) and np.all(box.upper == 0) for box in idle), f"{loss!r}: a box of weight zero"
 
 
-def _check_link(loss: Loss, y: Any) -> None:
+def _check_link(loss: Loss, y: Array) -> None:
     """Assert that the link rises, entry by entry, and that it and its inverse are inverse."""
     t = np.linspace(-30, 30, 200)
     for j in range(loss.outputs(y)[0] if loss.outputs(y) else 1):
@@ -497,7 +498,7 @@ def _check_link(loss: Loss, y: Any) -> None:
         _close(loss.link_inverse(loss.link(inner)), inner, 1e-12, "link of link_inverse", loss)
 
 
-def _check_arrays(loss: Loss, y: Any, f: np.ndarray, weight: np.ndarray, namespaces: Any) -> None:
+def _check_arrays(loss: Loss, y: Array, f: np.ndarray, weight: np.ndarray, namespaces: Any) -> None:
     """Other array libraries, float32 and NumPy's numbers as parameters give the same, in the type of f."""
     step, provides = weight, loss.provides
     arguments: dict[str, Any] = dict.fromkeys(("total", "gradient", "hessian", "majorizer"), (y, f, weight))

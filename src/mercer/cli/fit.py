@@ -144,6 +144,7 @@ def fit_file(
     model = FileModel(
         estimator, sample.task, sample.target, sample.columns, sample.n_features, not sample.is_matrix, result
     )
+    assert place is not None
     mercer.save(model, place)
     output.result["model"] = str(place)
     output.say(f"model:  {place}")

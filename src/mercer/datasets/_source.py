@@ -19,6 +19,7 @@ from sklearn.datasets import fetch_file, get_data_home
 from sklearn.utils import Bunch
 
 from .._errors import optional
+from ..types import Array, FilePath
 
 FOLDER = "MERCER_DATA"
 UCI = "https://archive.ics.uci.edu"
@@ -48,7 +49,7 @@ class File:
     build: Callable[[Sequence[Path], Path], None] | None = None
 
 
-def locate(owner: str, file: File, data_home: Any = None, download_if_missing: bool = True) -> Path:
+def locate(owner: str, file: File, data_home: FilePath | None = None, download_if_missing: bool = True) -> Path:
     """The place of a file, downloaded if it is nowhere."""
     folder = os.path.expanduser(os.environ.get(FOLDER, ""))
     if folder and Path(folder, file.path).is_file():
@@ -136,7 +137,7 @@ def encode(labels: Sequence[str], names: Sequence[str]) -> np.ndarray:
     return np.array([place[label] for label in labels])
 
 
-def answer(return_X_y: bool, data: Any, target: Any, *, as_frame: bool | None = None, **more: Any) -> Any:
+def answer(return_X_y: bool, data: Any, target: Array, *, as_frame: bool | None = None, **more: Any) -> Any:
     """What every loader returns: ``(data, target)``, or a Bunch of these and more; as tables of pandas if asked.
 
     Loaders of tables say whether they were asked, and have a ``frame``, which is None otherwise, as in scikit-learn.

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.ndimage import affine_transform
 
 from .._errors import check_choice
+from ..types import Data, FilePath
 from ._source import File, Part, answer, arrays, choose, locate, reading
 
 SUBSETS = ("train", "test", "all")
@@ -45,7 +46,7 @@ def load_mnist(
     subset: str = "train",
     scale: str = "unit",
     return_X_y: bool = False,
-    data_home: Any = None,
+    data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
     """Load the MNIST digits.
@@ -95,7 +96,7 @@ def load_mnist(
 _KINDS = ("{}-images-idx3", "{}-labels-idx1")
 
 
-def _located(name: str, data_home: Any, download_if_missing: bool) -> Path:
+def _located(name: str, data_home: FilePath | None, download_if_missing: bool) -> Path:
     return locate("load_mnist", MNIST[name], data_home, download_if_missing)
 
 
@@ -158,7 +159,7 @@ def load_usps(
     subset: str = "train",
     scale: str = "unit",
     return_X_y: bool = False,
-    data_home: Any = None,
+    data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
     """Load the USPS digits.
@@ -199,7 +200,7 @@ def load_usps(
     return _digits(return_X_y, data, target, USPS_DESCR, path)
 
 
-def deskew(X: Any) -> np.ndarray:
+def deskew(X: Data) -> np.ndarray:
     r"""Shear and shift square images so that their ink is upright and in the middle.
 
     With the ink's mean row and column :math:`\bar r, \bar c`, its moments :math:`\mu_{20} = \sum v\,(r - \bar r)^2` and

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._errors import check_number, speaking
 from .._random import generator
+from ..types import Data, RandomState
 
 
 @speaking
@@ -16,7 +17,7 @@ def make_circles(
     *,
     shuffle: bool = True,
     noise: float | None = 0.1,
-    random_state: Any = None,
+    random_state: RandomState = None,
     factor: float = 0.3,
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Two concentric clouds of points in the plane,
@@ -78,7 +79,7 @@ def _two(owner: str, n_samples: Any) -> tuple[int, int]:
     return n_samples if pair else (n_samples // 2, n_samples - n_samples // 2)
 
 
-def complex_boundary(X: Any) -> np.ndarray:
+def complex_boundary(X: Data) -> np.ndarray:
     r"""The function whose zeros are the boundary of `make_complex`: :math:`g(x) = x_2 + \sin(3x_1 + 2\sin 3x_2)`.
 
     Parameters
@@ -104,7 +105,7 @@ def make_complex(
     *,
     margin: float = 0.0,
     flip: float = 0.0,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Two classes in the square :math:`[-1, 1]^2` with a boundary that no few polynomial features describe,
 
@@ -153,7 +154,7 @@ def make_toy_cca(
     n_samples: int = 200,
     *,
     noise: float = 0.1,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Two real variables that depend on each other and have no correlation: the coordinates of a circle,
 
@@ -198,7 +199,7 @@ def make_contaminated(
     *,
     contamination: float = 0.1,
     spread: float = 10.0,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""A normal sample of which a share is spread over a cube,
 
@@ -246,7 +247,7 @@ def make_tasks(
     *,
     relatedness: float = 0.8,
     noise: float = 0.1,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Regression problems that have a part in common,
 
@@ -316,7 +317,7 @@ def make_shifted(
     n_groups: int = 20,
     *,
     shift: float = 2.5,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     r"""Groups of points in the plane, each with its own place, direction and boundary,
 

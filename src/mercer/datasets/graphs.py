@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import check_choice
+from ..types import FilePath
 from ._source import File, Part, answer, locate, reading
 from .tu import load_tu
 
@@ -48,7 +49,7 @@ def load_graphs(
     name: str,
     *,
     return_X_y: bool = False,
-    data_home: Any = None,
+    data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
     """Load a collection of the TU Dortmund by its name; `load_tu` reads any other from a path.

@@ -11,6 +11,7 @@ import numpy as np
 import sklearn.datasets
 
 from .._errors import check_choice
+from ..types import FilePath
 from ._source import UCI, File, Part, answer, arrays, encode, locate, read_table, reading, write_table
 
 VOWEL = File("classic/vowel.csv.gz", "CRAN, in the R package mlbench as Vowel", "a CSV file")
@@ -52,7 +53,7 @@ def load_vowel(
     subset: str = "train",
     return_X_y: bool = False,
     as_frame: bool = False,
-    data_home: Any = None,
+    data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
     """Load vowels of fifteen speakers, for classes or for tasks.
@@ -174,7 +175,7 @@ def load_r_data(
     *,
     return_X_y: bool = False,
     as_frame: bool = False,
-    data_home: Any = None,
+    data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
     """Load a table of R's packages by its name.
@@ -266,7 +267,7 @@ def load_uci_regression(
     *,
     return_X_y: bool = False,
     as_frame: bool = False,
-    data_home: Any = None,
+    data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
     """Load one of the regression problems that methods are commonly compared on.
@@ -341,7 +342,7 @@ def load_anomaly(
     *,
     return_X_y: bool = False,
     as_frame: bool = False,
-    data_home: Any = None,
+    data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
     """Load a problem of outlier detection, from the ODDS library.

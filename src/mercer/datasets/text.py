@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import check_choice
+from ..types import FilePath
 from ._source import UCI, File, Part, answer, choose, encode, locate, read_table, reading, write_table
 
 CSV = "a CSV file with the columns label and sequence"
@@ -116,7 +117,7 @@ def load_r8(
     *,
     subset: str = "train",
     return_X_y: bool = False,
-    data_home: Any = None,
+    data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
     """Load reports of Reuters in eight topics.
@@ -161,7 +162,7 @@ def load_r8(
 def load_reuters40(
     *,
     return_X_y: bool = False,
-    data_home: Any = None,
+    data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
     """Load forty reports of Reuters, on acquisitions and on crude oil.
@@ -194,7 +195,7 @@ def load_reuters40(
 def load_splice(
     *,
     return_X_y: bool = False,
-    data_home: Any = None,
+    data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
     """Load sequences of DNA around ends of exons, ends of introns and neither.
@@ -223,7 +224,7 @@ def load_splice(
 def load_promoters(
     *,
     return_X_y: bool = False,
-    data_home: Any = None,
+    data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
     """Load sequences of DNA that are, or are not, promoters of a gene.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import check_choice
+from ..types import FilePath
 from ._source import UCI, File, Part, answer, arrays, choose, locate, reading
 
 VIEWS = {
@@ -85,7 +86,7 @@ def load_mfeat(
     *,
     view: str | None = None,
     return_X_y: bool = False,
-    data_home: Any = None,
+    data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
     """Load six descriptions of 2,000 handwritten numerals.
@@ -132,7 +133,7 @@ def load_wikipedia(
     *,
     subset: str = "train",
     return_X_y: bool = False,
-    data_home: Any = None,
+    data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
     """Load pairs of an image and a text of Wikipedia, for retrieval of the one by the other.

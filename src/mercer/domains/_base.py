@@ -11,9 +11,10 @@ import numpy as np
 
 from .._array import detached, host, is_array, is_sparse, like, namespace
 from .._errors import where
+from ..types import Checked, Index
 
 
-def take(X: Any, index: Any) -> Any:
+def take(X: Checked, index: Index) -> Any:
     """The members of a collection at `index` (a slice or an array of integers)."""
     if isinstance(index, slice):
         return X[index, ...] if is_array(X) else X.iloc[index] if hasattr(X, "iloc") else X[index]
@@ -54,15 +55,15 @@ class Domain:
         """Whether collections are ``(n, d)`` arrays of real numbers: vectors or kernel values."""
         return self.vectors or self.precomputed
 
-    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+    def check(self, X: Checked, owner: object, name: str = "X") -> Any:
         """Return X, validated and in the form that kernels compute with, or raise one clear sentence."""
         raise NotImplementedError
 
-    def size(self, X: Any) -> int:
+    def size(self, X: Checked) -> int:
         """How many members X has."""
         return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
-    def take(self, X: Any, index: Any) -> Any:
+    def take(self, X: Checked, index: Index) -> Any:
         """The members at `index`, in that order."""
         return take(X, index)
 
@@ -70,19 +71,19 @@ class Domain:
         """One collection from several."""
         return [x for part in parts for x in part]
 
-    def centres(self, X: Any) -> Any:
+    def centres(self, X: Checked) -> Any:
         """What a function ``Σ aᵢ k(·, xᵢ)`` must keep of X: X itself, unless members are only known by their index."""
         return X
 
-    def training(self, X: Any) -> Any:
+    def training(self, X: Checked) -> Any:
         """The checked X as a sample to learn from: itself, but for the rounding of a matrix of its kernel values."""
         return X
 
-    def keep(self, X: Any, given: Any) -> Any:
+    def keep(self, X: Checked, given: Any) -> Any:
         """The checked X so that it does not change with what was given; copied only where it still shares memory."""
         return detached(X, given)
 
-    def dimension(self, X: Any) -> int | None:
+    def dimension(self, X: Checked) -> int | None:
         """The number of coordinates, where that means something."""
         return None
 
@@ -90,7 +91,7 @@ class Domain:
         """The content of one member: two members of the same content are the same to every kernel."""
         return x
 
-    def contents(self, X: Any) -> list[Hashable]:
+    def contents(self, X: Checked) -> list[Hashable]:
         """For each member something hashable by which members of equal content are recognised."""
         if is_sparse(X):
             X = X.copy()
@@ -118,7 +119,7 @@ class Domain:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items() if v is not None)})"
 
 
-def require_sequence(X: Any, owner: object, name: str, members: str) -> None:
+def require_sequence(X: Checked, owner: object, name: str, members: str) -> None:
     """Raise unless X is a sequence with at least one entry."""
     shape = getattr(X, "shape", None)
     if isinstance(X, (str, bytes, dict)) or shape == () or (shape is None and not hasattr(X, "__len__")):
@@ -134,7 +135,7 @@ class Anything(Domain):
 
     arrays = True
 
-    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+    def check(self, X: Checked, owner: object, name: str = "X") -> Any:
         require_sequence(X, owner, name, "entry")
         return X
 
@@ -143,7 +144,7 @@ class Anything(Domain):
             return namespace(*parts).concat(list(parts), axis=0)
         return super().join(parts)
 
-    def dimension(self, X: Any) -> int | None:
+    def dimension(self, X: Checked) -> int | None:
         return X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else None
 
     def sample(self, rng: np.random.Generator, n: int) -> Any:
@@ -159,7 +160,7 @@ class Product(Domain):
     def __init__(self, domains: Sequence[Domain]):
         self.domains = list(domains)
 
-    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+    def check(self, X: Checked, owner: object, name: str = "X") -> Any:
         p = len(self.domains)
         if not isinstance(X, tuple):
             if not isinstance(X, list) or not X or any(not isinstance(x, tuple) or len(x) != p for x in X):
@@ -175,24 +176,24 @@ class Product(Domain):
             raise ValueError(f"{where(owner)}: the collections of {name} have sizes {sizes}; they must be equal.")
         return X
 
-    def size(self, X: Any) -> int:
+    def size(self, X: Checked) -> int:
         return self.domains[0].size(X[0])
 
-    def take(self, X: Any, index: Any) -> Any:
+    def take(self, X: Checked, index: Index) -> Any:
         return tuple(d.take(x, index) for d, x in zip(self.domains, X, strict=True))
 
     def join(self, parts: Sequence[Any]) -> Any:
         return tuple(d.join(list(column)) for d, column in zip(self.domains, zip(*parts, strict=True), strict=True))
 
-    def keep(self, X: Any, given: Any) -> Any:
+    def keep(self, X: Checked, given: Any) -> Any:
         parts = given if isinstance(given, tuple) else X
         return tuple(d.keep(x, part) for d, x, part in zip(self.domains, X, parts, strict=True))
 
-    def centres(self, X: Any) -> Any:
+    def centres(self, X: Checked) -> Any:
         C = tuple(d.centres(x) for d, x in zip(self.domains, X, strict=True))
         return X if all(c is x for c, x in zip(C, X, strict=True)) else C
 
-    def contents(self, X: Any) -> list[Hashable]:
+    def contents(self, X: Checked) -> list[Hashable]:
         return list(zip(*(d.contents(x) for d, x in zip(self.domains, X, strict=True)), strict=True))
 
     def sample(self, rng: np.random.Generator, n: int) -> Any:

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from .._array import is_sparse
 from .._errors import check_number, is_gap, where
+from ..types import Array, Checked
 from ._base import Domain, require_sequence
 from .structured import content
 from .vectors import refuse_masked
@@ -71,7 +72,7 @@ class Graph:
         labels: Iterable[Any] | None = None,
         edge_labels: Iterable[Any] | None = None,
         attributes: Any = None,
-        weights: Any = None,
+        weights: Array = None,
         directed: bool = False,
     ):
         check_number("Graph", "n", n, at_least=1, integer=True)
@@ -234,7 +235,7 @@ def _ends(edges: Any, n: int) -> np.ndarray:
     return ends.astype(np.int64)
 
 
-def _attributes(values: Any, n: int) -> np.ndarray:
+def _attributes(values: Array, n: int) -> np.ndarray:
     """An (n, d) array of its own; a vector is a column."""
     try:
         A = np.array(values, dtype=np.float64)
@@ -275,14 +276,14 @@ def _plain(value: Any) -> Hashable:
 class Graphs(Domain):
     """A sequence of graphs: `Graph`, networkx objects, adjacency matrices or pairs ``(adjacency, labels)``."""
 
-    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+    def check(self, X: Checked, owner: object, name: str = "X") -> Any:
         require_sequence(X, owner, name, "graph")
         if hasattr(X, "is_multigraph") or is_sparse(X):
             raise TypeError(f"{where(owner)}: {name} is one graph; give a list of graphs.")
         return [self._graph(x, f"{where(owner)}: {name}[{i}]") for i, x in enumerate(X)]
 
     @staticmethod
-    def _graph(x: Any, place: str) -> Graph:
+    def _graph(x: Array, place: str) -> Graph:
         if isinstance(x, Graph):
             return x
         try:

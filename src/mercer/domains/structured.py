@@ -11,12 +11,13 @@ import numpy as np
 
 from .._array import host, is_array, is_sparse
 from .._errors import is_gap, where
+from ..types import Array, Checked
 from ._base import Domain, Product, require_sequence
 from .tables import Frame
 from .vectors import Vectors
 
 
-def _members(X: Any, owner: object, name: str, member: str) -> list[Any]:
+def _members(X: Checked, owner: object, name: str, member: str) -> list[Any]:
     """The members of a sequence, which a table is not: as a list it would be the names of its columns."""
     require_sequence(X, owner, name, member)
     if hasattr(X, "columns"):
@@ -39,7 +40,7 @@ def content(*arrays: np.ndarray) -> bytes:
 class Strings(Domain):
     """A sequence of strings: a list, an array or a column of text. The empty string is one of them."""
 
-    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+    def check(self, X: Checked, owner: object, name: str = "X") -> Any:
         members = _members(host(X).tolist() if is_array(X) and X.ndim else X, owner, name, "string")
         for i, x in enumerate(members):
             if not isinstance(x, str):
@@ -63,7 +64,7 @@ class Trees(Domain):
     ``("S", ("NP", "John"), ("VP", ("V", "runs")))`` is a parse tree with the words as leaves.
     """
 
-    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+    def check(self, X: Checked, owner: object, name: str = "X") -> Any:
         members = _members(X, owner, name, "tree")
         for i, tree in enumerate(members):
             self._check_tree(tree, f"{where(owner)}: {name}[{i}]")
@@ -81,7 +82,7 @@ class Trees(Domain):
                 raise TypeError(f"{place} has the node {node!r}; a node is a tuple, a leaf any other hashable value.")
             nodes.extend(node[1:] if isinstance(node, tuple) else ())
 
-    def key(self, x: Any) -> Hashable:
+    def key(self, x: Array) -> Hashable:
         found, nodes = [], [x]  # flat, since Python compares nested tuples by recursion, whose depth is limited
         while nodes:
             node = nodes.pop()
@@ -114,7 +115,7 @@ class Bags(Domain):
     def __init__(self, inner: Domain):
         self.inner = inner
 
-    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+    def check(self, X: Checked, owner: object, name: str = "X") -> Any:
         if is_sparse(X):
             raise TypeError(f"{where(owner)}: {name} is sparse; give a list with one collection per sample.")
         samples = _members(X, owner, name, "collection")
@@ -126,13 +127,13 @@ class Bags(Domain):
             )
         return members
 
-    def keep(self, X: Any, given: Any) -> Any:
+    def keep(self, X: Checked, given: Any) -> Any:
         return [self.inner.keep(x, part) for x, part in zip(X, given, strict=True)]
 
-    def dimension(self, X: Any) -> int | None:
+    def dimension(self, X: Checked) -> int | None:
         return self.inner.dimension(X[0])
 
-    def key(self, x: Any) -> Hashable:
+    def key(self, x: Array) -> Hashable:
         if is_array(x):
             return content(host(x))
         if is_sparse(x):
@@ -153,7 +154,7 @@ class Sequences(Bags):
     def __init__(self) -> None:
         super().__init__(Vectors())
 
-    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+    def check(self, X: Checked, owner: object, name: str = "X") -> Any:
         series = _members(X, owner, name, "time series")
         return super().check([x if np.ndim(x) != 1 else np.reshape(x, (-1, 1)) for x in series], owner, name)
 

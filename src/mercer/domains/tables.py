@@ -12,6 +12,7 @@ import numpy as np
 
 from .._array import host, is_array, is_sparse
 from .._errors import is_gap, where
+from ..types import Checked
 from ._base import Domain
 
 DAY = np.timedelta64(1, "D") / np.timedelta64(1, "us")
@@ -55,7 +56,7 @@ class Tables(Domain):
     what is missing; objects for text, categories and truth values, with None for what is missing.
     """
 
-    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+    def check(self, X: Checked, owner: object, name: str = "X") -> Any:
         if isinstance(X, Frame):
             return X
         if is_sparse(X):

@@ -11,10 +11,11 @@ from scipy.sparse import csr_array
 
 from .._array import asymmetry, device_of, is_array, is_sparse, namespace
 from .._errors import KindError, as_numbers, where
+from ..types import Array, Checked, Namespace
 from ._base import Anything, Domain
 
 
-def refuse_masked(X: Any, who: str, name: str) -> None:
+def refuse_masked(X: Checked, who: str, name: str) -> None:
     """Raise for a masked array with masked entries, whose mask an array library would drop without a word."""
     if np.ma.is_masked(X):
         raise ValueError(f"{who}: {name} has masked entries; impute them, or drop those rows.")
@@ -29,7 +30,7 @@ def holds_text(A: np.ndarray) -> bool:
     return kind in "USMmV" or (kind == "O" and any(isinstance(v, FOREIGN) for v in A.ravel()))
 
 
-def plain(X: Any, who: str, name: str) -> np.ndarray:
+def plain(X: Checked, who: str, name: str) -> np.ndarray:
     """X as an array of what NumPy may turn into numbers; raises for anything else."""
     refuse_masked(X, who, name)
     if X is None or isinstance(X, (str, bytes, dict)):
@@ -101,7 +102,7 @@ class Vectors(Domain):
     ):
         self.lower, self.upper, self.sparse, self.columns = lower, upper, sparse, columns
 
-    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+    def check(self, X: Checked, owner: object, name: str = "X") -> Any:
         who = where(owner)
         if is_sparse(X):
             if not self.sparse:
@@ -139,7 +140,7 @@ class Vectors(Domain):
             )
         return X
 
-    def _check_values(self, values: Any, xp: Any, who: str, name: str) -> None:
+    def _check_values(self, values: Array, xp: Namespace, who: str, name: str) -> None:
         values = values.detach() if hasattr(values, "detach") else values
         with np.errstate(over="ignore", invalid="ignore"):  # finite values may have an infinite sum
             total = xp.sum(values)
@@ -168,7 +169,7 @@ class Vectors(Domain):
             return vstack(parts, format="csr")
         return namespace(*parts).concat(list(parts), axis=0)
 
-    def dimension(self, X: Any) -> int | None:
+    def dimension(self, X: Checked) -> int | None:
         return int(X.shape[1])
 
     def sample(self, rng: np.random.Generator, n: int) -> Any:
@@ -185,7 +186,7 @@ class Categories(Domain):
     labels = True
     arrays = True
 
-    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+    def check(self, X: Checked, owner: object, name: str = "X") -> Any:
         if is_sparse(X) or isinstance(X, (str, bytes)) or not (is_array(X) or hasattr(X, "__len__")):
             raise TypeError(
                 f"{where(owner)}: {name} is a {type(X).__name__}; give an array of labels, one row per sample."
@@ -211,7 +212,7 @@ class Categories(Domain):
     def join(self, parts: Sequence[Any]) -> Any:
         return namespace(*parts).concat(list(parts), axis=0)
 
-    def dimension(self, X: Any) -> int | None:
+    def dimension(self, X: Checked) -> int | None:
         return int(X.shape[1])
 
     def sample(self, rng: np.random.Generator, n: int) -> Any:
@@ -226,7 +227,7 @@ class Indices(Domain):
     def __init__(self, n: int):
         self.n = n
 
-    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+    def check(self, X: Checked, owner: object, name: str = "X") -> Any:
         A = X if is_array(X) else np.asarray(X)
         xp = namespace(A)
         if len(A.shape) == 2 and A.shape[1] == 1:
@@ -254,10 +255,10 @@ class Rows(Domain):
     precomputed = True
     arrays = True
 
-    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+    def check(self, X: Checked, owner: object, name: str = "X") -> Any:
         return Vectors().check(X, owner, name)
 
-    def centres(self, X: Any) -> Any:
+    def centres(self, X: Checked) -> Any:
         n, m = X.shape
         if n != m:
             raise ValueError(f"Precomputed: the training matrix has shape {(n, m)}; it must be square, k(X, X).")
@@ -267,11 +268,11 @@ class Rows(Domain):
             )
         return namespace(X).arange(n, device=device_of(X))
 
-    def training(self, X: Any) -> Any:
+    def training(self, X: Checked) -> Any:
         square = X.shape[0] == X.shape[1]
         return (X + X.T) / 2 if square and asymmetry(X) == "single" else X
 
-    def keep(self, X: Any, given: Any) -> Any:
+    def keep(self, X: Checked, given: Any) -> Any:
         return X  # functions keep the indices of its rows
 
     def join(self, parts: Sequence[Any]) -> Any:

@@ -17,6 +17,7 @@ from .._array import is_sparse, namespace, on_host
 from .._errors import fitting_memory
 from .._threads import ALIGN, Workers, n_threads, run, slices
 from ..domains import take
+from ..types import Array, Checked, DType, Index
 from ._points import TILE as COLUMNS
 from ._points import Points
 
@@ -25,7 +26,7 @@ SMALL = 1 << 21  # entries below which one call of evaluate is fastest, for kern
 DEVICE = 1 << 26  # entries of a block of rows on another device
 
 
-def bind(kernel: Any, X: Any, Y: Any = None) -> Evaluator:
+def bind(kernel: Any, X: Checked, Y: Checked = None) -> Evaluator:
     """The evaluator of a kernel on checked collections; Y = None means Y = X."""
     return WholeEvaluator(kernel, X, Y) if kernel.whole else Evaluator(kernel, X, Y)
 
@@ -69,7 +70,7 @@ class Evaluator:
 
     # ---- values
 
-    def block(self, rows: Any, columns: Any) -> Any:
+    def block(self, rows: Index, columns: Index) -> Any:
         """The values of the given rows and columns (slices or integer arrays)."""
         part = self.kernel.domain.take
         return self.kernel.evaluate(part(self.X, rows), part(self.Y, columns))
@@ -84,7 +85,7 @@ class Evaluator:
         with fitting_memory(self.kernel, n, m, getattr(self.X, "dtype", None)):
             return self._dense(n, m, n_jobs)
 
-    def product(self, V: Any, n_jobs: int | None = None, entries: int | None = None) -> Any:
+    def product(self, V: Array, n_jobs: int | None = None, entries: int | None = None) -> Any:
         """K V, without ever holding more than a tile a thread, or `entries` values at a time on another device."""
         n, m = self.shape
         if not on_host(self.X):
@@ -120,7 +121,7 @@ class Evaluator:
         """The members of Y, held for columns."""
         return self.kernel.points(self.Y)
 
-    def take(self, rows: Any, columns: Any = slice(None)) -> Evaluator:
+    def take(self, rows: Index, columns: Index = slice(None)) -> Evaluator:
         """The evaluator of some members of each; what is held of them is shared."""
         return _Part(self, rows, columns)
 
@@ -128,12 +129,12 @@ class Evaluator:
         """The whole matrix from `points`."""
         return self.left.matrix(self.right)
 
-    def cast(self, dtype: Any) -> Evaluator:
+    def cast(self, dtype: DType) -> Evaluator:
         """The same in another precision, where the collections are arrays."""
         X = cast(self.X, dtype)
         return self if X is self.X else Evaluator(self.kernel, X, None if self.symmetric else cast(self.Y, dtype))
 
-    def exact(self, rows: Any, columns: Any) -> Any:
+    def exact(self, rows: Index, columns: Index) -> Any:
         """The values of the given rows and columns from `points` in double precision."""
         part = self.kernel.domain.take
         members = part(self.X, rows), part(self.Y, columns)
@@ -186,7 +187,7 @@ class Evaluator:
         run(_pairs(rows, columns, self.symmetric), work, n_jobs)
         return out
 
-    def _symmetric_product(self, V: Any, rows: list[slice], out: np.ndarray, threads: int) -> np.ndarray:
+    def _symmetric_product(self, V: Array, rows: list[slice], out: np.ndarray, threads: int) -> np.ndarray:
         """Each tile above the diagonal is computed once and used twice."""
         partial, values = [np.zeros_like(out) for _ in range(threads)], self._tiles()
 
@@ -219,7 +220,7 @@ class Evaluator:
 class _Part(Evaluator):
     """Some members of each side. What is held for rows is shared; the members themselves are taken where needed."""
 
-    def __init__(self, base: Evaluator, rows: Any, columns: Any):
+    def __init__(self, base: Evaluator, rows: Index, columns: Index):
         self.kernel, self.base, self._rows, self._columns = base.kernel, base, rows, columns
         self._same = base.symmetric and rows is columns
 
@@ -252,7 +253,7 @@ class HeldEvaluator(Evaluator):
     def shape(self) -> tuple[int, int]:
         return len(self.left), len(self.right)
 
-    def block(self, rows: Any, columns: Any) -> Any:
+    def block(self, rows: Index, columns: Index) -> Any:
         xp = namespace(self.K)
         return xp.matrix_transpose(take(xp.matrix_transpose(take(self.K, rows)), columns))
 
@@ -262,7 +263,7 @@ class HeldEvaluator(Evaluator):
     def dense(self, n_jobs: int | None = None) -> Any:
         return self.K
 
-    def product(self, V: Any, n_jobs: int | None = None, entries: int | None = None) -> Any:
+    def product(self, V: Array, n_jobs: int | None = None, entries: int | None = None) -> Any:
         return self.K @ V
 
     @cached_property
@@ -273,20 +274,20 @@ class HeldEvaluator(Evaluator):
     def right(self) -> Points:
         return HeldPoints(self.K, np.arange(self.K.shape[1]))
 
-    def take(self, rows: Any, columns: Any = slice(None)) -> Evaluator:
+    def take(self, rows: Index, columns: Index = slice(None)) -> Evaluator:
         return _HeldPart(self, rows, columns)
 
-    def cast(self, dtype: Any) -> Evaluator:
+    def cast(self, dtype: DType) -> Evaluator:
         return self  # rows are written in any precision
 
-    def exact(self, rows: Any, columns: Any) -> Any:
+    def exact(self, rows: Index, columns: Index) -> Any:
         return self.block(rows, columns)
 
 
 class _HeldPart(HeldEvaluator):
     """Some rows and columns of a matrix that is held, copied only where they are asked for as a matrix."""
 
-    def __init__(self, base: HeldEvaluator, rows: Any, columns: Any):
+    def __init__(self, base: HeldEvaluator, rows: Index, columns: Index):
         self._part = base, rows, columns
         self.left, self.right = base.left.take(rows), base.right.take(columns)
 
@@ -301,13 +302,13 @@ class HeldPoints(Points):
 
     separate = True
 
-    def __init__(self, K: Any, index: np.ndarray):
+    def __init__(self, K: Array, index: np.ndarray):
         self.K, self.index = K, index
 
     def __len__(self) -> int:
         return len(self.index)
 
-    def take(self, index: Any) -> HeldPoints:
+    def take(self, index: Index) -> HeldPoints:
         return HeldPoints(self.K, self.index[index])
 
     def matrix(self, other: Any) -> Any:
@@ -328,7 +329,7 @@ class WholeEvaluator(HeldEvaluator):
         return {name: value for name, value in super().__getstate__().items() if name != "K"}
 
 
-def cast(X: Any, dtype: Any) -> Any:
+def cast(X: Checked, dtype: DType) -> Any:
     """Floating-point arrays and CSR matrices in another precision; other collections as they are."""
     if is_sparse(X):
         return X if X.dtype == dtype else X.astype(dtype)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._intrinsics import PANEL, ROWS, as_float, as_integer, as_pointer, carray, dot_panel
 from .._jit import njit
+from ..types import Array, Checked, Index
 from ._points import Points
 
 # 2^r on [−½, ½] by a polynomial with error 1e-7; the integer part goes straight into the exponent bits
@@ -24,7 +25,7 @@ dot0, dot1, dot2, dot3, dot4 = (dot_panel(rows) for rows in ROWS)
 
 
 @njit
-def exp2(v: Any) -> Any:
+def exp2(v: Array) -> Any:
     """2^v for −126 ≤ v ≤ 0 in float32."""
     t = v + MAGIC  # adding 1.5·2²³ rounds v to an integer, which sits in the low bits
     r = v - (t - MAGIC)
@@ -38,7 +39,7 @@ T1, T2, T3, T4, T5, T6, T7, T8, T9, T10, T11, T12 = (log(2.0) ** n / factorial(n
 
 
 @njit
-def _pass_64(P: Any, a: Any, b: Any, out: Any) -> None:
+def _pass_64(P: Array, a: Array, b: Array, out: Array) -> None:
     for i in range(P.shape[0]):
         row, target, ai = P[i], out[i], 0.5 * a[i]
         for j in range(P.shape[1]):
@@ -53,7 +54,7 @@ def _pass_64(P: Any, a: Any, b: Any, out: Any) -> None:
 
 
 @njit
-def _pass(P: Any, a: Any, b: Any, out: Any) -> None:
+def _pass(P: Array, a: Array, b: Array, out: Array) -> None:
     for i in range(P.shape[0]):
         row, target, ai = P[i], out[i], HALF * LOG2E * a[i]
         for j in range(P.shape[1]):
@@ -71,7 +72,7 @@ def gaussian_from_products(P: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.nd
 
 
 @njit
-def pack(X: Any, panels: Any) -> None:
+def pack(X: Checked, panels: Any) -> None:
     """panels[p, k, j] = X[PANEL p + j, k], and 0 beyond the last row: columns of a panel lie side by side."""
     for p in range(panels.shape[0]):
         for j in range(PANEL):
@@ -81,7 +82,7 @@ def pack(X: Any, panels: Any) -> None:
 
 
 @njit
-def _rows(A: Any, a: Any, panels: Any, b: Any, out: Any, places: Any, first: int, last: int) -> None:
+def _rows(A: Array, a: Array, panels: Any, b: Array, out: Array, places: Any, first: int, last: int) -> None:
     """out[places[i], j] = 2^(AᵢᵀBⱼ − aᵢ − bⱼ) for the panels of B from `first` to `last`, products on hot data."""
     tile, depth = np.empty((TALL, PANEL), np.float32), A.shape[1]
     for top in range(0, A.shape[0], TALL):
@@ -124,12 +125,12 @@ class GaussianPoints(Points):
 
     separate = True
 
-    def __init__(self, kernel: Any, A: np.ndarray, half: np.ndarray, centre: Any):
+    def __init__(self, kernel: Any, A: np.ndarray, half: np.ndarray, centre: Array):
         self.kernel, self.A, self.half, self.centre = kernel, A, half, centre
         self.batch = min(max((1 << 17) // A.shape[1], 64), 512)  # fewer columns leave more of the time to the calls
 
     @classmethod
-    def of(cls, kernel: Any, scaled: np.ndarray, centre: Any) -> GaussianPoints:
+    def of(cls, kernel: Any, scaled: np.ndarray, centre: Array) -> GaussianPoints:
         """From points with k(x, y) = exp(−‖x − y‖²/2)."""
         A = np.ascontiguousarray(scaled * np.sqrt(LOG2E))
         return cls(kernel, A, HALF * np.einsum("ij,ij->i", A, A), centre)
@@ -137,7 +138,7 @@ class GaussianPoints(Points):
     def __len__(self) -> int:
         return len(self.A)
 
-    def take(self, index: Any) -> GaussianPoints:
+    def take(self, index: Index) -> GaussianPoints:
         return GaussianPoints(self.kernel, np.ascontiguousarray(self.A[index]), self.half[index], self.centre)
 
     @cached_property

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._array import is_array
+from ..types import Checked, Index
 
 TILE = 512  # columns of one block: with a few hundred rows it stays in the cache
 
@@ -28,13 +29,13 @@ class Points:
     batch: int = 512
     separate: bool = False
 
-    def __init__(self, kernel: Any, X: Any):
+    def __init__(self, kernel: Any, X: Checked):
         self.kernel, self.X, self.separate = kernel, X, not is_array(X)
 
     def __len__(self) -> int:
         return int(self.kernel.domain.size(self.X))
 
-    def take(self, index: Any) -> Points:
+    def take(self, index: Index) -> Points:
         """The members at `index`."""
         return Points(self.kernel, self.kernel.domain.take(self.X, index))
 

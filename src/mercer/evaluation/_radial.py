@@ -9,6 +9,7 @@ import numpy as np
 from .._array import decided, dense_enough, eps, is_sparse, namespace, product_transposed, row_products
 from .._errors import where
 from ..domains import take
+from ..types import Array, Checked, Index
 from ._points import Points
 
 
@@ -19,13 +20,13 @@ class RadialPoints(Points):
     would be wrong are left to that.
     """
 
-    def __init__(self, kernel: Any, A: Any, lengths: Any, centre: Any):
+    def __init__(self, kernel: Any, A: Array, lengths: Any, centre: Array):
         self.kernel, self.A, self.lengths, self.centre = kernel, A, lengths, centre
 
     def __len__(self) -> int:
         return int(self.A.shape[0])
 
-    def take(self, index: Any) -> RadialPoints:
+    def take(self, index: Index) -> RadialPoints:
         return RadialPoints(self.kernel, take(self.A, index), take(self.lengths, index), self.centre)
 
     def matrix(self, other: Any) -> Any:
@@ -40,7 +41,7 @@ class RadialPoints(Points):
         return self.kernel.profile(xp.clip(P, min=0.0), xp)
 
 
-def radial_points(kernel: Any, X: Any, beside: Any = None) -> Points:
+def radial_points(kernel: Any, X: Checked, beside: Any = None) -> Points:
     """The points of a radial kernel about the centre of those `beside` them: packed where the compiled rows serve."""
     if type(beside) is Points:
         return Points(kernel, X)

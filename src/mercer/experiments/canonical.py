@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ COMPONENTS = (1, 2, 3, 5, 7, 9)
 
 
 @experiment("toy-cca", "Functions that correlate where the variables do not", f"{SLIDES}, 3", minutes=0.1)
-def toy_cca(result: Result, quick: bool, draw: Any) -> None:
+def toy_cca(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """Gaussian kernels on the two coordinates of a noisy circle."""
     X, Y = make_toy_cca(300, random_state=0)
     new_X, new_Y = make_toy_cca(2000, random_state=1)
@@ -61,7 +62,7 @@ def toy_cca(result: Result, quick: bool, draw: Any) -> None:
 
 
 @experiment("retrieval", "Images that a text calls for, by kernel CCA", f"{SLIDES}, 3", minutes=0.5)
-def retrieval(result: Result, quick: bool, draw: Any) -> None:
+def retrieval(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """Image–text pairs of Wikipedia; a text of the test set ranks all images of it."""
     train, test = load_wikipedia(), load_wikipedia(subset="test")
     rows = np.random.default_rng(0).permutation(len(train.target))[: 300 if quick else None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
@@ -14,6 +15,7 @@ from mercer import SVC, KernelPCA
 from mercer.kernels import Gaussian, Polynomial
 from mercer.plot import ComponentsDisplay, DecisionDisplay
 
+from ..types import EstimatorLike
 from ._base import Result, experiment
 from ._lectures import BLUE, INK, ORANGE, THESIS
 
@@ -42,7 +44,7 @@ def conic(coefficients: np.ndarray, constant: float) -> tuple[np.ndarray, np.nda
 
 
 @experiment("circles", "Two circles: a line fails, five features or three give a circle", f"{THESIS}, 1.1", minutes=0.1)
-def circles(result: Result, quick: bool, draw: Any) -> None:
+def circles(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """Figures 1.1 and 1.2."""
     (X, y), (new, truth) = rings(400, seed=0), rings(20_000, seed=1)
     X, new = X + CENTRE, new + CENTRE
@@ -83,7 +85,7 @@ def circles(result: Result, quick: bool, draw: Any) -> None:
     _draw_lift(three, X, y, draw)
 
 
-def _draw_boundaries(models: dict[str, Any], X: np.ndarray, y: np.ndarray, draw: Any) -> None:
+def _draw_boundaries(models: dict[str, Any], X: np.ndarray, y: np.ndarray, draw: Callable[..., Any]) -> None:
     angle = np.linspace(0, 2 * np.pi, 200)
     with draw("boundary", ncols=2, figsize=(9.2, 5.3)) as (figure, axes):
         for ax, (title, model) in zip(axes, models.items(), strict=True):
@@ -98,7 +100,7 @@ def _draw_boundaries(models: dict[str, Any], X: np.ndarray, y: np.ndarray, draw:
         figure.legend([machine, circle], names, frameon=False, ncols=2, loc="outside lower center")
 
 
-def _draw_lift(model: Any, X: np.ndarray, y: np.ndarray, draw: Any) -> None:
+def _draw_lift(model: EstimatorLike, X: np.ndarray, y: np.ndarray, draw: Callable[..., Any]) -> None:
     """The lifted points and the plane between them: from the side, and along the plane."""
     Z, a, b = lift(X), model[-1].coef_[0], model[-1].intercept_[0]
     ranges = ((0, 5), (0, 18), (-0.5, 4.5))
@@ -126,7 +128,7 @@ def _draw_lift(model: Any, X: np.ndarray, y: np.ndarray, draw: Any) -> None:
 
 
 @experiment("circles-pca", "Kernel PCA of two circles under three kernels", f"{THESIS}, 3.1", minutes=0.1)
-def circles_pca(result: Result, quick: bool, draw: Any) -> None:
+def circles_pca(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """Figure 3.1."""
     X, y = rings(400, seed=0)
     kernels = {

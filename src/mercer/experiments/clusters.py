@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def stability(X: np.ndarray, lengthscale: float, resamples: int) -> float:
 
 
 @experiment("kmeans", "Kernel k-means finds a ring and what it encloses", f"{SLIDES}, 5", minutes=0.3)
-def kmeans(result: Result, quick: bool, draw: Any) -> None:
+def kmeans(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """Means in the space of a kernel, which k-means in the plane cannot have."""
     X, ring = make_circles(400, random_state=0)
     stable = {ell: stability(X, ell, 4 if quick else 10) for ell in LENGTHSCALES}
@@ -82,7 +83,7 @@ def objective(result: Result, model: KernelKMeans, X: np.ndarray) -> None:
     result.add("rounds in which the objective rises", "iterative algorithm", rises, f"{model.n_iter_} rounds")
 
 
-def picture(draw: Any, X: np.ndarray, models: dict[str, KernelKMeans]) -> None:
+def picture(draw: Callable[..., Any], X: np.ndarray, models: dict[str, KernelKMeans]) -> None:
     """Both partitions, and one of the means as a function."""
     x0, x1 = np.meshgrid(*2 * [np.linspace(-1.5, 1.5, 200)])
     plane = np.column_stack([x0.ravel(), x1.ravel()])

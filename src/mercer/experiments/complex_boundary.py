@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import comb
 from typing import Any
 
@@ -23,7 +24,7 @@ TICKS = [-1, -0.5, 0, 0.5, 1]
 
 
 @experiment("complex-boundary", "How many polynomial features? Degree against error", f"{THESIS}, 1.2", minutes=0.5)
-def complex_system(result: Result, quick: bool, draw: Any) -> None:
+def complex_system(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """Figure 1.3, and the choice that the thesis speaks of."""
     n, degrees = (300, (1, 2, 3, 5, 7, 9, 12)) if quick else (1000, (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15))
     X, y = make_complex(n, random_state=0)
@@ -70,7 +71,7 @@ def monomials(degree: int) -> int:
     return comb(degree + 2, 2) - 1
 
 
-def _draw_boundaries(searches: dict[str, Any], X: np.ndarray, y: np.ndarray, draw: Any) -> None:
+def _draw_boundaries(searches: dict[str, Any], X: np.ndarray, y: np.ndarray, draw: Callable[..., Any]) -> None:
     with draw("boundary", ncols=2, figsize=(9.2, 5.1)) as (figure, axes):
         for ax, (title, search) in zip(axes, searches.items(), strict=True):
             ax.set_aspect("equal")

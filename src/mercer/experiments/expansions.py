@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ Series = tuple[np.ndarray, np.ndarray, np.ndarray]  # a function, the features, 
 @experiment(
     "expansions", "Fourier, wavelets, PCA and ridge as one expansion", f"{INTERPOLATION_NOTES}, 15", minutes=0.1
 )
-def expansions(result: Result, quick: bool, draw: Any) -> None:
+def expansions(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """A kernel of prescribed features Fⱼ: coefficients, norm and fit by the kernel and by the features."""
     waves = Fourier(n=HIGHEST, decay=1.0)
     found = {
@@ -87,7 +88,9 @@ def components(result: Result) -> np.ndarray:
     return pca.explained_variance_ratio_
 
 
-def picture(draw: Any, found: dict[str, Series], fit: tuple[np.ndarray, np.ndarray], variance: np.ndarray) -> None:
+def picture(
+    draw: Callable[..., Any], found: dict[str, Series], fit: tuple[np.ndarray, np.ndarray], variance: np.ndarray
+) -> None:
     """The four expansions."""
     t = T[:, 0]
     with draw("expansions", nrows=2, ncols=2, figsize=(9.8, 6.0)) as (_, axes):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ._lectures import BLUE, CLASSIFIER_NOTES, GREEN, GREY, INK, INTERPOLATION_N
     f"{CLASSIFIER_NOTES}, 1.2–1.5; {REPRESENTER_NOTES}",
     minutes=0.1,
 )
-def functions(result: Result, quick: bool, draw: Any) -> None:
+def functions(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """Representations, the reproducing property, Cauchy–Schwarz, and the spaces that are known."""
     H = RKHS(Gaussian(0.7))
     z = np.array([[0.6], [1.5], [2.9], [3.7], [5.2]])
@@ -81,7 +82,7 @@ def known_spaces(result: Result) -> None:
 
 
 @experiment("interpolation", "Least-norm interpolation under several σ", f"{INTERPOLATION_NOTES}, 15.1", minutes=0.1)
-def interpolation(result: Result, quick: bool, draw: Any) -> None:
+def interpolation(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """k(x, x′) = exp(−‖x − x′‖²/σ²) through ten values of a smooth function."""
     rng = np.random.default_rng(1)
     x = np.sort(rng.uniform(0, 1, 10))[:, None]

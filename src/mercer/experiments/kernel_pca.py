@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ WIDE = 60  # a bandwidth far beyond the distances of wines
 
 
 @experiment("wine", "Kernel PCA of wines under several σ", f"{SLIDES}, 2", minutes=0.1)
-def wine(result: Result, quick: bool, draw: Any) -> None:
+def wine(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """k(x, y) = exp(−‖x − y‖²/σ²) on 178 wines with 13 measurements."""
     X, grower = load_wine(return_X_y=True)
     X = StandardScaler().fit_transform(X)
@@ -66,7 +67,7 @@ CHOOSE, JUDGE = slice(0, 80), slice(80, None)  # of the digits that are freed of
 
 
 @experiment("denoising", "USPS digits freed of noise by kernel PCA", f"{SLIDES}, 2", minutes=0.7)
-def denoising(result: Result, quick: bool, draw: Any) -> None:
+def denoising(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """Projections onto the leading components of noisy digits, and of clean ones, and their pre-images."""
     rng = np.random.default_rng(0)
     train, test = load_usps(), load_usps(subset="test")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from ._lectures import BLUE, GREY, ORANGE, SLIDES
 
 
 @experiment("low-rank", "Ridge regression with K ≈ RRᵀ", f"{SLIDES}, 6", minutes=0.2)
-def low_rank(result: Result, quick: bool, draw: Any) -> None:
+def low_rank(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """Incomplete Cholesky and Nyström against the full matrix, on the arm of a robot (kin8nm)."""
     n = 1200 if quick else 4000
     fit, test = sample(n)

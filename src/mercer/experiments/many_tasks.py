@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ SHARES = [0.0, 0.25, 0.5, 0.75, 1.0]
 
 
 @experiment("multitask", "Many tasks learnt together", REPRESENTER_NOTES, minutes=0.5)
-def multitask(result: Result, quick: bool, draw: Any) -> None:
+def multitask(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """Regression on functions with a known part in common, and the vowels of several speakers."""
     repeats = 2 if quick else 10
     runs = [[learn(relation, r) for r in range(repeats)] for relation in RELATIONS]
@@ -95,7 +96,7 @@ def vowels(seed: int) -> list[float]:
     return [*right, tried[best]["coupling"]]
 
 
-def picture(draw: Any, run: dict[str, Any], errors: np.ndarray) -> None:
+def picture(draw: Callable[..., Any], run: dict[str, Any], errors: np.ndarray) -> None:
     """Two of the tasks, and the errors over the relation."""
     X, y, fit, models = run["X"], run["y"], run["fit"], run["models"]
     grid = np.linspace(0, 2 * np.pi, 120)
@@ -117,7 +118,7 @@ def picture(draw: Any, run: dict[str, Any], errors: np.ndarray) -> None:
 
 
 @experiment("transfer", "Classification of a new sample without labels", REPRESENTER_NOTES, minutes=0.2)
-def transfer(result: Result, quick: bool, draw: Any) -> None:
+def transfer(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """Blanchard, Lee and Scott's product kernel of samples and points, against one machine for all."""
     counts = (5, 20) if quick else (5, 10, 20, 40, 80)
     X, y, groups = make_shifted(30, 80, random_state=0)
@@ -169,7 +170,7 @@ def machines(X: np.ndarray, y: np.ndarray, groups: np.ndarray) -> tuple[SVC, Mar
     return search.best_estimator_, MarginalTransfer(search.best_estimator_).fit(X, y, groups=groups)
 
 
-def samples(draw: Any, sample: Any, fitted: Any, counts: tuple[int, ...], right: np.ndarray) -> None:
+def samples(draw: Callable[..., Any], sample: Any, fitted: Any, counts: tuple[int, ...], right: np.ndarray) -> None:
     """Two new samples with both boundaries, and how many are right."""
     new, truth, unseen = sample
     pooled, carried = fitted

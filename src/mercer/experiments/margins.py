@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from mercer.datasets import complex_boundary, make_complex
 from mercer.kernels import Gaussian, Log
 from mercer.plot import DecisionDisplay
 
+from ..types import EstimatorLike
 from ._base import Result, experiment
 from ._lectures import BLUE, ORANGE, THESIS
 
@@ -28,7 +30,7 @@ def clouds(distance: float, n: int = 60) -> tuple[np.ndarray, np.ndarray]:
 
 
 @experiment("margins", "Separable and overlapping classes: margin and slack", f"{THESIS}, 3.2.1", minutes=0.1)
-def margins(result: Result, quick: bool, draw: Any) -> None:
+def margins(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """Figure 3.2."""
     X, y = clouds(7.0)
     hard = SVC(kernel="linear", C=np.inf, tol=1e-6).fit(X, y)
@@ -60,11 +62,11 @@ def margins(result: Result, quick: bool, draw: Any) -> None:
             ax.set(title=title, xlabel="$x_1$", ylabel="$x_2$")
 
 
-def _width(model: Any) -> float:
+def _width(model: EstimatorLike) -> float:
     return float(2 / np.linalg.norm(model.coef_))
 
 
-def _conditions(result: Result, model: Any, X: np.ndarray, y: np.ndarray, slack: np.ndarray) -> None:
+def _conditions(result: Result, model: EstimatorLike, X: np.ndarray, y: np.ndarray, slack: np.ndarray) -> None:
     """Equations (3.17) to (3.22) of a machine whose classes overlap; its coefficients are αᵢyᵢ."""
     signed = np.zeros(len(X))
     signed[model.support_] = model.dual_coef_[0]
@@ -88,12 +90,12 @@ def overlapping() -> tuple[np.ndarray, np.ndarray]:
 
 
 @experiment("svm-kernels", "Boundaries under Gaussian, log and linear kernels", f"{THESIS}, 3.2.3", minutes=0.2)
-def svm_kernels(result: Result, quick: bool, draw: Any) -> None:
+def svm_kernels(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """Figure 3.3."""
     X, y = overlapping()
     square = np.stack(np.meshgrid(*2 * [np.linspace(-1, 1, 101)]), axis=-1).reshape(-1, 2)
     truth = (complex_boundary(square) > 0).astype(int)
-    kernels = {
+    kernels: dict[str, Any] = {
         "Linear": "linear",
         r"Gaussian, $\sigma = 0.1$": Gaussian(0.1),
         r"Log, $-\log(\|x-y\|^{0.5}+1)$": Log(0.5),

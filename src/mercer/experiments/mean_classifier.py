@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from ._lectures import BLUE, CLASSIFIER_NOTES, INK, ORANGE
 
 
 @experiment("mean-classifier", "The simple classifier of two means, with C₊, C₋ and C", f"{CLASSIFIER_NOTES}, 1.1", 0.1)
-def mean_classifier(result: Result, quick: bool, draw: Any) -> None:
+def mean_classifier(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """g(x) = ⟨C₊ − C₋, x − C⟩ on wines of two growers, and with kernels."""
     data = load_wine()
     mine = data.target < 2
@@ -77,7 +78,7 @@ def geometry(result: Result, X: np.ndarray, y: np.ndarray) -> dict[str, np.ndarr
     return {"$C_+$": plus, "$C_-$": minus, "$C$": centre}
 
 
-def picture(draw: Any, X: np.ndarray, y: np.ndarray, means: dict[str, np.ndarray], moons: Any) -> None:
+def picture(draw: Callable[..., Any], X: np.ndarray, y: np.ndarray, means: dict[str, np.ndarray], moons: Any) -> None:
     """The means and the boundary between them; two kernels on the moons."""
     plus, minus, centre = means.values()
     with draw("means", ncols=3, figsize=(11.4, 3.9)) as (_, axes):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ C, GAMMA = 2.0, 0.0039  # what the thesis found
 
 
 @experiment("mnist", "Digits: grid search on 1,000, linear and Gaussian machines", f"{THESIS}, 4.1", minutes=0.5)
-def mnist(result: Result, quick: bool, draw: Any) -> None:
+def mnist(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """Figures 4.1 to 4.3 and the two accuracies."""
     train, test = (load_mnist(subset=part, scale="signed") for part in ("train", "test"))
     with draw("first", figsize=(5.2, 5.2)) as (_, ax):
@@ -51,7 +52,7 @@ def mnist(result: Result, quick: bool, draw: Any) -> None:
             ax.set_title(f"{name[0].upper()}{name[1:]}: {ax.get_title(loc='left')}", loc="left")
 
 
-def _grid(result: Result, train: Any, quick: bool, draw: Any) -> None:
+def _grid(result: Result, train: Any, quick: bool, draw: Callable[..., Any]) -> None:
     """grid.py's search on a subset as subset.py draws it."""
     size, folds, C_step, gamma_step = (500, 3, 3, 2) if quick else (1000, 5, 1, 1)
     (X, y), _ = subset(train.data, train.target, size, random_state=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from mercer.datasets import deskew, load_mnist
 from mercer.kernels import Gaussian, Polynomial
 from mercer.plot import DigitsDisplay
 
+from ..types import EstimatorLike
 from ._base import Result, experiment
 from ._lectures import BLUE, GREY, ORANGE, SLIDES
 
@@ -39,7 +41,7 @@ def bumps(X: np.ndarray, y: np.ndarray, units: int) -> Any:
 
 
 @experiment("mnist-table", "k-NN, quadratic, RBF and polynomial SVM on MNIST", f"{SLIDES}, 4", minutes=1.5)
-def mnist_table(result: Result, quick: bool, draw: Any) -> None:
+def mnist_table(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """Test errors of LeCun, Bottou, Bengio and Haffner's methods."""
     X, y = load_mnist(return_X_y=True)
     new, truth = load_mnist(subset="test", return_X_y=True)
@@ -50,7 +52,9 @@ def mnist_table(result: Result, quick: bool, draw: Any) -> None:
     components, units = (25, 15) if quick else (40, 100)
     errors: dict[str, tuple[float, float]] = {}
 
-    def note(name: str, reported: float, model: Any, fit: np.ndarray, test: np.ndarray, remark: str) -> np.ndarray:
+    def note(
+        name: str, reported: float, model: EstimatorLike, fit: np.ndarray, test: np.ndarray, remark: str
+    ) -> np.ndarray:
         found = model.fit(fit, y).predict(test)
         errors[name] = reported, 100 * float(np.mean(found != truth))
         result.add(name, f"{reported:g} %", f"{errors[name][1]:.2f} %", remark)

@@ -132,7 +132,7 @@ def accuracy(layers: Sequence[Layer], X: np.ndarray, y: np.ndarray) -> float:
 
 
 @experiment("network", "Digits: stacked autoencoders, fine-tuning, a sigmoid kernel", f"{THESIS}, 4.2", minutes=21)
-def network(result: Result, quick: bool, draw: Any) -> None:
+def network(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """Figure 4.4 and the accuracies without and with fine-tuning."""
     train, test = (load_mnist(subset=part) for part in ("train", "test"))
     n, m, size, iterations, together = (1_000, 1_000, 64, 50, 40) if quick else (60_000, 10_000, 200, 400, 400)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ LARGE = ("annthyroid", "cardio", "letter", "mammography", "pendigits", "satellit
 
 
 @experiment("one-class", "One-class machine with a threshold, and its path", REPRESENTER_NOTES, minutes=0.2)
-def one_class(result: Result, quick: bool, draw: Any) -> None:
+def one_class(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """min (1/n) Σ max(0, 1 − f(xᵢ)) + λ‖f‖², and sign(f(x) − δ)."""
     X, _ = make_moons(120, noise=0.13, random_state=2)
     kernel = Gaussian(float(len(X) ** (-1 / 6) * np.sqrt(X.var(axis=0).mean())))
@@ -96,7 +97,9 @@ def outliers(result: Result, name: str) -> None:
     result.add(f"{name}: area under the ROC curve", "–", f"{area:.3f}", f"{half} ordinary samples to learn from")
 
 
-def picture(draw: Any, X: np.ndarray, f: Function, path: OneClassPath, deltas: tuple[float, ...]) -> None:
+def picture(
+    draw: Callable[..., Any], X: np.ndarray, f: Function, path: OneClassPath, deltas: tuple[float, ...]
+) -> None:
     """The function with its thresholds, and the path of the coefficients."""
     with draw("thresholds", ncols=2, figsize=(10.2, 3.9), width_ratios=[1.2, 1]) as (figure, (left, right)):
         x0, x1 = np.meshgrid(*np.linspace(*WINDOW, 200).T)

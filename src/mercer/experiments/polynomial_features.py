@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import comb
 from typing import Any
 
@@ -32,7 +33,7 @@ def mean(kernel: Any, name: str) -> Function:
 
 
 @experiment("higher-order", "Polynomial kernels see moments up to their degree", f"{SLIDES}, 1", minutes=0.1)
-def higher_order(result: Result, quick: bool, draw: Any) -> None:
+def higher_order(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """k(y, X) = (yX + 1)ᵈ as a polynomial in y, and the distances of means in its space."""
     degree, x = 4, 1.7
     section = RKHS(Polynomial(degree)).evaluation([x])

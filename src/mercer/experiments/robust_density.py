@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from mercer import KernelDensity, RobustKernelDensity
 from mercer.datasets import make_contaminated
 
+from ..types import EstimatorLike
 from ._base import Result, experiment
 from ._lectures import BLUE, GREY, INK, ORANGE, REPRESENTER_NOTES
 
@@ -20,7 +22,7 @@ SHARES = (0.0, 0.1, 0.2, 0.3)
 
 
 @experiment("robust-density", "Robust density estimates of contaminated samples", REPRESENTER_NOTES, minutes=0.2)
-def robust_density(result: Result, quick: bool, draw: Any) -> None:
+def robust_density(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """Kim and Scott's M-estimate of the mean in the space, on a normal sample with uniform noise."""
     repeats = 8 if quick else 40
     errors = np.empty((len(SHARES), repeats, len(LOSSES)))
@@ -66,7 +68,7 @@ def fits(X: np.ndarray) -> dict[str, Any]:
     return dict(zip(LOSSES, [plain, *robust], strict=True))
 
 
-def density(model: Any) -> np.ndarray:
+def density(model: EstimatorLike) -> np.ndarray:
     """On the grid."""
     return np.exp(model.score_samples(GRID))
 
@@ -76,7 +78,7 @@ def integral(values: np.ndarray) -> float:
     return float(np.sum(values) * (GRID[1, 0] - GRID[0, 0]))
 
 
-def picture(draw: Any, X: np.ndarray, models: dict[str, Any], errors: np.ndarray) -> None:
+def picture(draw: Callable[..., Any], X: np.ndarray, models: dict[str, Any], errors: np.ndarray) -> None:
     """One sample with its estimates, and the errors of all."""
     with draw("densities", ncols=2, figsize=(10.0, 3.9), width_ratios=[1.5, 1]) as (_, (left, right)):
         left.fill_between(GRID[:, 0], TRUTH, color="#e8f0f7", linewidth=0, label="truth")

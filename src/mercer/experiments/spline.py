@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def bending(model: SmoothingSpline) -> float:
 
 
 @experiment("spline", "Cubic smoothing spline over λ", REPRESENTER_NOTES, minutes=0.1)
-def spline(result: Result, quick: bool, draw: Any) -> None:
+def spline(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """min Σ (yᵢ − f(xᵢ))² + λ ∫ f″² on the acceleration of a head in a crash (mcycle)."""
     data = load_r_data("mcycle")
     x, y = data.data[:, 0], data.target
@@ -66,7 +67,9 @@ def spline(result: Result, quick: bool, draw: Any) -> None:
     picture(draw, x, y, models, chosen.alpha_)
 
 
-def picture(draw: Any, x: np.ndarray, y: np.ndarray, models: dict[float, SmoothingSpline], chosen: float) -> None:
+def picture(
+    draw: Callable[..., Any], x: np.ndarray, y: np.ndarray, models: dict[float, SmoothingSpline], chosen: float
+) -> None:
     """Four of the splines, and what the choice of λ rests on."""
     grid = np.linspace(x.min(), x.max(), 600)
     with draw("lambda", ncols=2, figsize=(10.2, 4.0), width_ratios=[1.7, 1]) as (_, (left, right)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from mercer import KernelRidge
 from mercer.kernels import Gaussian
 from mercer.selection import expected_loss
 
+from ..types import EstimatorLike
 from ._base import Result, experiment
 from ._lectures import BLUE, GREY, INK, ORANGE, SLIDES
 
@@ -23,7 +25,7 @@ def sample(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return X, np.sin(2 * X[:, 0]) + NOISE * rng.normal(size=n)
 
 
-def expected(model: Any) -> float:
+def expected(model: EstimatorLike) -> float:
     """The expected loss of a fitted model, by quadrature over x."""
     nodes, weights = np.polynomial.legendre.leggauss(60)
     x = 2 * nodes
@@ -44,7 +46,7 @@ def losses(ridge: Any, seed: int) -> tuple[list[float], list[float], list[float]
 
 
 @experiment("validation", "K-fold and leave-one-out estimate the expected loss", f"{SLIDES}, 6", minutes=0.5)
-def validation(result: Result, quick: bool, draw: Any) -> None:
+def validation(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     """Kernel ridge regression on many samples of a known distribution."""
     repeats = 25 if quick else 500
     ridge = KernelRidge(alpha=0.1, kernel=Gaussian(0.5))

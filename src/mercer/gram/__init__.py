@@ -1,7 +1,7 @@
 """How the Gram matrix is held: whole, recomputed in tiles, or as a thin factor; and how it is approximated."""
 
 from ._base import Gram, Operator, Representation
-from .auto import Auto, as_representation
+from .auto import Auto, GramLike, as_representation
 from .centered import Centered
 from .dense import Dense
 from .incomplete_cholesky import IncompleteCholesky
@@ -16,6 +16,7 @@ __all__ = [
     "Centered",
     "Dense",
     "Gram",
+    "GramLike",
     "IncompleteCholesky",
     "Lazy",
     "LowRank",

@@ -21,6 +21,7 @@ from ..domains import take
 from ..evaluation import Evaluator, bind
 from ..kernels import Kernel
 from ..kernels.expression import as_kernel
+from ..types import Array, Checked, Index
 
 
 class Operator:
@@ -72,14 +73,14 @@ class Operator:
         """The array namespace of the matrix."""
         return namespace(self.like)
 
-    def __matmul__(self, V: Any) -> Any:
+    def __matmul__(self, V: Array) -> Any:
         raise NotImplementedError
 
     def diagonal(self) -> Any:
         """The vector of the entries (i, i)."""
         return self.xp.linalg.diagonal(self.dense())
 
-    def block(self, rows: Any, columns: Any) -> Any:
+    def block(self, rows: Index, columns: Index) -> Any:
         """The submatrix of the given rows and columns (slices or integer arrays)."""
         unit = take(eye(self.n, self.like), columns)  # of a symmetric matrix, rows are columns
         return take(self @ self.xp.matrix_transpose(unit), rows)
@@ -118,7 +119,7 @@ class Gram(Operator):
     evaluator : the entries of K̂, computed when they are asked for
     """
 
-    def __init__(self, kernel: Kernel, X: Any):
+    def __init__(self, kernel: Kernel, X: Checked):
         self.kernel, self.X, self.centres = kernel, X, kernel.domain.centres(X)
 
     @cached_property
@@ -136,19 +137,19 @@ class Gram(Operator):
     def like(self) -> Any:
         return self.evaluator.like
 
-    def __matmul__(self, V: Any) -> Any:
+    def __matmul__(self, V: Array) -> Any:
         return self.evaluator.product(V)
 
     def diagonal(self) -> Any:
         return self.evaluator.diagonal()
 
-    def block(self, rows: Any, columns: Any) -> Any:
+    def block(self, rows: Index, columns: Index) -> Any:
         return self.evaluator.block(rows, columns)
 
     def dense(self) -> Any:
         return self.evaluator.dense()
 
-    def cross(self, X_new: Any) -> Cross:
+    def cross(self, X_new: Checked) -> Cross:
         """The operator k̂(x, xⱼ) from coefficients on the sample to values at new points."""
         return Cross(self.kernel, X_new, self.centres)
 
@@ -160,7 +161,7 @@ class Gram(Operator):
             return None
         return IncompleteCholesky(rank=rank).build(self.kernel, self.X, np.random.default_rng(0)).factor()
 
-    def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
+    def expansion(self, coefficients: Array) -> tuple[Kernel, Any, Any]:
         """Σ aᵢ k̂(·, xᵢ) as (kernel, points, coefficients) of a function in the kernel's space."""
         return self.kernel, self.centres, coefficients
 
@@ -171,10 +172,10 @@ class Gram(Operator):
 class Cross:
     """k(X_new, X) as an operator; never held unless `dense` asks for it."""
 
-    def __init__(self, kernel: Kernel, X_new: Any, centres: Any):
+    def __init__(self, kernel: Kernel, X_new: Checked, centres: Array):
         self.kernel, self.X_new, self.centres = kernel, X_new, centres
 
-    def __matmul__(self, V: Any) -> Any:
+    def __matmul__(self, V: Array) -> Any:
         return bind(self.kernel, self.X_new, self.centres).product(V)
 
     def dense(self) -> Any:
@@ -200,7 +201,7 @@ class Representation(BaseEstimator):
         """The representation of each of so many matrices that are held at once."""
         return self
 
-    def build(self, kernel: Kernel | str, X: Any, rng: Any = None) -> Gram:
+    def build(self, kernel: Kernel | str, X: Checked, rng: Any = None) -> Gram:
         """The Gram operator of a kernel (an object or its text, without data-driven parameters) on a collection X.
 
         `rng`, a Generator or whatever makes one, is for the representations that draw.
@@ -209,6 +210,6 @@ class Representation(BaseEstimator):
         X, _ = kernel.check_arguments(X)
         return self._build(kernel, X, generator(rng))
 
-    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> Gram:
+    def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> Gram:
         """The same of a checked kernel and collection: what a representation writes."""
         raise NotImplementedError

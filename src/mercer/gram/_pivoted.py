@@ -12,6 +12,7 @@ from .._errors import where
 from ..domains import take
 from ..evaluation import bind
 from ..kernels import Kernel
+from ..types import Array, Checked
 from ._base import Representation
 from .low_rank import LandmarkFeatures, LandmarkGram
 
@@ -31,7 +32,7 @@ class PivotedGram(LandmarkGram):
     predicted_gain: np.ndarray | None = None
     true_gain: np.ndarray | None = None
 
-    def __init__(self, kernel: Kernel, X: Any, diagonal: Any, pivots: Any, G: Any):
+    def __init__(self, kernel: Kernel, X: Checked, diagonal: Array, pivots: Any, G: Array):
         self.pivots = np.asarray(pivots, dtype=np.int64)
         L = np.tril(np.asarray(host(take(G, self.pivots)), dtype=np.float64))
         # where K is 0 there is no pivot: any landmark then serves, with no column
@@ -41,13 +42,13 @@ class PivotedGram(LandmarkGram):
         self.residual = diagonal - self.diagonal()
 
 
-def trace_left(diagonal: Any, Z: Any) -> float:
+def trace_left(diagonal: Array, Z: Array) -> float:
     """tr K − ‖Z‖²: the trace that K̂ = ZZᵀ leaves of a matrix with this diagonal, summed in float64."""
     xp = namespace(Z)
     return float(xp.sum(diagonal, dtype=xp.float64)) - float(xp.sum(Z * Z, dtype=xp.float64))
 
 
-def noise(diagonal: Any) -> float:
+def noise(diagonal: Array) -> float:
     """The size of a residual diagonal entry that is rounding only."""
     return ROUNDING * eps(diagonal) * float(namespace(diagonal).max(diagonal))
 
@@ -57,7 +58,7 @@ def columns(kernel: Kernel, X: Any, centres: Any, index: Any) -> Any:
     return bind(kernel, X, kernel.domain.take(centres, np.atleast_1d(index))).dense()
 
 
-def require_pd(representation: Representation, kernel: Kernel, X: Any) -> None:
+def require_pd(representation: Representation, kernel: Kernel, X: Checked) -> None:
     """Raise for a kernel that is known not to be positive definite: its matrix has no factor."""
     claim = kernel.definiteness_in(kernel.domain.dimension(X))
     if not claim.is_pd and claim.kind != "UNKNOWN":

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from .._array import is_array, is_sparse, namespace
 from .._errors import check_number
 from ..kernels import Kernel
+from ..types import Checked
 from ._base import Gram, Representation
 from .dense import Dense
 from .incomplete_cholesky import IncompleteCholesky
@@ -17,6 +18,8 @@ from .low_rank import LowRank
 from .nystrom import Nystrom
 from .packed import Packed
 from .random_features import RandomFeatures
+
+GramLike: TypeAlias = Representation | str  # what stands for a representation
 
 
 class Auto(Representation):
@@ -55,7 +58,7 @@ class Auto(Representation):
     def shared(self, count: int) -> Auto:
         return Auto(max(1, self.memory // count), self.factor)
 
-    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> Gram:
+    def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> Gram:
         check_number(self, "memory", self.memory, above=0)
         n = kernel.domain.size(X)
         single = (is_array(X) or is_sparse(X)) and X.dtype == namespace(X).float32
@@ -95,7 +98,7 @@ NAMES: dict[str, type[Representation]] = {
 }
 
 
-def as_representation(gram: Any, factor: bool = False) -> Representation:
+def as_representation(gram: GramLike, factor: bool = False) -> Representation:
     """A representation object or its name → the object; what "auto" prefers is `factor` of `Auto`."""
     if isinstance(gram, Representation):
         return gram

@@ -11,6 +11,7 @@ from .._array import host, like, namespace
 from ..domains import take
 from ..evaluation import Evaluator, HeldEvaluator
 from ..kernels import Kernel
+from ..types import Array, Checked, Index
 from ._base import Cross, Gram, Representation
 
 
@@ -24,7 +25,7 @@ class CenteredGram(Gram):
         Weights of the mean; equal ones by default.
     """
 
-    def __init__(self, base: Gram, weights: Any = None):
+    def __init__(self, base: Gram, weights: Array = None):
         self.base = base
         self.kernel, self.X, self.centres = base.kernel, base.X, base.centres
         self.provides = base.provides
@@ -34,16 +35,16 @@ class CenteredGram(Gram):
         self.means = base @ self.weights  # ⟨φ(xᵢ), μ⟩
         self.total = namespace(self.means).sum(self.weights * self.means)  # ‖μ‖²
 
-    def __matmul__(self, V: Any) -> Any:
+    def __matmul__(self, V: Array) -> Any:
         return self._centre_rows(self.base @ self._remove_total(V))
 
-    def _remove_total(self, V: Any) -> Any:
+    def _remove_total(self, V: Array) -> Any:
         """Hᵀ V: subtract w·(column sum)."""
         xp = namespace(V)
         total = xp.sum(V, axis=0)
         return V - (self.weights * total if V.ndim == 1 else self.weights[:, None] * total[None, :])
 
-    def _centre_rows(self, F: Any) -> Any:
+    def _centre_rows(self, F: Array) -> Any:
         """H F: subtract the weighted mean of each column."""
         mean = namespace(F).matrix_transpose(F) @ self.weights if F.ndim == 2 else namespace(F).sum(F * self.weights)
         return F - mean
@@ -62,7 +63,7 @@ class CenteredGram(Gram):
     def magnitude(self) -> float:
         return self.base.magnitude()
 
-    def block(self, rows: Any, columns: Any) -> Any:
+    def block(self, rows: Index, columns: Index) -> Any:
         return (
             self.base.block(rows, columns)
             - take(self.means, rows)[:, None]
@@ -70,7 +71,7 @@ class CenteredGram(Gram):
             + self.total
         )
 
-    def cross(self, X_new: Any) -> CenteredCross:
+    def cross(self, X_new: Checked) -> CenteredCross:
         return CenteredCross(self, self.base.cross(X_new))
 
     def dense(self) -> Any:
@@ -83,11 +84,11 @@ class CenteredGram(Gram):
         Z = self.base.sketch(rank)
         return None if Z is None else self._centre_rows(Z)
 
-    def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
+    def expansion(self, coefficients: Array) -> tuple[Kernel, Any, Any]:
         """Σ aᵢ (k̂(·, xᵢ) − μ) in the uncentred space; `cross` gives its values less their mean on the sample."""
         return self.base.expansion(self._remove_total(coefficients))
 
-    def offset(self, coefficients: Any) -> Any:
+    def offset(self, coefficients: Array) -> Any:
         """The mean on the sample of the function that `expansion` gives."""
         U = self._remove_total(coefficients)
         xp = namespace(U)
@@ -103,7 +104,7 @@ class CenteredCross(Cross):
     def __init__(self, gram: CenteredGram, base: Cross):
         self.gram, self.base = gram, base
 
-    def __matmul__(self, V: Any) -> Any:
+    def __matmul__(self, V: Array) -> Any:
         return self.base @ self.gram._remove_total(V) - self.gram.offset(V)
 
     def dense(self) -> Any:
@@ -133,7 +134,7 @@ class Centered(Representation):
     def __init__(self, representation: Any = "auto"):
         self.representation = representation
 
-    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> CenteredGram:
+    def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> CenteredGram:
         from .auto import as_representation
 
         return CenteredGram(as_representation(self.representation).build(kernel, X, rng))

@@ -13,6 +13,7 @@ from .._errors import where
 from .._same import same
 from ..domains import take
 from ..kernels import Kernel
+from ..types import Array, Checked
 from ._base import Gram, Representation
 from .dense import DenseGram
 from .low_rank import FeatureGram, LowRankGram
@@ -56,7 +57,7 @@ class Combined(Representation):
     def __init__(self, grams: Sequence[Gram], coefficients: Sequence[float], near: Sequence[Gram] | None = None):
         self.grams, self.coefficients, self.near = grams, coefficients, near
 
-    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> Gram:
+    def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> Gram:
         if not _equal(X, self.grams[0].X):
             raise ValueError(
                 f"{where(self)}: X is not the sample whose operators are combined; a method that changes its samples, "
@@ -77,7 +78,7 @@ class Combined(Representation):
         return _Factor(self, kernel, X, features, sum(c * gram.trace_error for gram, c in parts), Z)
 
 
-def _equal(X: Any, Y: Any) -> bool:
+def _equal(X: Checked, Y: Checked) -> bool:
     return bool(X.equals(Y)) if hasattr(X, "equals") else same(X, Y)
 
 
@@ -87,7 +88,7 @@ class SideBySide:
     def __init__(self, features: Sequence[Any], roots: Sequence[float]):
         self.features, self.roots = features, roots
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Checked) -> Any:
         parts = [root * phi(X) for root, phi in zip(self.roots, self.features, strict=True)]
         return namespace(*parts).concat(parts, axis=1)
 
@@ -95,11 +96,11 @@ class SideBySide:
 class _Matrix(DenseGram):
     """The combined matrix; its functions keep the points that they use."""
 
-    def __init__(self, owner: Combined, kernel: Kernel, X: Any, K: Any):
+    def __init__(self, owner: Combined, kernel: Kernel, X: Checked, K: Array):
         super().__init__(kernel, X, K)
         self.owner = owner
 
-    def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
+    def expansion(self, coefficients: Array) -> tuple[Kernel, Any, Any]:
         self.owner.expanded_ = coefficients
         used = np.flatnonzero(host(coefficients).reshape(self.n, -1).any(axis=1))
         if not 0 < len(used) < self.n:
@@ -114,7 +115,7 @@ class _Factor(LowRankGram):
         super().__init__(*rest)
         self.owner = owner
 
-    def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
+    def expansion(self, coefficients: Array) -> tuple[Kernel, Any, Any]:
         self.owner.expanded_ = coefficients
         return super().expansion(coefficients)
 

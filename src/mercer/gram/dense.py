@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from ..evaluation import Evaluator, HeldEvaluator, bind
 from ..kernels import Kernel
+from ..types import Array, Checked
 from ._base import Gram, Representation
 
 
@@ -17,7 +17,7 @@ class DenseGram(Gram):
 
     provides = frozenset({"dense"})
 
-    def __init__(self, kernel: Kernel, X: Any, K: Any = None):
+    def __init__(self, kernel: Kernel, X: Checked, K: Array = None):
         super().__init__(kernel, X)
         self.K = bind(kernel, X).dense() if K is None else K
 
@@ -37,5 +37,5 @@ class Dense(Representation):
     array([3., 6.])
     """
 
-    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> DenseGram:
+    def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> DenseGram:
         return DenseGram(kernel, X)

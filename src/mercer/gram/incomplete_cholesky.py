@@ -13,6 +13,7 @@ import numpy as np
 from .._array import device_of, host, like, namespace
 from .._errors import check_number, where
 from ..kernels import Kernel
+from ..types import Array, Checked, EstimatorLike, Index
 from ._base import Representation
 from ._pivoted import PivotedGram, columns, noise, require_pd
 
@@ -70,10 +71,12 @@ class IncompleteCholesky(Representation):
 
     streams = True
 
-    def __init__(self, rank: int | None = None, tol: float = 1e-6, y: Any = None, delta: int = 40, kappa: float = 0.99):
+    def __init__(
+        self, rank: int | None = None, tol: float = 1e-6, y: Array = None, delta: int = 40, kappa: float = 0.99
+    ):
         self.rank, self.tol, self.y, self.delta, self.kappa = rank, tol, y, delta, kappa
 
-    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> PivotedGram:
+    def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> PivotedGram:
         check_number(self, "tol", self.tol, at_least=0)
         if self.rank is not None:
             check_number(self, "rank", self.rank, at_least=1, integer=True)
@@ -102,7 +105,7 @@ class IncompleteCholesky(Representation):
 class _Columns:
     """Vectors of length n, as the rows of a buffer that grows: each is contiguous, and products need no copy."""
 
-    def __init__(self, model: Any, most: int):
+    def __init__(self, model: EstimatorLike, most: int):
         self.xp, self.most, self.size = namespace(model), most, 0
         self.place = {"dtype": model.dtype, "device": device_of(model)}
         self.buffer = self.xp.empty((min(most, 64), model.shape[0]), **self.place)
@@ -111,7 +114,7 @@ class _Columns:
     def rows(self) -> Any:
         return self.buffer[: self.size, :]
 
-    def append(self, v: Any) -> None:
+    def append(self, v: Array) -> None:
         if self.size == self.buffer.shape[0]:
             more = min(self.size, self.most - self.size)
             self.buffer = self.xp.concat([self.buffer, self.xp.empty((more, v.shape[0]), **self.place)], axis=0)
@@ -119,7 +122,7 @@ class _Columns:
         self.size += 1
 
 
-def _combined(rows: Any, weights: Any) -> Any:
+def _combined(rows: Index, weights: Array) -> Any:
     """Σⱼ weightsⱼ rowsⱼ."""
     return namespace(rows).matrix_transpose(rows) @ weights
 
@@ -180,7 +183,7 @@ class _Predictive:
         self.unseen = self.unseen - a * a
         self.ahead.append(i)
 
-    def project(self, v: Any) -> Any:
+    def project(self, v: Array) -> Any:
         return v - _combined(self.Q.rows, self.Q.rows @ v)
 
     def gains(self) -> np.ndarray:
@@ -251,7 +254,7 @@ class _Predictive:
         return gain
 
 
-def _side_information(y: Any, n: int, owner: object) -> np.ndarray:
+def _side_information(y: Array, n: int, owner: object) -> np.ndarray:
     """y as centred columns of numbers; labels become indicators."""
     Y = host(y)
     if Y.ndim == 1 and Y.dtype.kind not in "fiub":

@@ -10,17 +10,18 @@ from .. import _threads
 from .._array import on_host
 from .._errors import check_number
 from ..kernels import Kernel
+from ..types import Array, Checked
 from ._base import Gram, Representation
 
 
 class LazyGram(Gram):
     """K evaluated again for each product, in bounded memory, on threads."""
 
-    def __init__(self, kernel: Kernel, X: Any, memory: int | None, n_jobs: int | None):
+    def __init__(self, kernel: Kernel, X: Checked, memory: int | None, n_jobs: int | None):
         super().__init__(kernel, X)
         self.memory, self.n_jobs = memory, n_jobs
 
-    def __matmul__(self, V: Any) -> Any:
+    def __matmul__(self, V: Array) -> Any:
         # about six arrays of the size of a tile live at once: in each thread of the host, or on the device
         host = on_host(self.X)
         memory = self.memory or (128 * 2**20 if host else 2 * 2**30)
@@ -50,7 +51,7 @@ class Lazy(Representation):
     def __init__(self, memory: int | None = None, n_jobs: int | None = None):
         self.memory, self.n_jobs = memory, n_jobs
 
-    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> LazyGram:
+    def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> LazyGram:
         if self.memory is not None:
             check_number(self, "memory", self.memory, at_least=2**16)
         _threads.check_jobs(self, self.n_jobs)

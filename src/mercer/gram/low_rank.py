@@ -12,6 +12,7 @@ from .._errors import where
 from ..evaluation import Evaluator, bind
 from ..kernels import Kernel, Linear
 from ..kernels.features import Features
+from ..types import Array, Checked
 from ._base import Cross, Gram, Representation
 
 
@@ -28,7 +29,7 @@ class LowRankGram(Gram):
 
     provides = frozenset({"factor"})
 
-    def __init__(self, kernel: Kernel, X: Any, features: Any, trace_error: float, Z: Any = None):
+    def __init__(self, kernel: Kernel, X: Checked, features: Any, trace_error: float, Z: Array = None):
         super().__init__(kernel, X)
         self.features, self.trace_error = features, trace_error
         self.Z = features(X) if Z is None else Z
@@ -42,26 +43,26 @@ class LowRankGram(Gram):
         """The number of columns of Z."""
         return int(self.Z.shape[1])
 
-    def __matmul__(self, V: Any) -> Any:
+    def __matmul__(self, V: Array) -> Any:
         return self.Z @ (namespace(self.Z).matrix_transpose(self.Z) @ V)
 
-    def cross(self, X_new: Any) -> LowRankCross:
+    def cross(self, X_new: Checked) -> LowRankCross:
         return LowRankCross(self.features(X_new), self.Z)
 
     def factor(self) -> Any:
         return self.Z
 
-    def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
+    def expansion(self, coefficients: Array) -> tuple[Kernel, Any, Any]:
         return Features(self.features), self.centres, coefficients
 
 
 class LowRankCross(Cross):
     """φ(X_new) Zᵀ as an operator."""
 
-    def __init__(self, A: Any, Z: Any):
+    def __init__(self, A: Array, Z: Array):
         self.A, self.Z = A, Z
 
-    def __matmul__(self, V: Any) -> Any:
+    def __matmul__(self, V: Array) -> Any:
         return self.A @ (namespace(self.Z).matrix_transpose(self.Z) @ V)
 
     def dense(self) -> Any:
@@ -75,10 +76,10 @@ class LandmarkFeatures:
     onto the span of the landmarks' functions.
     """
 
-    def __init__(self, kernel: Kernel, centres: Any, T: Any):
+    def __init__(self, kernel: Kernel, centres: Array, T: Array):
         self.kernel, self.centres, self.T = kernel, centres, T
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Checked) -> Any:
         return bind(self.kernel, X, self.centres).dense() @ self.T
 
 
@@ -87,7 +88,7 @@ class LandmarkGram(LowRankGram):
 
     features: LandmarkFeatures
 
-    def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
+    def expansion(self, coefficients: Array) -> tuple[Kernel, Any, Any]:
         weights = namespace(self.Z).matrix_transpose(self.Z) @ coefficients
         return self.kernel, self.features.centres, self.features.T @ weights
 
@@ -97,7 +98,7 @@ class FeatureGram(LowRankGram):
 
     own_features = True
 
-    def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
+    def expansion(self, coefficients: Array) -> tuple[Kernel, Any, Any]:
         return self.kernel, self.centres, coefficients
 
 
@@ -112,7 +113,7 @@ class LowRank(Representation):
     (1, 0.0)
     """
 
-    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> FeatureGram:
+    def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> FeatureGram:
         if "feature_map" not in kernel.provides:
             raise TypeError(
                 f"{where(self)} needs a kernel with an explicit feature_map; {where(kernel)} has none. "
@@ -121,7 +122,7 @@ class LowRank(Representation):
         return FeatureGram(kernel, X, kernel.feature_map, 0.0)
 
 
-def inverse_root(K: Any, drop: float) -> Any:
+def inverse_root(K: Array, drop: float) -> Any:
     """T with TTᵀ the pseudo-inverse of a small positive semi-definite K, eigenvalues below drop·λ₁ left out."""
     values, vectors = np.linalg.eigh(np.asarray(host(K), dtype=np.float64))
     keep = values > drop * values[-1]

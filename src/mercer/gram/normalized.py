@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from .._array import eps, host, like, namespace, set_diagonal
 from .._errors import where
 from ..domains import take
+from ..types import Array, Index
 from ._base import Operator
 
 
@@ -29,13 +30,13 @@ class GraphGram(Operator):
     def like(self) -> Any:
         return np.zeros((1, 1), dtype=self.matrix.dtype)
 
-    def __matmul__(self, V: Any) -> Any:
+    def __matmul__(self, V: Array) -> Any:
         return self.matrix @ V
 
     def diagonal(self) -> Any:
         return self.matrix.diagonal()
 
-    def block(self, rows: Any, columns: Any) -> Any:
+    def block(self, rows: Index, columns: Index) -> Any:
         return self.matrix[rows][:, columns].toarray()
 
     def dense(self) -> Any:
@@ -85,7 +86,7 @@ class NormalizedGram(Operator):
     def like(self) -> Any:
         return self.base.like
 
-    def __matmul__(self, V: Any) -> Any:
+    def __matmul__(self, V: Array) -> Any:
         scale, own = self.scale, self.self_affinity * self.scale**2
         if V.ndim == 2:
             scale, own = scale[:, None], own[:, None]
@@ -94,7 +95,7 @@ class NormalizedGram(Operator):
     def diagonal(self) -> Any:
         return 0 * self.self_affinity
 
-    def block(self, rows: Any, columns: Any) -> Any:
+    def block(self, rows: Index, columns: Index) -> Any:
         B = take(self.scale, rows)[:, None] * self.base.block(rows, columns) * take(self.scale, columns)[None, :]
         every = np.arange(self.n)
         other = every[rows][:, None] != every[columns][None, :]

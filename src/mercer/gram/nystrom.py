@@ -15,6 +15,7 @@ from .._errors import check_choice, check_number, where
 from ..domains import take
 from ..evaluation import bind
 from ..kernels import Kernel
+from ..types import Array, Checked
 from ._base import Representation
 from ._pivoted import PivotedGram, columns, noise, require_pd, trace_left
 from .low_rank import LandmarkFeatures, LandmarkGram, inverse_root
@@ -79,10 +80,10 @@ class Nystrom(Representation):
 
     streams = True
 
-    def __init__(self, rank: int | None = None, landmarks: Any = "rpcholesky", drop: float | None = None):
+    def __init__(self, rank: int | None = None, landmarks: Checked = "rpcholesky", drop: float | None = None):
         self.rank, self.landmarks, self.drop = rank, landmarks, drop
 
-    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> LandmarkGram:
+    def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> LandmarkGram:
         if self.drop is not None:
             check_number(self, "drop", self.drop, at_least=0, at_most=1)
         require_pd(self, kernel, X)
@@ -106,7 +107,7 @@ class Nystrom(Representation):
             return self._on_samples(kernel, X, rng.choice(n, r, replace=False, p=p / p.sum()))
         return self._on_samples(kernel, X, rng.choice(n, r, replace=False))
 
-    def _on_given(self, kernel: Kernel, X: Any, n: int) -> LandmarkGram:
+    def _on_given(self, kernel: Kernel, X: Checked, n: int) -> LandmarkGram:
         if _are_indices(self.landmarks):
             index = host(self.landmarks)
             if index.size == 0 or index.min() < 0 or index.max() >= n:
@@ -121,24 +122,24 @@ class Nystrom(Representation):
         if self.rank is not None and self.rank != size:
             raise ValueError(f"{where(self)}: rank = {self.rank}, but {size} landmarks are given; leave rank out.")
 
-    def _on_samples(self, kernel: Kernel, X: Any, index: np.ndarray) -> LandmarkGram:
+    def _on_samples(self, kernel: Kernel, X: Checked, index: np.ndarray) -> LandmarkGram:
         domain = kernel.domain
         centres = domain.take(domain.centres(X), index)
         gram = self._project(kernel, X, centres, kernel.evaluate(domain.take(X, index), centres))
         gram.pivots = index  # type: ignore[attr-defined]
         return gram
 
-    def _on_points(self, kernel: Kernel, X: Any, points: Any) -> LandmarkGram:
+    def _on_points(self, kernel: Kernel, X: Checked, points: Checked) -> LandmarkGram:
         return self._project(kernel, X, points, kernel.evaluate(points))
 
-    def _project(self, kernel: Kernel, X: Any, centres: Any, K: Any) -> LandmarkGram:
+    def _project(self, kernel: Kernel, X: Checked, centres: Array, K: Array) -> LandmarkGram:
         drop = K.shape[0] * eps(K) if self.drop is None else self.drop
         features = LandmarkFeatures(kernel, centres, inverse_root(K, drop))
         Z = features(X)
         return LandmarkGram(kernel, X, features, trace_left(kernel.evaluate_diag(X), Z), Z)
 
 
-def _are_indices(landmarks: Any) -> bool:
+def _are_indices(landmarks: Checked) -> bool:
     """A vector of integers stands for samples by their position."""
     if is_array(landmarks):
         return landmarks.ndim == 1 and namespace(landmarks).isdtype(landmarks.dtype, "integral")
@@ -147,7 +148,7 @@ def _are_indices(landmarks: Any) -> bool:
     )
 
 
-def _cluster_centres(owner: Nystrom, kernel: Kernel, X: Any, r: int, rng: np.random.Generator) -> Any:
+def _cluster_centres(owner: Nystrom, kernel: Kernel, X: Checked, r: int, rng: np.random.Generator) -> Any:
     if not kernel.domain.vectors:
         raise TypeError(
             f'{where(owner)}: landmarks = "kmeans" needs vectors; {where(kernel)} compares {kernel.domain!r}. '
@@ -160,7 +161,9 @@ def _cluster_centres(owner: Nystrom, kernel: Kernel, X: Any, r: int, rng: np.ran
     return type(X)(centres.astype(X.dtype)) if is_sparse(X) else like(centres, X)
 
 
-def random_pivots(kernel: Kernel, X: Any, diagonal: Any, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, Any]:
+def random_pivots(
+    kernel: Kernel, X: Checked, diagonal: Array, rank: int, rng: np.random.Generator
+) -> tuple[np.ndarray, Any]:
     """Pivots drawn by the residual diagonal, and G with K ≈ GGᵀ; fewer where K has numerically a lower rank."""
     centres = kernel.domain.centres(X)
     xp = namespace(diagonal)
@@ -189,7 +192,7 @@ def random_pivots(kernel: Kernel, X: Any, diagonal: Any, rank: int, rng: np.rand
     return pivots, G
 
 
-def _block(kernel: Kernel, X: Any, centres: Any, index: np.ndarray) -> np.ndarray:
+def _block(kernel: Kernel, X: Checked, centres: Array, index: np.ndarray) -> np.ndarray:
     """k(xᵢ, xⱼ) for the given samples, on the host in float64."""
     K = kernel.evaluate(kernel.domain.take(X, index), kernel.domain.take(centres, index))
     return np.asarray(host(K), dtype=np.float64)
@@ -217,7 +220,7 @@ def _reject(
     return np.asarray(kept, dtype=np.int64), np.tril(factor[kept])
 
 
-def leverage_scores(kernel: Kernel, X: Any, rank: int, rng: np.random.Generator) -> np.ndarray:
+def leverage_scores(kernel: Kernel, X: Checked, rank: int, rng: np.random.Generator) -> np.ndarray:
     """Approximate ridge leverage scores of all samples, for a Nyström approximation of the given rank.
 
     Scores of a random half of the samples, found in the same way, choose the sample from which the scores of all are

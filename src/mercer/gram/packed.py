@@ -14,6 +14,7 @@ from .._array import on_host
 from .._errors import check_number, where
 from ..evaluation import Points, bind
 from ..kernels import Kernel
+from ..types import Array, Checked, Index
 from ._base import Gram, Representation
 
 TILE = 1024  # rows and columns of a part that is held
@@ -27,7 +28,7 @@ class PackedGram(Gram):
     held : bytes of tiles in memory, after the first product
     """
 
-    def __init__(self, kernel: Kernel, X: Any, memory: int, n_jobs: int | None):
+    def __init__(self, kernel: Kernel, X: Checked, memory: int, n_jobs: int | None):
         super().__init__(kernel, X)
         self.memory, self.n_jobs, self.held = memory, n_jobs, 0
         self._slices = _threads.slices(self.n, TILE)
@@ -35,7 +36,7 @@ class PackedGram(Gram):
         self._kept: dict[tuple[int, int], np.ndarray] = {}
         self._lock = Lock()
 
-    def __matmul__(self, V: Any) -> Any:
+    def __matmul__(self, V: Array) -> Any:
         threads = min(_threads.n_threads(self.n_jobs), len(self._slices))
         partial = [np.zeros_like(V) for _ in range(threads)]
         pairs = [(i, j) for j in range(len(self._slices)) for i in range(j + 1)]
@@ -54,7 +55,7 @@ class PackedGram(Gram):
             self._parts = []  # all tiles are held, and the prepared samples not needed any more
         return sum(partial[1:], start=partial[0])
 
-    def block(self, rows: Any, columns: Any) -> Any:
+    def block(self, rows: Index, columns: Index) -> Any:
         take = self.kernel.domain.take
         return bind(self.kernel, take(self.X, rows), take(self.X, columns)).dense(self.n_jobs)  # bounded temporaries
 
@@ -102,7 +103,7 @@ class Packed(Representation):
     def __init__(self, memory: int = 3 * 2**28, n_jobs: int | None = None):
         self.memory, self.n_jobs = memory, n_jobs
 
-    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> PackedGram:
+    def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> PackedGram:
         check_number(self, "memory", self.memory, at_least=0)
         _threads.check_jobs(self, self.n_jobs)
         if not suits(kernel, X):
@@ -113,6 +114,6 @@ class Packed(Representation):
         return PackedGram(kernel, X, self.memory, self.n_jobs)
 
 
-def suits(kernel: Kernel, X: Any) -> bool:
+def suits(kernel: Kernel, X: Checked) -> bool:
     """Whether the samples lie on the host, and are what the kernel compares."""
     return on_host(X) and kernel.domain.centres(X) is X

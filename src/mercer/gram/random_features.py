@@ -12,6 +12,7 @@ import numpy as np
 from .._array import host, like, namespace
 from .._errors import check_number, where
 from ..kernels import Kernel
+from ..types import Checked
 from ._base import Representation
 from ._pivoted import trace_left
 from .low_rank import LowRankGram
@@ -43,7 +44,7 @@ class FourierFeatures:
     def __init__(self, frequencies: Any, variance: float):
         self.frequencies, self.variance = frequencies, variance
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Checked) -> Any:
         angles = X @ self.frequencies
         xp = namespace(angles)
         return (self.variance / angles.shape[1]) ** 0.5 * xp.concat([xp.cos(angles), xp.sin(angles)], axis=1)
@@ -91,7 +92,7 @@ class RandomFeatures(Representation):
     def __init__(self, rank: int = 1000, orthogonal: bool = False):
         self.rank, self.orthogonal = rank, orthogonal
 
-    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> RandomFeaturesGram:
+    def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> RandomFeaturesGram:
         check_number(self, "rank", self.rank, at_least=2, integer=True)
         if self.rank % 2:
             raise ValueError(

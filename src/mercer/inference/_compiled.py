@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .._jit import njit_reordered
+from ..types import Array
 
 
 @njit_reordered
-def paired(A: Any, B: Any, permutations: Any, out: Any) -> None:
+def paired(A: Array, B: Array, permutations: Any, out: Array) -> None:
     """out[b] = Σᵢⱼ Aᵢⱼ B_π(i)π(j) for symmetric A, B and the rows π of `permutations`."""
     out[:] = 0.0
     for i in range(len(A)):  # a row of A stays in the cache for all permutations

@@ -9,24 +9,25 @@ import numpy as np
 
 from .._array import host
 from .._errors import check_number, remedies
-from ..gram import Gram, as_representation
+from ..gram import Gram, GramLike, as_representation
 from ..gram.centered import CenteredGram
 from ..gram.incomplete_cholesky import IncompleteCholesky
-from ..kernels import Kernel
+from ..kernels import Kernel, KernelLike
 from ..kernels.bandwidth import drawn_pairs, squared_distances
 from ..kernels.expression import as_kernel
+from ..types import Data
 from ._nulls import Moments
 
 PRECISION = 1e-8  # share of the trace that a factor may lack
 SMALL = 100  # members below which the matrix is as fast as a factor
 
 
-def is_collection(kernel: Any) -> bool:
+def is_collection(kernel: KernelLike) -> bool:
     """Whether `kernel` stands for several."""
     return isinstance(kernel, (list, tuple)) or (isinstance(kernel, str) and kernel == "aggregate")
 
 
-def lengthscales(X: Any, count: int) -> list[float]:
+def lengthscales(X: Data, count: int) -> list[float]:
     """From half the 5 % quantile of the distances to twice the 95 % quantile, in equal ratios; of four digits."""
     squares, unit = squared_distances(X, drawn_pairs(X))
     low, high = np.quantile(np.sqrt(squares), (0.05, 0.95)) * unit if len(squares) else (1.0, 1.0)
@@ -34,7 +35,7 @@ def lengthscales(X: Any, count: int) -> list[float]:
 
 
 def collection(
-    owner: str, kernel: Any, members: Callable[[Kernel], Any], families: Sequence[type[Kernel]], count: int
+    owner: str, kernel: KernelLike, members: Callable[[Kernel], Any], families: Sequence[type[Kernel]], count: int
 ) -> list[tuple[Kernel, Any]]:
     """The kernels that an argument stands for, their data-driven parameters filled in, each with its collection.
 
@@ -65,7 +66,7 @@ def collection(
     return found
 
 
-def centred(kernel: Kernel, X: Any, gram: Any, rng: np.random.Generator) -> CenteredGram:
+def centred(kernel: Kernel, X: Data, gram: GramLike, rng: np.random.Generator) -> CenteredGram:
     """The centred matrix; "auto" takes a factor where a thin one is exact to 10⁻⁸ of the trace.
 
     The factor depends on the members alone and not on how they are labelled or paired: permutations of it are as exact.
@@ -77,7 +78,7 @@ def centred(kernel: Kernel, X: Any, gram: Any, rng: np.random.Generator) -> Cent
     return CenteredGram(as_representation("auto").build(kernel, X, rng) if factor is None else factor)
 
 
-def thin(kernel: Kernel, X: Any, rng: np.random.Generator) -> Gram | None:
+def thin(kernel: Kernel, X: Data, rng: np.random.Generator) -> Gram | None:
     """An incomplete Cholesky factor that is faster to permute than the matrix, if there is one."""
     n = kernel.domain.size(X)
     rank = int(3 * n**0.5)

@@ -11,8 +11,9 @@ from .._errors import check_choice, check_number, speaking
 from .._random import generator
 from ..context import current, limited
 from ..evaluation import bind
-from ..kernels import Gaussian, Kernel
+from ..kernels import Gaussian, Kernel, KernelLike
 from ..kernels.bandwidth import median
+from ..types import Array, Data, RandomState
 from ._kernels import check_draws, collection, is_collection
 from ._nulls import gamma, spectrum, tail
 from ._result import KernelTestResult
@@ -26,17 +27,17 @@ TOLERANCE = 0.05  # of the score, by which a regression may be worse than the be
 @speaking
 @limited
 def conditional_independence_test(
-    X: Any,
-    Y: Any,
-    Z: Any,
+    X: Data,
+    Y: Data,
+    Z: Array,
     *,
-    kernel: Any = "gaussian(lengthscale='median')",
+    kernel: KernelLike = "gaussian(lengthscale='median')",
     kernel_y: Any = None,
     kernel_z: Any = "select",
     alpha: float | None = None,
     null: str = "spectrum",
     n_draws: int = 9999,
-    random_state: Any = None,
+    random_state: RandomState = None,
     time_budget: float | None = None,
 ) -> KernelTestResult:
     r"""Test of conditional independence (KCI): does X say anything about Y that Z does not?
@@ -150,7 +151,7 @@ def conditional_independence_test(
     return KernelTestResult(value, p, sample, f"KCI, {null} null", chosen, None, (chosen,), np.array([p]))
 
 
-def _matrix(kernel: Any, A: Any, name: str) -> tuple[Kernel, np.ndarray]:
+def _matrix(kernel: KernelLike, A: Array, name: str) -> tuple[Kernel, np.ndarray]:
     """The kernel with its parameters filled in, and its matrix."""
     if is_collection(kernel):
         raise ValueError(f"{NAME}: the kernel for {name} is {kernel!r}; give a single one.")

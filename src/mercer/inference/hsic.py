@@ -12,9 +12,11 @@ from .._array import host, like, on_host
 from .._errors import check_choice, speaking
 from .._random import generator
 from ..context import StoppedError, current, limited
+from ..gram import GramLike
 from ..gram.centered import CenteredGram
-from ..kernels import Gaussian, Kernel
+from ..kernels import Gaussian, Kernel, KernelLike
 from ..space import Function
+from ..types import Data, RandomState
 from ._compiled import paired
 from ._kernels import centred, check_draws, collection, eigenvalues, is_collection, matrix_moments
 from ._nulls import CELLS, aggregate, batches, gamma, in_common, permutation_moments, spectrum, tail
@@ -26,16 +28,16 @@ NAME = "hsic_test"
 @speaking
 @limited
 def hsic_test(
-    X: Any,
-    Y: Any,
+    X: Data,
+    Y: Data,
     *,
-    kernel: Any = "aggregate",
+    kernel: KernelLike = "aggregate",
     kernel_y: Any = None,
     statistic: str = "unbiased",
     null: str = "permutation",
     n_draws: int = 999,
-    gram: Any = "auto",
-    random_state: Any = None,
+    gram: GramLike = "auto",
+    random_state: RandomState = None,
     time_budget: float | None = None,
 ) -> KernelTestResult:
     r"""Test of independence: does X, row by row, say anything about Y?

@@ -23,6 +23,7 @@ from ..methods.spline import SmoothingSpline
 from ..solvers.banded import smooth
 from ..solvers.leave_one_out import at_new_points, refuse_determined
 from ..solvers.spectral import Spectral
+from ..types import Array, Data, EstimatorLike, Splitter
 
 CELLS = 1 << 22  # predictions at a time, (new points) × (fits)
 
@@ -97,10 +98,10 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: EstimatorLike,
         *,
         level: float = 0.9,
-        cv: Any = None,
+        cv: Splitter = None,
         refit: bool = False,
         time_budget: float | None = None,
     ):
@@ -110,7 +111,7 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
         self.refit = refit
         self.time_budget = time_budget
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Data, y: Array) -> Self:
         """Fit to samples X and numbers y of shape (n,)."""
         check_number(self, "level", self.level, above=0)
         if self.level >= 1:
@@ -154,7 +155,7 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
             self._place = np.searchsorted(self._spline.x_, x, side="right") - 1
         return self
 
-    def _fit_again(self, X: Any, y: Any, target: np.ndarray) -> None:
+    def _fit_again(self, X: Data, y: Array, target: np.ndarray) -> None:
         n = len(target)
         if self.cv is None:
             splits = [(np.delete(np.arange(n), i), np.array([i])) for i in range(n)]
@@ -174,12 +175,12 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
         if np.any(self._own < 0):
             raise ValueError(f"{where(self)}: cv leaves out {np.sum(self._own >= 0)} of {n} samples; leave out each.")
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Data) -> Any:
         """The predictions of the fit to all samples."""
         check_is_fitted(self)
         return self.estimator_.predict(X)
 
-    def interval(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def interval(self, X: Data) -> tuple[np.ndarray, np.ndarray]:
         """The lower and upper ends of the intervals at X."""
         check_is_fitted(self)
         size = np.abs(self.residuals_)
@@ -196,7 +197,7 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
                 upper[rows] = np.partition(values + size, high - 1, axis=1)[:, high - 1]
         return lower, upper
 
-    def _left_out(self, X: Any) -> np.ndarray:
+    def _left_out(self, X: Data) -> np.ndarray:
         """f⁽⁻ⁱ⁾(x), of shape (m, n)."""
         form = self._form
         if self._spline is not None:
@@ -210,11 +211,11 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
         values, residuals = like(host(self.estimator_.predict(X)), cross), like(self.residuals_, cross)
         return host(at_new_points(self._smoother, cross, h, values, residuals))
 
-    def _answer(self, model: Any, train: np.ndarray, X: Any) -> Any:
+    def _answer(self, model: EstimatorLike, train: np.ndarray, X: Data) -> Any:
         pairwise = get_tags(model).input_tags.pairwise
         return model.predict(X[:, train] if pairwise else X)
 
-    def _left_out_of_spline(self, model: SmoothingSpline, X: Any) -> np.ndarray:
+    def _left_out_of_spline(self, model: SmoothingSpline, X: Data) -> np.ndarray:
         """By the response to one more sample, of value 1 at x where all others are 0, its weight taken away again.
 
         With C the covariance of the values under unit noise, s(x) = w C(·, x), and the fit to that sample alone is

@@ -12,10 +12,12 @@ from .._errors import check_choice, check_number, speaking
 from .._random import generator
 from ..basis import Polynomials
 from ..context import current, limited
+from ..gram import GramLike
 from ..gram.centered import CenteredGram
 from ..gram.dense import Dense
-from ..kernels import Gaussian, Kernel, Laplace
+from ..kernels import Gaussian, Kernel, KernelLike, Laplace
 from ..space import Function
+from ..types import Array, Data, RandomState
 from ._kernels import centred, check_draws, collection, eigenvalues, is_collection, matrix_moments
 from ._nulls import (
     Moments,
@@ -37,16 +39,16 @@ NAME = "mmd_test"
 @speaking
 @limited
 def mmd_test(
-    X: Any,
-    Y: Any,
+    X: Data,
+    Y: Data,
     *,
-    kernel: Any = "aggregate",
+    kernel: KernelLike = "aggregate",
     statistic: str = "unbiased",
     null: str = "permutation",
     n_draws: int = 999,
     block_size: int | None = None,
-    gram: Any = "auto",
-    random_state: Any = None,
+    gram: GramLike = "auto",
+    random_state: RandomState = None,
     time_budget: float | None = None,
 ) -> KernelTestResult:
     r"""Two-sample test: are X and Y drawn from one distribution?
@@ -169,7 +171,7 @@ def mmd_test(
     return KernelTestResult(value, p, sample, words, k, witness, tuple(k for k, _ in tests), p_values)
 
 
-def _first(kernel: Kernel, Z: Any) -> Any:
+def _first(kernel: Kernel, Z: Array) -> Any:
     """k(z₁, z₁), for its library and type."""
     return kernel.evaluate_diag(kernel.domain.take(Z, slice(0, 1)))
 
@@ -182,7 +184,7 @@ def _nothing_to_compare(kernel: Kernel) -> ValueError:
     return ValueError(f"{NAME}: all members of X and Y are the same point to {kernel}; nothing to compare.")
 
 
-def _matrix(kernel: Kernel, Z: Any, gram: Any, rng: np.random.Generator) -> CenteredGram:
+def _matrix(kernel: Kernel, Z: Array, gram: GramLike, rng: np.random.Generator) -> CenteredGram:
     """The centred matrix of both samples."""
     matrix = centred(kernel, Z, gram, rng)
     if _is_constant(matrix):
@@ -201,7 +203,7 @@ def _members(m: int, n: int, draws: int, rng: np.random.Generator) -> np.ndarray
     return np.hstack([first, rng.permuted(np.repeat(first, draws, axis=1), axis=0)])
 
 
-def _from_centred(a: Any, within: Any, trace: float, m: int, n: int, biased: bool) -> Any:
+def _from_centred(a: Array, within: Any, trace: float, m: int, n: int, biased: bool) -> Any:
     """MMD² from a = sᵀK̃s and Σ_{i ∈ X} K̃ᵢᵢ; as K̃1 = 0, the other sample has the same a, and the cross term is −a."""
     if biased:
         return a * ((m + n) / (m * n)) ** 2
@@ -242,7 +244,7 @@ def _blocks(m: int, n: int, size: int | None, rng: np.random.Generator) -> list[
 
 
 def _block_statistics(
-    kernel: Kernel, Z: Any, blocks: list[tuple[np.ndarray, np.ndarray]], draws: int, rng: np.random.Generator
+    kernel: Kernel, Z: Array, blocks: list[tuple[np.ndarray, np.ndarray]], draws: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """The unbiased statistic in every block (rows), as observed and under permutations within the block; its size."""
     T, sizes, constant = [], [], True

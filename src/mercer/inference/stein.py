@@ -13,9 +13,10 @@ from .._errors import check_number, remedies, speaking, where
 from .._random import generator
 from ..context import current, limited
 from ..domains import Domain
-from ..gram import Gram, as_representation
-from ..kernels import PD, UNKNOWN, Definiteness, InverseMultiquadric, Kernel
+from ..gram import Gram, GramLike, as_representation
+from ..kernels import PD, UNKNOWN, Definiteness, InverseMultiquadric, Kernel, KernelLike
 from ..space import Function
+from ..types import Array, Data, RandomState
 from ._kernels import check_draws, collection
 from ._nulls import aggregate, batches, digits_of, in_common, in_time
 from ._result import KernelTestResult
@@ -73,7 +74,7 @@ class SteinKernel(Kernel):
         if not callable(self.score):
             raise TypeError(f"{where(self)}: score = {self.score!r} must be a function of an (n, d) array.")
 
-    def _score(self, X: Any) -> Any:
+    def _score(self, X: Data) -> Any:
         S = like(self.score(X), X)
         xp = namespace(S)
         if tuple(S.shape) != tuple(X.shape):
@@ -82,21 +83,21 @@ class SteinKernel(Kernel):
             raise ValueError(f"{where(self)}: score is NaN or infinite at some points; the density must be > 0 there.")
         return S
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Data, Y: Data = None) -> Any:
         Y = X if Y is None else Y
         n, m, d = X.shape[0], Y.shape[0], X.shape[1]
         rows = _threads.slices(n, max(1, CELLS // (m * d * d)))
         s, t = self._score(X), self._score(Y)
         return namespace(X).concat([self._rows(X[r, :], Y, s[r, :], t) for r in rows], axis=0)
 
-    def _rows(self, X: Any, Y: Any, s: Any, t: Any) -> Any:
+    def _rows(self, X: Data, Y: Data, s: Array, t: Array) -> Any:
         xp, k = namespace(X), self.kernel
         forward, backward = k.gradient_x(X, Y), xp.permute_dims(k.gradient_x(Y, X), (1, 0, 2))
         crossed = xp.linalg.trace(k.mixed_xy(X, Y))
         along = xp.sum(forward * t[None, :, :] + backward * s[:, None, :], axis=2)
         return (s @ xp.matrix_transpose(t)) * k.evaluate(X, Y) + along + crossed
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Data) -> Any:
         s, xp = self._score(X), namespace(X)
         parts = ((X[r, :], s[r, :]) for r in _threads.slices(X.shape[0], 16))  # of so many squared the diagonal is used
         return xp.concat([xp.linalg.diagonal(self._rows(A, A, t, t)) for A, t in parts])
@@ -111,14 +112,14 @@ class SteinKernel(Kernel):
 @speaking
 @limited
 def stein_test(
-    X: Any,
+    X: Data,
     score: Callable[[Any], Any],
     *,
-    kernel: Any = "aggregate",
+    kernel: KernelLike = "aggregate",
     flip: float = 0.5,
     n_draws: int = 999,
-    gram: Any = "auto",
-    random_state: Any = None,
+    gram: GramLike = "auto",
+    random_state: RandomState = None,
     time_budget: float | None = None,
 ) -> KernelTestResult:
     r"""Goodness of fit: is X drawn from the density p, known by its score :math:`\nabla \log p`?

@@ -29,6 +29,7 @@ from ..domains import Graph, Rows
 from ..kernels import Kernel
 from ..solvers.solution import Solution, upgraded
 from ..space import Function
+from ..types import Array, FilePath
 from ._allowed import (
     CALLED,
     CALLERS,
@@ -228,7 +229,7 @@ class _Copies:
     def __init__(self) -> None:
         self._made: dict[int, tuple[Any, np.ndarray]] = {}  # the originals too: an identity is theirs while they live
 
-    def __call__(self, values: Any) -> np.ndarray:
+    def __call__(self, values: Array) -> np.ndarray:
         if type(values) not in (list, np.ndarray):
             raise ModelError(f"it holds a {type(values).__name__} in the place of an array.")
         if id(values) not in self._made:
@@ -305,7 +306,7 @@ class Encoder:
         self._alive: list[Any] = []  # an identity is only unique among objects that live
         self._depth = 0
 
-    def encode(self, x: Any) -> Any:
+    def encode(self, x: Array) -> Any:
         """The JSON value of an object."""
         self._depth += 1
         if self._depth > DEEPEST:
@@ -420,7 +421,7 @@ class Encoder:
             return {"random": [type(x).__name__, state["bit_generator"], self.encode(state)]}
         return self._encode_object(x)
 
-    def _encode_object(self, x: Any) -> dict[str, Any]:
+    def _encode_object(self, x: Array) -> dict[str, Any]:
         if type(x).__module__.startswith("matplotlib."):
             raise ModelError(f"a {type(x).__name__} of matplotlib is no part of a model; save a picture by savefig.")
         try:
@@ -468,7 +469,7 @@ class Decoder:
             _check_made(part, own)
         return made
 
-    def decode(self, x: Any) -> Any:
+    def decode(self, x: Array) -> Any:
         """The object of a JSON value."""
         if isinstance(x, list):
             return [self.decode(v) for v in x]
@@ -497,7 +498,7 @@ class Decoder:
             raise ModelError(f"functions[{name!r}] = {self._yours[name]!r:.80} is neither a function nor a class.")
         return self._yours[name]
 
-    def _look_up(self, place: Any, kind: str, may: Any, test: Any) -> Any:
+    def _look_up(self, place: FilePath, kind: str, may: Any, test: Any) -> Any:
         """A class or function that files may name, by its address."""
         module, _, name = str(place).partition(":")
         if not may(module, name):
@@ -530,7 +531,7 @@ class Decoder:
             raise ModelError(f"it names the builtin {name!r}.")
         return BUILTINS[name]
 
-    def _class(self, place: Any) -> Any:
+    def _class(self, place: FilePath) -> Any:
         if not isinstance(place, dict):
             if place in self._yours:
                 return self._supplied(place)

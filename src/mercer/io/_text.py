@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from .._files import PIECE, replacing, unpacked, whole_lines
+from ..types import FilePath
 
 
-def require_text(path: Any) -> None:
+def require_text(path: FilePath) -> None:
     """Raise for a file with zero bytes, before a parser takes all of it into memory."""
     with _whole(path) as stream:
         while piece := stream.read(PIECE):
@@ -24,7 +25,7 @@ def require_text(path: Any) -> None:
 
 
 @contextmanager
-def _whole(path: Any) -> Iterator[Any]:
+def _whole(path: FilePath) -> Iterator[Any]:
     """The bytes of a file; that a compressed one breaks off is an error in its reader."""
     with unpacked(path) as stream:
         try:
@@ -62,14 +63,14 @@ class Lines:
 
 
 @contextmanager
-def reading(path: Any) -> Iterator[Lines]:
+def reading(path: FilePath) -> Iterator[Lines]:
     """The lines of a text file; ``.gz`` and ``.bz2`` are decompressed."""
     with _whole(path) as stream:
         yield Lines(Path(path), io.TextIOWrapper(stream, encoding="utf-8", errors="replace"))
 
 
 @contextmanager
-def writing(path: Any) -> Iterator[TextIO]:
+def writing(path: FilePath) -> Iterator[TextIO]:
     """A text file that appears under its name when it is complete; until then, and after an error, the old one stays.
 
     ``.gz`` and ``.bz2`` are compressed, without a time stamp: the same text gives the same file.

@@ -32,6 +32,7 @@ from numpy.lib import format as npy
 import mercer
 
 from .._files import replacing
+from ..types import EstimatorLike, FilePath
 from ._objects import Decoder, Encoder, ModelError, check_room
 
 __all__ = ["ModelError", "describe", "load", "save"]
@@ -41,7 +42,7 @@ HEADER, STRUCTURE = "header.json", "structure.json"
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
 
 
-def _file_error(path: Any, message: str) -> ModelError:
+def _file_error(path: FilePath, message: str) -> ModelError:
     return ModelError(f"{path}: {message}")
 
 
@@ -50,7 +51,7 @@ def _brief(error: Exception) -> str:
     return " ".join(str(error).split())[:200]
 
 
-def save(model: Any, path: Any) -> None:
+def save(model: EstimatorLike, path: FilePath) -> None:
     r"""Write an estimator, kernel or function to a model file, from which `load` makes it again.
 
     The file is a zip archive of JSON and NumPy arrays: no pickle, and nothing in it is ever run. It replaces an older
@@ -142,7 +143,7 @@ def _write(archive: zipfile.ZipFile, structure: bytes, encoder: Encoder, kind: s
 
 
 @contextmanager
-def _opened(path: Any) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
+def _opened(path: FilePath) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
     """The archive and its header, checked."""
     if os.path.exists(path) and not os.path.isfile(path):  # a pipe would make the reader wait, a device have no end
         raise _file_error(path, "no model file, but a folder, a device or a pipe.")
@@ -167,7 +168,7 @@ def _opened(path: Any) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
         yield archive, header
 
 
-def describe(path: Any) -> dict[str, Any]:
+def describe(path: FilePath) -> dict[str, Any]:
     """What a model file says of itself, without loading the model: its class, the versions, the names it needs.
 
     Examples
@@ -182,7 +183,7 @@ def describe(path: Any) -> dict[str, Any]:
         return header
 
 
-def load(path: Any, functions: dict[str, Any] | None = None) -> Any:
+def load(path: FilePath, functions: dict[str, Any] | None = None) -> Any:
     r"""Make the object of a model file again.
 
     Loading runs no code of the file: only classes of this library and of scikit-learn that are safe with any state are

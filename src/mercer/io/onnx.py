@@ -27,6 +27,7 @@ from ..losses import Logistic
 from ..methods import KernelFisher, KernelMeanClassifier, LinearSVC, MultipleKernel
 from ..methods._classifier import Classifier
 from ..methods.base import KernelEstimator, KernelTransformer, LossEstimator
+from ..types import Array, EstimatorLike, FilePath, Namespace
 
 __all__ = ["save_onnx", "to_onnx"]
 
@@ -37,7 +38,7 @@ NEAR = 1e3  # squared lengths of points, in lengthscales, up to which distances 
 METHODS = {"scores": "decision_function", "probabilities": "predict_proba", "features": "transform"}
 
 
-def save_onnx(model: Any, path: Any) -> None:
+def save_onnx(model: EstimatorLike, path: FilePath) -> None:
     """Write `to_onnx` of a model to a file, which replaces an older one when it is complete.
 
     Examples
@@ -56,7 +57,7 @@ def save_onnx(model: Any, path: Any) -> None:
 
 
 @speaking
-def to_onnx(model: Any) -> Any:
+def to_onnx(model: EstimatorLike) -> Any:
     r"""A fitted estimator as an ONNX model, which computes what `predict` computes, in the same precision.
 
     Parameters
@@ -117,7 +118,7 @@ def to_onnx(model: Any) -> Any:
         ) from error
 
 
-def _graph(model: Any, steps: list[Any], ndonnx: Any) -> Any:
+def _graph(model: EstimatorLike, steps: list[Any], ndonnx: Any) -> Any:
     *before, last = steps
     _require_size(last)
     z = x = ndonnx.argument(shape=("samples", steps[0].n_features_in_), dtype=getattr(ndonnx, last.dtype_.name))
@@ -131,7 +132,7 @@ def _graph(model: Any, steps: list[Any], ndonnx: Any) -> Any:
     return graph
 
 
-def _require_size(model: Any) -> None:
+def _require_size(model: EstimatorLike) -> None:
     """Raise where the constants of a graph, or the points at which it is compared, are more than ONNX holds."""
     f = model.function_
     n, d = f.points.shape
@@ -144,11 +145,11 @@ def _require_size(model: Any) -> None:
         )
 
 
-def _inexact(model: Any, reason: str) -> ValueError:
+def _inexact(model: EstimatorLike, reason: str) -> ValueError:
     return ValueError(f"to_onnx: this {where(model)} has no exact form in ONNX: {reason}. mercer.save keeps any model.")
 
 
-def _require_vectors(model: Any) -> None:
+def _require_vectors(model: EstimatorLike) -> None:
     if not isinstance(model, KernelEstimator):
         raise KindError(f"to_onnx: a {where(model)} is none of this library's estimators on one kernel.")
     if not hasattr(model, "function_"):
@@ -159,10 +160,10 @@ def _require_vectors(model: Any) -> None:
         raise _inexact(model, "calibrated probabilities of several classes solve a linear system; fit without them")
 
 
-def _before(step: Any, z: Any, xp: Any) -> Any:
+def _before(step: Array, z: Array, xp: Namespace) -> Any:
     """What a scaler or imputer makes of z."""
 
-    def constant(values: Any) -> Any:
+    def constant(values: Array) -> Any:
         return xp.astype(xp.asarray(values), z.dtype)  # in its type scikit-learn computes as well
 
     if isinstance(step, SimpleImputer) and isinstance(step.missing_values, float) and not step.add_indicator:
@@ -181,7 +182,7 @@ def _before(step: Any, z: Any, xp: Any) -> Any:
 def _values(model: Any, f: Any, z: Any, xp: Any) -> Any:
     """A function of the space at z."""
 
-    def constant(values: Any) -> Any:
+    def constant(values: Array) -> Any:
         return xp.asarray(np.ascontiguousarray(host(values)))
 
     try:
@@ -197,7 +198,7 @@ def _values(model: Any, f: Any, z: Any, xp: Any) -> Any:
         raise _inexact(model, f"a graph has not all operations of the kernel {f.kernel}") from error
 
 
-def _matrix(kernel: Any, z: Any, points: np.ndarray, constant: Any) -> Any:
+def _matrix(kernel: Any, z: Array, points: np.ndarray, constant: Any) -> Any:
     """k(z, points); by a product of matrices where ‖x‖² + ‖y‖² − 2xᵀy, of centred points, costs no digits.
 
     It errs by some 4ε of the largest ‖y‖² at most where x is near y, and so does k where its slope is finite.
@@ -211,7 +212,7 @@ def _matrix(kernel: Any, z: Any, points: np.ndarray, constant: Any) -> Any:
     return kernel.evaluate(z, constant(points))
 
 
-def _answers(model: Any, z: Any, xp: Any) -> dict[str, Any]:
+def _answers(model: EstimatorLike, z: Array, xp: Namespace) -> dict[str, Any]:
     """The outputs by name."""
     outputs, f = {}, getattr(model, "prediction_", model.function_)
     if isinstance(model, KernelTransformer):
@@ -233,12 +234,12 @@ def _answers(model: Any, z: Any, xp: Any) -> dict[str, Any]:
     return outputs | {"variable": model.loss_.link_inverse(values) if _linked(model) else values}
 
 
-def _linked(model: Any) -> bool:
+def _linked(model: EstimatorLike) -> bool:
     """Whether the loss says what mean or probability a value stands for."""
     return isinstance(model, LossEstimator) and "link_inverse" in model.loss_.provides
 
 
-def _decided(model: Any, values: Any, xp: Any) -> dict[str, Any]:
+def _decided(model: EstimatorLike, values: Array, xp: Namespace) -> dict[str, Any]:
     """Labels, scores and probabilities."""
     outputs = {}
     if _linked(model):
@@ -262,7 +263,7 @@ def _decided(model: Any, values: Any, xp: Any) -> dict[str, Any]:
     return {"label": xp.take(_labels(model, xp), winner), "scores": values} | outputs
 
 
-def _labels(model: Any, xp: Any) -> Any:
+def _labels(model: EstimatorLike, xp: Namespace) -> Any:
     """The classes, of a type that graphs know."""
     classes = model.classes_
     if classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes):
@@ -272,7 +273,7 @@ def _labels(model: Any, xp: Any) -> Any:
     return xp.asarray(classes)
 
 
-def _elected(model: Classifier, values: Any, xp: Any) -> tuple[Any, Any]:
+def _elected(model: Classifier, values: Array, xp: Namespace) -> tuple[Any, Any]:
     """The class with most votes of the pairs, and the votes refined by confidence."""
     k = len(model.classes_)
     first, second = (np.eye(k)[list(members)] for members in zip(*combinations(range(k), 2), strict=True))
@@ -289,7 +290,7 @@ def _elected(model: Classifier, values: Any, xp: Any) -> tuple[Any, Any]:
     return winner, values if model.decision_function_shape == "ovo" else scores
 
 
-def _compare(graph: Any, model: Any, steps: list[Any]) -> None:
+def _compare(graph: Any, model: EstimatorLike, steps: list[Any]) -> None:
     """Raise unless the graph answers as the model does, between the points of its expansion."""
     from onnx.reference import ReferenceEvaluator
 

@@ -23,7 +23,7 @@ from .constant import Constant, White
 from .corrected import Clipped, Flipped, Shifted, Squared
 from .cosine import Cosine
 from .deformed import Deformed, deformed
-from .expression import as_kernel, parse
+from .expression import KernelLike, as_kernel, parse
 from .features import Features, Fourier, MercerSeries, Wavelet
 from .finite import Callable, FiniteDomain, Precomputed
 from .gaussian import Gaussian
@@ -86,6 +86,7 @@ __all__ = [
     "InverseMultiquadric",
     "JensenShannon",
     "Kernel",
+    "KernelLike",
     "Laplace",
     "Linear",
     "Log",

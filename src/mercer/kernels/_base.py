@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import update_wrapper
 from types import FunctionType
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeGuard, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -21,6 +21,7 @@ from .._same import same
 from ..basis import Polynomials
 from ..domains import Domain, Vectors
 from ..evaluation import Evaluator, Points, bind
+from ..types import Array, Checked, Index
 from ._definiteness import UNKNOWN, Definiteness
 
 FAR = 256.0  # how much smaller values must be about the mean to be computed there: eight binary digits
@@ -69,11 +70,11 @@ class Kernel(BaseEstimator):
 
     # ---- what a kernel writes
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         """The matrix k(xᵢ, yⱼ) of checked collections; Y = None means Y = X."""
         raise NotImplementedError
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         """The vector k(xᵢ, xᵢ) of a checked collection."""
         size, take = self.domain.size(X), self.domain.take
         rows = [self.evaluate(take(X, slice(i, i + 1)))[0, :] for i in range(size)]
@@ -86,15 +87,15 @@ class Kernel(BaseEstimator):
         """What is proven of this kernel on inputs with `dimension` coordinates (None: for every dimension)."""
         return UNKNOWN
 
-    def in_dimension_of(self, X: Any) -> Self:
+    def in_dimension_of(self, X: Checked) -> Self:
         """The kernel with what depends on the dimension of X filled in; itself, for most."""
         return self
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Checked) -> Self:
         """A clone with data-driven parameters (``lengthscale="median"``) replaced by their values on X."""
         return clone(self)
 
-    def feature_count(self, X: Any) -> int:
+    def feature_count(self, X: Checked) -> int:
         """How many explicit features members like those of X have."""
         self.require("feature_map")
         return int(self.feature_map(self.domain.take(X, slice(0, 1))).shape[1])
@@ -108,19 +109,19 @@ class Kernel(BaseEstimator):
         """The kernel of which this is the one `about` a sample; itself, for most."""
         return self
 
-    def relative(self, X: Any) -> Any:
+    def relative(self, X: Checked) -> Any:
         """X relative to the origin of this kernel, as `at_zero` sees it."""
         return X
 
-    def missing_constant(self, points: Any, coefficients: Any) -> Any:
+    def missing_constant(self, points: Checked, coefficients: Array) -> Any:
         """Σ aᵢk(x, xᵢ) of `at_zero` less that of this kernel: the same at every x for coefficients that sum to 0."""
         return 0.0
 
-    def moved(self, X: Any, steps: np.ndarray) -> Any:
+    def moved(self, X: Checked, steps: np.ndarray) -> Any:
         """The points that are reached from X by steps, as `density_sample` draws them."""
         return X + like(steps, X)
 
-    def points(self, X: Any, beside: Any = None) -> Points:
+    def points(self, X: Checked, beside: Any = None) -> Points:
         """A checked collection in the form from which rows of the matrix follow fastest, again and again.
 
         Collections that are to be compared are made one `beside` the other.
@@ -144,11 +145,11 @@ class Kernel(BaseEstimator):
         """Which of the optional operations this kernel has, with its present parameters; `ABILITIES` lists them."""
         return frozenset(self.abilities)
 
-    def __call__(self, X: Any, Y: Any = None) -> Any:
+    def __call__(self, X: Checked, Y: Checked = None) -> Any:
         values = self.bind(X, Y)
         return self._finite(values.dense)
 
-    def bind(self, X: Any, Y: Any = None) -> Evaluator:
+    def bind(self, X: Checked, Y: Checked = None) -> Evaluator:
         """The values between the members of two collections, computed when they are asked for; Y = None means Y = X.
 
         Examples
@@ -159,7 +160,7 @@ class Kernel(BaseEstimator):
         """
         return bind(self, *self.check_arguments(X, Y))
 
-    def diag(self, X: Any) -> Any:
+    def diag(self, X: Checked) -> Any:
         """The vector of k(xᵢ, xᵢ)."""
         X, _ = self.check_arguments(X)
         return self._finite(lambda: self.evaluate_diag(X))
@@ -176,7 +177,7 @@ class Kernel(BaseEstimator):
             )
         return K
 
-    def check_arguments(self, X: Any, Y: Any = None) -> tuple[Any, Any]:
+    def check_arguments(self, X: Checked, Y: Checked = None) -> tuple[Any, Any]:
         """Validate parameters and collections; X and Y must share library, type, device and number of columns."""
         self.validate()
         X = self.domain.check(X, self, "X")
@@ -186,7 +187,7 @@ class Kernel(BaseEstimator):
         self._check_together(X, Y)
         return X, Y
 
-    def _check_together(self, X: Any, Y: Any) -> None:
+    def _check_together(self, X: Checked, Y: Checked) -> None:
         if not (hasattr(X, "dtype") and hasattr(Y, "dtype")):
             return
         if is_array(X) and is_array(Y):
@@ -207,7 +208,7 @@ class Kernel(BaseEstimator):
         if len(X.shape) == 2 and len(Y.shape) == 2 and X.shape[1] != Y.shape[1]:
             raise ValueError(f"{where(self)}: X has {X.shape[1]} columns and Y has {Y.shape[1]}; they must agree.")
 
-    def check_values(self, X: Any, owner: object) -> None:
+    def check_values(self, X: Checked, owner: object) -> None:
         """Raise where the values on a checked collection of vectors are no floating-point numbers.
 
         The diagonal bounds the values of a positive definite kernel; others refuse by themselves, or see X here.
@@ -234,7 +235,7 @@ class Kernel(BaseEstimator):
             self.require(attribute)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
 
-    def check(self, X: Any, tol: float | None = None) -> Report:
+    def check(self, X: Checked, tol: float | None = None) -> Report:
         """Test on data what `definiteness` claims, and report the smallest eigenvalue.
 
         For CPD(q) the matrix is restricted to the coefficients that annihilate polynomials of degree < q on X.
@@ -293,19 +294,19 @@ class Kernel(BaseEstimator):
         """k(x, y) / √(k(x, x) k(y, y)); refuses points with k(x, x) ≤ 0."""
         return _algebra().Normalized(self)
 
-    def warp(self, function: Any) -> Kernel:
+    def warp(self, function: Callable[..., Any]) -> Kernel:
         """k(f(x), f(y)) for a function f of a whole collection."""
         return _algebra().Warped(self, function)
 
-    def on(self, columns: Any) -> Kernel:
+    def on(self, columns: Index) -> Kernel:
         """k on the given columns (an index, a slice or a list of indices) alone."""
         return _algebra().Restricted(self, columns)
 
-    def centered(self, X: Any, weights: Any = None) -> Kernel:
+    def centered(self, X: Checked, weights: Array = None) -> Kernel:
         """k with the mean of the feature vectors of X subtracted; PD for k PD or CPD(1)."""
         return _algebra().CenteredAt(self, X, weights)
 
-    def about(self, X: Any) -> Kernel:
+    def about(self, X: Checked) -> Kernel:
         """The kernel to compute with on X where constants are free: it differs from this one by some g(x) + g(y).
 
         Coefficients that sum to zero do not see g, but digits are lost to it: of xᵀy all, far from 0. So a kernel with
@@ -348,7 +349,7 @@ class Kernel(BaseEstimator):
         return to_text(self)
 
 
-def is_kernel(value: Any) -> bool:
+def is_kernel(value: Any) -> TypeGuard[Kernel]:
     """Whether a value is a kernel, and no text, number or function that stands for one."""
     return isinstance(value, Kernel)
 

@@ -19,6 +19,7 @@ from .._array import namespace
 from .._errors import where
 from ..domains import Domain, intersection
 from ..domains import Product as ProductDomain
+from ..types import Checked
 from ._base import Kernel
 from ._definiteness import Definiteness, of_product, of_sum
 from ._parts import STATIONARY, inner_examples, require_kernels, times, transposed
@@ -65,10 +66,10 @@ class _Composite(Kernel):
     def whole(self) -> bool:  # type: ignore[override]
         return any(k.whole for k in self.kernels)
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Checked) -> Self:
         return type(self)([k.resolve(X) for k in self.kernels])
 
-    def check_values(self, X: Any, owner: object) -> None:
+    def check_values(self, X: Checked, owner: object) -> None:
         if self.domain.vectors:
             for k in self.kernels:
                 k.check_values(X, owner)
@@ -92,10 +93,10 @@ class Sum(_Composite):
     array([[2.]])
     """
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return sum(k.evaluate(X, Y) for k in self.kernels)
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return sum(k.evaluate_diag(X) for k in self.kernels)
 
     def drift(self, origin: np.ndarray) -> np.ndarray | None:
@@ -109,17 +110,17 @@ class Sum(_Composite):
     def provides(self) -> frozenset[str]:
         return frozenset.intersection(*(k.provides for k in self.kernels)) - {"spectral_sample", "self_convolution"}
 
-    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
         """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
         self.require("gradient_x")
         return sum(k.gradient_x(X, Y) for k in self.kernels)
 
-    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
         """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
         self.require("mixed_xy")
         return sum(k.mixed_xy(X, Y) for k in self.kernels)
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂θ for each parameter."""
         self.require("gradient_theta")
         out: dict[str, Any] = {}
@@ -127,13 +128,13 @@ class Sum(_Composite):
             out |= self._nested(i, k.gradient_theta(X, Y))
         return out
 
-    def feature_map(self, X: Any) -> Any:
+    def feature_map(self, X: Checked) -> Any:
         """The features of the terms, side by side."""
         self.require("feature_map")
         maps = [k.feature_map(X) for k in self.kernels]
         return namespace(*maps).concat(maps, axis=1)
 
-    def feature_count(self, X: Any) -> int:
+    def feature_count(self, X: Checked) -> int:
         return sum(k.feature_count(X) for k in self.kernels)
 
     def log_normalizer(self, dimension: int) -> float:
@@ -154,7 +155,7 @@ class Sum(_Composite):
         """The kernel k(x/h, y/h)."""
         return type(self)([k.dilated(factor) for k in self.kernels])
 
-    def log_dilated(self, X: Any, Y: Any, factors: Sequence[float]) -> Iterator[Any]:
+    def log_dilated(self, X: Checked, Y: Checked, factors: Sequence[float]) -> Iterator[Any]:
         """The matrices log k(xᵢ/h, yⱼ/h) for each factor h, one after the other, from one matrix of distances each."""
         for parts in zip(*(k.log_dilated(X, Y, factors) for k in self.kernels), strict=True):
             yield reduce(namespace(parts[0]).logaddexp, parts)
@@ -170,10 +171,10 @@ class Product(_Composite):
     array([[4.]])
     """
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return reduce(mul, (k.evaluate(X, Y) for k in self.kernels))
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return reduce(mul, (k.evaluate_diag(X) for k in self.kernels))
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
@@ -188,13 +189,13 @@ class Product(_Composite):
         """The product of all matrices but those skipped."""
         return reduce(mul, (M for i, M in enumerate(K) if i not in skip), K[0] * 0 + 1)
 
-    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
         """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
         self.require("gradient_x")
         K = [k(X, Y) for k in self.kernels]
         return sum(times(self._others(K, i), k.gradient_x(X, Y)) for i, k in enumerate(self.kernels))
 
-    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
         """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
         self.require("mixed_xy")
         Y = X if Y is None else Y
@@ -208,7 +209,7 @@ class Product(_Composite):
                     total = total + times(self._others(K, i, j), gx[i][..., :, None] * gy[j][..., None, :])
         return total
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂θ for each parameter."""
         self.require("gradient_theta")
         K = [k(X, Y) for k in self.kernels]
@@ -217,7 +218,7 @@ class Product(_Composite):
             out |= self._nested(i, k.gradient_theta(X, Y), self._others(K, i))
         return out
 
-    def feature_map(self, X: Any) -> Any:
+    def feature_map(self, X: Checked) -> Any:
         """All products of one feature of each factor."""
         self.require("feature_map")
         Z = self.kernels[0].feature_map(X)
@@ -226,7 +227,7 @@ class Product(_Composite):
             Z = namespace(Z).reshape(Z[:, :, None] * W[:, None, :], (Z.shape[0], Z.shape[1] * W.shape[1]))
         return Z
 
-    def feature_count(self, X: Any) -> int:
+    def feature_count(self, X: Checked) -> int:
         return prod(k.feature_count(X) for k in self.kernels)
 
 
@@ -246,17 +247,17 @@ class Tensor(_Composite):
     def domain(self) -> Domain:  # type: ignore[override]
         return ProductDomain([k.domain for k in self.kernels])
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return reduce(mul, (k.evaluate(X[i], None if Y is None else Y[i]) for i, k in enumerate(self.kernels)))
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return reduce(mul, (k.evaluate_diag(X[i]) for i, k in enumerate(self.kernels)))
 
-    def _check_together(self, X: Any, Y: Any) -> None:
+    def _check_together(self, X: Checked, Y: Checked) -> None:
         for i, k in enumerate(self.kernels):
             k._check_together(X[i], Y[i])
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Checked) -> Self:
         X = self.domain.check(X, self)
         return type(self)([k.resolve(X[i]) for i, k in enumerate(self.kernels)])
 

@@ -17,18 +17,19 @@ from typing import Any, ClassVar
 
 from .._array import namespace, on_host
 from .._threads import slices
+from ..types import Array, Checked, Namespace
 from ._base import Kernel
 
 BLOCK = 1 << 15  # entries of a temporary on the host, so that the many passes over a block stay in cache
 
 
-def columns(X: Any, Y: Any = None) -> list[tuple[Any, Any]]:
+def columns(X: Checked, Y: Checked = None) -> list[tuple[Any, Any]]:
     """For each coordinate, x of shape (n, 1) and y of shape (1, m), which broadcast to a matrix."""
     Y = X if Y is None else Y
     return [(X[:, k][:, None], Y[:, k][None, :]) for k in range(X.shape[1])]
 
 
-def matrix(compute: Callable[[list[tuple[Any, Any]], Any], Any], X: Any, Y: Any = None) -> Any:
+def matrix(compute: Callable[[list[tuple[Any, Any]], Any], Any], X: Checked, Y: Checked = None) -> Any:
     """``compute(columns(X, Y), xp)``, on the host in blocks of rows."""
     xp, Y = namespace(X), X if Y is None else Y
     if not on_host(X) or X.shape[0] * Y.shape[0] <= BLOCK:
@@ -37,7 +38,7 @@ def matrix(compute: Callable[[list[tuple[Any, Any]], Any], Any], X: Any, Y: Any 
     return xp.concat([compute(columns(X[r, :], Y), xp) for r in rows], axis=0)
 
 
-def vector(compute: Callable[[list[tuple[Any, Any]], Any], Any], X: Any) -> Any:
+def vector(compute: Callable[[list[tuple[Any, Any]], Any], Any], X: Checked) -> Any:
     """``compute`` on each coordinate paired with itself."""
     return compute([(X[:, k], X[:, k]) for k in range(X.shape[1])], namespace(X))
 
@@ -48,21 +49,21 @@ class OverCoordinates(Kernel):
     abilities: ClassVar[tuple[str, ...]] = ("gradient_theta",)
     combine: ClassVar[Any]
 
-    def part(self, x: Any, y: Any, xp: Any) -> Any:
+    def part(self, x: Array, y: Array, xp: Namespace) -> Any:
         """The one-dimensional kernel, elementwise, as a new array."""
         raise NotImplementedError
 
-    def over(self, pairs: list[tuple[Any, Any]], xp: Any) -> Any:
+    def over(self, pairs: list[tuple[Any, Any]], xp: Namespace) -> Any:
         """The parts of pairs of coordinates, combined."""
         return reduce(type(self).combine, (self.part(x, y, xp) for x, y in pairs))
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return matrix(self.over, X, Y)
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return vector(self.over, X)
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """No continuous parameters, unless the kernel says otherwise."""
         return {}
 
@@ -78,21 +79,21 @@ class ProductOverCoordinates(OverCoordinates):
 
     combine = imul
 
-    def part_x(self, x: Any, y: Any, xp: Any) -> Any:
+    def part_x(self, x: Array, y: Array, xp: Namespace) -> Any:
         """∂part/∂x."""
         raise NotImplementedError
 
-    def part_xy(self, x: Any, y: Any, xp: Any) -> Any:
+    def part_xy(self, x: Array, y: Array, xp: Namespace) -> Any:
         """∂²part/∂x∂y."""
         raise NotImplementedError
 
-    def _factor(self, pair: tuple[Any, Any], in_x: bool, in_y: bool, xp: Any) -> Any:
+    def _factor(self, pair: tuple[Any, Any], in_x: bool, in_y: bool, xp: Namespace) -> Any:
         x, y = pair
         if in_x:
             return (self.part_xy if in_y else self.part_x)(x, y, xp)
         return self.part_x(y, x, xp) if in_y else self.part(x, y, xp)
 
-    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
         """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
         self.require("gradient_x")
         X, Y = self.check_arguments(X, Y)
@@ -101,7 +102,7 @@ class ProductOverCoordinates(OverCoordinates):
         slices = [reduce(imul, (self._factor(pairs[i], i == k, False, xp) for i in d)) for k in d]
         return xp.stack(slices, axis=-1)
 
-    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
         """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
         self.require("mixed_xy")
         X, Y = self.check_arguments(X, Y)

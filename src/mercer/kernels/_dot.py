@@ -12,6 +12,7 @@ import numpy as np
 from .._array import eye, host, is_sparse, namespace, product_transposed, row_products
 from .._errors import where
 from ..domains import Vectors
+from ..types import Array, Checked, Namespace
 from ._base import Kernel
 
 
@@ -20,27 +21,27 @@ class DotProduct(Kernel):
 
     domain = Vectors(sparse=True)
 
-    def profile(self, t: Any, xp: Any) -> Any:
+    def profile(self, t: Array, xp: Namespace) -> Any:
         """φ of the inner product."""
         raise NotImplementedError
 
-    def slope(self, t: Any, xp: Any) -> Any:
+    def slope(self, t: Array, xp: Namespace) -> Any:
         """φ′."""
         raise NotImplementedError
 
-    def curvature(self, t: Any, xp: Any) -> Any:
+    def curvature(self, t: Array, xp: Namespace) -> Any:
         """φ″."""
         raise NotImplementedError
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         t = product_transposed(X, X if Y is None else Y)
         return self.profile(t, namespace(t))
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         t = row_products(X, X)
         return self.profile(t, namespace(t))
 
-    def check_values(self, X: Any, owner: object) -> None:
+    def check_values(self, X: Checked, owner: object) -> None:
         with np.errstate(over="ignore"):
             t = row_products(X, X)
         xp = namespace(t)
@@ -52,19 +53,19 @@ class DotProduct(Kernel):
             )
         super().check_values(X, owner)
 
-    def _dense(self, X: Any, Y: Any) -> tuple[Any, Any, Any, Any]:
+    def _dense(self, X: Checked, Y: Checked) -> tuple[Any, Any, Any, Any]:
         X, Y = self.check_arguments(X, Y)
         Y = X if Y is None else Y
         if is_sparse(X) or is_sparse(Y):
             raise TypeError(f"{where(self)}: derivatives need dense X and Y; call .toarray() first.")
         return namespace(X), X, Y, product_transposed(X, Y)
 
-    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
         """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
         xp, X, Y, t = self._dense(X, Y)
         return self.slope(t, xp)[..., None] * Y[None, :, :]
 
-    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
         """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
         xp, X, Y, t = self._dense(X, Y)
         outer = Y[None, :, :, None] * X[:, None, None, :]

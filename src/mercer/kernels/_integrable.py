@@ -17,6 +17,7 @@ from sklearn.base import clone
 from .._array import host, namespace
 from .._errors import where
 from .._units import power_of_two
+from ..types import Array, Checked, Namespace
 from ._radial import Radial
 
 
@@ -31,7 +32,7 @@ class Integrable(Radial):
         """n draws from the density proportional to φ(‖u‖²)."""
         raise NotImplementedError
 
-    def log_profile(self, s: Any, xp: Any) -> Any:
+    def log_profile(self, s: Array, xp: Namespace) -> Any:
         """log φ, also where φ underflows; −∞ outside the support."""
         with np.errstate(divide="ignore"):
             return xp.log(self.profile(s, xp))
@@ -75,7 +76,7 @@ class Integrable(Radial):
             )
         return kernel
 
-    def log_dilated(self, X: Any, Y: Any, factors: Iterable[float]) -> Iterator[Any]:
+    def log_dilated(self, X: Checked, Y: Checked, factors: Iterable[float]) -> Iterator[Any]:
         """The matrices log k(xᵢ/h, yⱼ/h) for each factor h, one after the other, from one matrix of distances."""
         factors = np.array(list(factors), dtype=np.float64)
         unit = power_of_two(factors)  # neither the distances nor the squares of factors are floats in every unit

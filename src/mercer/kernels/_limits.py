@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..types import Array, Namespace
 
-def at_origin(s: Any, xp: Any) -> Any:
+
+def at_origin(s: Array, xp: Namespace) -> Any:
     """Where s is zero (or subnormal, so that 1/s would overflow)."""
     return s < xp.finfo(s.dtype).smallest_normal
 
 
-def _recorded(s: Any) -> bool:
+def _recorded(s: Array) -> bool:
     """Whether torch will differentiate what is made of s: an infinite slope at the origin would give NaN there."""
     return getattr(s, "requires_grad", False)
 
 
-def root(s: Any, xp: Any) -> Any:
+def root(s: Array, xp: Namespace) -> Any:
     """``s**0.5``, with slope 0 at the origin where it is differentiated, as functions of ‖x − y‖ have in x."""
     return power(s, 0.5, xp) if _recorded(s) else xp.sqrt(s)
 
 
-def power(s: Any, exponent: float, xp: Any) -> Any:
+def power(s: Array, exponent: float, xp: Namespace) -> Any:
     """``s**exponent``; for a negative exponent 0 at the origin, as `Radial.slope` and `Radial.curvature` promise."""
     if exponent == 0 or exponent >= 1 or (exponent > 0 and not _recorded(s)):
         return s**exponent
@@ -28,6 +30,6 @@ def power(s: Any, exponent: float, xp: Any) -> Any:
     return xp.where(zero, 0.0, xp.where(zero, 1.0, s) ** exponent)
 
 
-def power_log(s: Any, exponent: float, xp: Any) -> Any:
+def power_log(s: Array, exponent: float, xp: Namespace) -> Any:
     """``s**exponent * log(s)``, 0 at the origin: its limit for a positive exponent, a convention for exponent 0."""
     return s**exponent * xp.log(xp.where(at_origin(s, xp), 1.0, s))

@@ -17,6 +17,7 @@ from scipy.spatial.distance import cdist
 from .._array import host, like
 from .._errors import SQUARED, where
 from .._units import power_of_two
+from ..types import Array, Checked, Namespace
 from ._base import Kernel
 from ._integrable import Integrable
 
@@ -37,7 +38,7 @@ class OfDistance(Kernel):
         """A power of two by which points may be divided, where that divides the distance."""
         return 1.0
 
-    def _distances(self, X: Any, Y: Any) -> tuple[Any, bool]:
+    def _distances(self, X: Checked, Y: Checked) -> tuple[Any, bool]:
         """The squares of δ in units of the lengthscale, and whether some are infinite, where k vanishes."""
         A, B, unit = host(X), host(Y), self._unit(host(X), host(Y))
         with np.errstate(over="ignore", divide="ignore"):
@@ -48,10 +49,10 @@ class OfDistance(Kernel):
             self.kernel._require_vanishing(s.dtype)
         return like(s, X), vast
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return self.kernel.in_dimension_of(X).at_distances(*self._distances(X, X if Y is None else Y))
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return self.kernel.evaluate_diag(X)
 
     def validate(self) -> None:
@@ -59,7 +60,7 @@ class OfDistance(Kernel):
         if np.ndim(host(self.kernel.lengthscale)):
             raise ValueError(f"{where(self)}: {self.kernel} has several lengthscales; give metric_params instead.")
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Checked) -> Self:
         return self._with(self.kernel.resolve(X))
 
     def dilated(self, factor: float) -> Self:
@@ -69,12 +70,12 @@ class OfDistance(Kernel):
     def _with(self, kernel: Integrable) -> Self:
         return type(self)(**{**self.get_params(deep=False), "kernel": kernel})
 
-    def log_dilated(self, X: Any, Y: Any, factors: Iterable[float]) -> Iterator[Any]:
+    def log_dilated(self, X: Checked, Y: Checked, factors: Iterable[float]) -> Iterator[Any]:
         """The matrices log k of the distances δ/h for each factor h, one after the other."""
         kernel: Any = self._with(self.kernel.in_dimension_of(X))
         return Integrable.log_dilated(kernel, X, Y, factors)
 
-    def log_profile(self, s: Any, xp: Any) -> Any:
+    def log_profile(self, s: Array, xp: Namespace) -> Any:
         """log φ."""
         return self.kernel.log_profile(s, xp)
 
@@ -164,7 +165,7 @@ class OnSphere(OfDistance):
         azimuth = rng.uniform(0, 2 * pi, n)
         return angles[:n, None] * np.stack([np.cos(azimuth), np.sin(azimuth)], axis=1)
 
-    def moved(self, X: Any, steps: np.ndarray) -> Any:
+    def moved(self, X: Checked, steps: np.ndarray) -> Any:
         (latitude, longitude), (north, east) = host(X).T.astype(np.float64), steps.T
         angle = np.hypot(north, east)
         share = np.sinc(angle / pi)  # sin(angle) / angle

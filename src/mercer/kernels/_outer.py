@@ -11,6 +11,7 @@ import numpy as np
 
 from .._array import host, namespace
 from .._errors import check_number
+from ..types import Array, Checked, Namespace
 from ._base import Kernel
 from ._definiteness import PD, UNKNOWN, Definiteness, of_exponential, of_scaled
 from ._parts import Unary, inner_examples, times, transposed
@@ -19,15 +20,15 @@ from ._parts import Unary, inner_examples, times, transposed
 class Outer(Unary):
     """g(k(x, y)) for a function g with derivatives g′ and g″; derivatives follow by the chain rule."""
 
-    def outer(self, t: Any, xp: Any, order: int) -> Any:
+    def outer(self, t: Array, xp: Namespace, order: int) -> Any:
         """The derivative of the given order (0, 1, 2) of g at t."""
         raise NotImplementedError
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         t = self.kernel.evaluate(X, Y)
         return self.outer(t, namespace(t), 0)
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         t = self.kernel.evaluate_diag(X)
         return self.outer(t, namespace(t), 0)
 
@@ -35,16 +36,16 @@ class Outer(Unary):
     def provides(self) -> frozenset[str]:
         return self.kernel.provides & {"gradient_x", "mixed_xy", "gradient_theta"}
 
-    def _outer_of(self, X: Any, Y: Any, order: int) -> Any:
+    def _outer_of(self, X: Checked, Y: Checked, order: int) -> Any:
         t = self.kernel(X, Y)
         return self.outer(t, namespace(t), order)
 
-    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
         """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
         self.require("gradient_x")
         return times(self._outer_of(X, Y, 1), self.kernel.gradient_x(X, Y))
 
-    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
         """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
         self.require("mixed_xy")
         Y = X if Y is None else Y
@@ -52,7 +53,7 @@ class Outer(Unary):
         curved = times(self._outer_of(X, Y, 2), gx[..., :, None] * gy[..., None, :])
         return times(self._outer_of(X, Y, 1), self.kernel.mixed_xy(X, Y)) + curved
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂θ for each parameter of the inner kernel."""
         self.require("gradient_theta")
         slope = self._outer_of(X, Y, 1)
@@ -76,7 +77,7 @@ class Scaled(Outer):
         super().validate()
         check_number(self, "scale", self.scale)
 
-    def outer(self, t: Any, xp: Any, order: int) -> Any:
+    def outer(self, t: Array, xp: Namespace, order: int) -> Any:
         if order == 0:
             return float(self.scale) * t
         return xp.full_like(t, self.scale if order == 1 else 0.0)
@@ -93,16 +94,16 @@ class Scaled(Outer):
         kept = ["feature_map"] * (self.scale >= 0) + ["log_normalizer"] * (self.scale > 0)
         return super().provides | self.kernel.provides.intersection(kept)
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂θ, ∂k/∂scale included."""
         return {"scale": self.kernel(X, Y), **super().gradient_theta(X, Y)}
 
-    def feature_map(self, X: Any) -> Any:
+    def feature_map(self, X: Checked) -> Any:
         """√c φ(x)."""
         self.require("feature_map")
         return float(self.scale) ** 0.5 * self.kernel.feature_map(X)
 
-    def feature_count(self, X: Any) -> int:
+    def feature_count(self, X: Checked) -> int:
         return self.kernel.feature_count(X)
 
     def log_normalizer(self, dimension: int) -> float:
@@ -118,7 +119,7 @@ class Scaled(Outer):
         """The kernel k(x/h, y/h)."""
         return type(self)(self.kernel.dilated(factor), self.scale)
 
-    def log_dilated(self, X: Any, Y: Any, factors: Iterable[float]) -> Iterator[Any]:
+    def log_dilated(self, X: Checked, Y: Checked, factors: Iterable[float]) -> Iterator[Any]:
         """The matrices log k(xᵢ/h, yⱼ/h) for each factor h, one after the other, from one matrix of distances."""
         return (L + log(self.scale) for L in self.kernel.log_dilated(X, Y, factors))
 
@@ -144,7 +145,7 @@ class PowerOf(Outer):
         super().validate()
         check_number(self, "exponent", self.exponent, at_least=0)
 
-    def outer(self, t: Any, xp: Any, order: int) -> Any:
+    def outer(self, t: Array, xp: Namespace, order: int) -> Any:
         n = int(self.exponent) if float(self.exponent).is_integer() else float(self.exponent)
         if not isinstance(n, Integral) and bool(xp.any(t < 0)):
             raise ValueError(
@@ -184,7 +185,7 @@ class Exp(Outer):
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
 
-    def outer(self, t: Any, xp: Any, order: int) -> Any:
+    def outer(self, t: Array, xp: Namespace, order: int) -> Any:
         return xp.exp(t)
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
@@ -221,7 +222,7 @@ class Series(Outer):
         if not isinstance(self.radius, Real) or self.radius != inf:
             check_number(self, "radius", self.radius, above=0)
 
-    def outer(self, t: Any, xp: Any, order: int) -> Any:
+    def outer(self, t: Array, xp: Namespace, order: int) -> Any:
         largest = float(host(xp.max(xp.abs(t))))
         if largest >= self.radius:
             raise ValueError(

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from .._array import device_of, host, is_array, is_sparse, like, namespace
 from .._errors import where
 from ..domains import Domain
+from ..types import Array, Checked
 from ._base import Kernel, is_kernel
 from .gaussian import Gaussian
 from .linear import Affine
@@ -38,15 +39,15 @@ class Unary(Kernel):
     def whole(self) -> bool:  # type: ignore[override]
         return self.kernel.whole
 
-    def _check_together(self, X: Any, Y: Any) -> None:
+    def _check_together(self, X: Checked, Y: Checked) -> None:
         self.kernel._check_together(X, Y)
 
-    def check_values(self, X: Any, owner: object) -> None:
+    def check_values(self, X: Checked, owner: object) -> None:
         if self.kernel.domain == self.domain:  # else they are of other collections
             self.kernel.check_values(X, owner)
         super().check_values(X, owner)
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Checked) -> Self:
         copy = clone(self)
         copy.kernel = self.kernel.resolve(X)
         return copy
@@ -68,7 +69,7 @@ def inner_examples() -> list[Kernel]:
     return [Gaussian(0.7), Affine(0.5)]
 
 
-def in_type_of(A: Any, sample: Any) -> Any:
+def in_type_of(A: Array, sample: Any) -> Any:
     """A sample that a kernel keeps, in the array library, device and floating type of what it is compared with."""
     if isinstance(sample, tuple):
         return tuple(in_type_of(a, s) for a, s in zip(A, sample, strict=True))
@@ -82,11 +83,11 @@ def in_type_of(A: Any, sample: Any) -> Any:
     return namespace(A).asarray(host(sample), device=device_of(A))
 
 
-def times(factor: Any, G: Any) -> Any:
+def times(factor: Any, G: Array) -> Any:
     """factor (n, m) times G (n, m, …)."""
     return namespace(G).reshape(factor, tuple(factor.shape) + (1,) * (G.ndim - 2)) * G
 
 
-def transposed(G: Any) -> Any:
+def transposed(G: Array) -> Any:
     """The derivative in y from the derivative in x of the exchanged arguments: (m, n, d) → (n, m, d)."""
     return namespace(G).permute_dims(G, (1, 0, 2))

@@ -32,6 +32,7 @@ from .._errors import UnresolvedError, check_number, where
 from .._units import out_of_squares, power_of_two
 from ..domains import Vectors
 from ..evaluation import Points, radial_points
+from ..types import Array, Checked, DType, Namespace
 from . import bandwidth
 from ._base import Kernel
 
@@ -39,7 +40,7 @@ TINY = 2.0**-125  # a lengthscale between this and its reciprocal has a reciproc
 FEW = 4  # up to so many columns, coordinate differences are as fast as a matrix product, and exact
 
 
-def squared_distances(X: Any, Y: Any = None) -> Any:
+def squared_distances(X: Checked, Y: Checked = None) -> Any:
     """‖xᵢ − yⱼ‖², accurate also for close pairs.
 
     The expansion ‖x‖² + ‖y‖² − 2xᵀy cancels when x ≈ y. Data are centred first, and the entries that still lose more
@@ -64,7 +65,7 @@ def squared_distances(X: Any, Y: Any = None) -> Any:
     return set_diagonal(S, 0.0) if Y is None else S
 
 
-def _from_differences(A: Any, B: Any, xp: Any) -> Any:
+def _from_differences(A: Array, B: Array, xp: Namespace) -> Any:
     S = (A[:, 0][:, None] - B[:, 0][None, :]) ** 2
     d = B.shape[1]
     for k in range(1, min(d, FEW)):
@@ -75,7 +76,7 @@ def _from_differences(A: Any, B: Any, xp: Any) -> Any:
     return S
 
 
-def _repair(S: Any, size: Any, A: Any, B: Any, xp: Any, symmetric: bool) -> None:
+def _repair(S: Array, size: Any, A: Array, B: Array, xp: Namespace, symmetric: bool) -> None:
     """Recompute in place the entries of S that are small against `size` = ‖x‖² + ‖y‖², or of which that overflowed."""
     lost = ~(float(eps(A)) ** 0.5 * size <= S)  # true for NaN, the difference of two infinities
     if symmetric:
@@ -87,7 +88,7 @@ def _repair(S: Any, size: Any, A: Any, B: Any, xp: Any, symmetric: bool) -> None
         S[i, j] = row_products(D, D)
 
 
-def _unit(X: Any) -> float:
+def _unit(X: Checked) -> float:
     return power_of_two(X.data if is_sparse(X) else X)
 
 
@@ -103,15 +104,15 @@ class Radial(Kernel):
     def __init__(self, lengthscale: Any = 1.0):
         self.lengthscale = lengthscale
 
-    def profile(self, s: Any, xp: Any) -> Any:
+    def profile(self, s: Array, xp: Namespace) -> Any:
         """φ of the squared scaled distance."""
         raise NotImplementedError
 
-    def slope(self, s: Any, xp: Any) -> Any:
+    def slope(self, s: Array, xp: Namespace) -> Any:
         """φ′; at s = 0 its limit where that is finite, else 0."""
         raise NotImplementedError
 
-    def curvature(self, s: Any, xp: Any) -> Any:
+    def curvature(self, s: Array, xp: Namespace) -> Any:
         """φ″; at s = 0 any finite value if s φ″(s) → 0."""
         raise NotImplementedError
 
@@ -140,13 +141,13 @@ class Radial(Kernel):
                 "or an invertible square matrix."
             )
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Checked) -> Self:
         kernel = super().resolve(X)
         if isinstance(self.lengthscale, str) and self.lengthscale in bandwidth.RULES:
             kernel.lengthscale = bandwidth.RULES[self.lengthscale](X)
         return kernel
 
-    def scaled(self, X: Any) -> Any:
+    def scaled(self, X: Checked) -> Any:
         """Λ⁻¹ x for each row."""
         scale = host(self.lengthscale)
         if scale.ndim == 0:
@@ -165,11 +166,11 @@ class Radial(Kernel):
         A = like(np.linalg.inv(scale).T, X)
         return X @ A
 
-    def scaled_distances(self, X: Any, Y: Any = None) -> Any:
+    def scaled_distances(self, X: Checked, Y: Checked = None) -> Any:
         """s: the matrix ‖Λ⁻¹(xᵢ − yⱼ)‖²; infinite where it is beyond the largest float and k therefore 0."""
         return self._distances(X, Y)[0]
 
-    def _distances(self, X: Any, Y: Any) -> tuple[Any, bool]:
+    def _distances(self, X: Checked, Y: Checked) -> tuple[Any, bool]:
         """s, and whether some of it may be infinite."""
         A, B = X, Y
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -192,7 +193,7 @@ class Radial(Kernel):
             )
         return out <= 0
 
-    def _vast_distances(self, X: Any, Y: Any) -> Any:
+    def _vast_distances(self, X: Checked, Y: Checked) -> Any:
         """s of points whose scaled coordinates have no squares: in units that are powers of two, and cost no digit."""
         parts = [X] if Y is None else [X, Y]
         length = host(self.lengthscale).astype(np.float64)
@@ -213,17 +214,17 @@ class Radial(Kernel):
         third = 2.0 ** (min(power, 2.2 * most) / 3)
         return xp.where(beyond, xp.inf, xp.where(beyond, 0.0, s) * third * third * third)
 
-    def _require_vanishing(self, dtype: Any) -> None:
+    def _require_vanishing(self, dtype: DType) -> None:
         if not self.vanishes:
             raise ValueError(
                 f"{where(self)}: X holds points so far apart, in units of the lengthscale, that the square of their "
                 f"distance is no {dtype} number; scale the data, or raise the lengthscale."
             )
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return self.at_distances(*self._distances(X, Y))
 
-    def at_distances(self, s: Any, vast: bool) -> Any:
+    def at_distances(self, s: Array, vast: bool) -> Any:
         """φ of the squared scaled distances, which may be infinite where they are `vast`."""
         xp = namespace(s)
         if not vast:
@@ -234,7 +235,7 @@ class Radial(Kernel):
     def drift(self, origin: np.ndarray) -> np.ndarray:
         return np.zeros_like(origin)
 
-    def check_values(self, X: Any, owner: object) -> None:
+    def check_values(self, X: Checked, owner: object) -> None:
         """A profile that grows is largest between the corners of the box around X."""
         if self.vanishes or is_sparse(X):
             return
@@ -251,22 +252,22 @@ class Radial(Kernel):
                 "scale the data."
             )
 
-    def points(self, X: Any, beside: Any = None) -> Points:
+    def points(self, X: Checked, beside: Any = None) -> Points:
         return radial_points(self, X, beside)
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         xp = namespace(X)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             self.scaled(X[:1, :])  # refuses a lengthscale of the wrong length
         place = {} if is_sparse(X) else {"device": device_of(X)}
         return self.profile(xp.zeros((X.shape[0],), dtype=X.dtype, **place), xp)
 
-    def _inverse(self, X: Any) -> Any:
+    def _inverse(self, X: Checked) -> Any:
         """Λ⁻¹ as a matrix like X."""
         scale = host(self.lengthscale)
         return like(np.diag(np.ones(X.shape[1]) / scale) if scale.ndim < 2 else np.linalg.inv(scale), X)
 
-    def _pieces(self, X: Any, Y: Any) -> tuple[Any, Any, Any, Any]:
+    def _pieces(self, X: Checked, Y: Checked) -> tuple[Any, Any, Any, Any]:
         """xp, s, M and the differences M(x − y) of shape (n, m, d)."""
         X, Y = self.check_arguments(X, Y)
         Y = X if Y is None else Y
@@ -277,20 +278,20 @@ class Radial(Kernel):
         U = xp.matmul(X[:, None, :] - Y[None, :, :], xp.matrix_transpose(inverse))
         return xp, xp.sum(U**2, axis=-1), xp.matmul(xp.matrix_transpose(inverse), inverse), xp.matmul(U, inverse)
 
-    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
         """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
         self.require("gradient_x")
         xp, s, _, MD = self._pieces(X, Y)
         return 2 * self.slope(s, xp)[..., None] * MD
 
-    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
         """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
         self.require("mixed_xy")
         xp, s, M, MD = self._pieces(X, Y)
         outer = MD[..., :, None] * MD[..., None, :]
         return -2 * self.slope(s, xp)[..., None, None] * M - 4 * self.curvature(s, xp)[..., None, None] * outer
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂lengthscale: (n, m) for one, (n, m, d) for one per feature, (n, m, d, d) for a matrix."""
         xp, s, _, MD = self._pieces(X, Y)
         scale = host(self.lengthscale)

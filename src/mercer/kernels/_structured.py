@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from ..types import Array, Checked
 from ._base import Kernel, is_kernel
 from ._sparse import scatter
 
@@ -135,7 +136,7 @@ class Structured(Kernel):
     def _kept(self) -> tuple[Any, ...]:
         return (type(self), *(frozen(getattr(self, name)) for name in self.form_parameters))
 
-    def _forms(self, X: Any, store: Store) -> tuple[list[Hashable], list[Any]]:
+    def _forms(self, X: Checked, store: Store) -> tuple[list[Hashable], list[Any]]:
         keys = [self.domain.key(x) for x in X]
         with store.lock:
             new = {key: x for key, x in zip(keys, X, strict=True) if key not in store.forms}
@@ -147,12 +148,12 @@ class Structured(Kernel):
                 store.bytes += 100 * (len(store.numbers) - numbered)
             return keys, [store.forms[key] for key in keys]
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         store = _store(self._kept())  # one for both, since features have no numbers elsewhere
         A, B = (None if Z is None else self.weigh(self._forms(Z, store)[1], store) for Z in (X, Y))
         return self.compare(A, B)  # type: ignore[arg-type]
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         store = _store(self._kept())
         keys, forms = self._forms(X, store)
         parameters = tuple((name, frozen(value)) for name, value in self.get_params().items())
@@ -183,7 +184,7 @@ class Counts(NamedTuple):
         return self.features.nbytes + self.values.nbytes
 
     @classmethod
-    def of(cls, features: Any, values: Any = None) -> Counts:
+    def of(cls, features: Any, values: Array = None) -> Counts:
         """Of features that may repeat, with the values to be summed (1 each, where not given)."""
         found, place = np.unique(np.asarray(features, dtype=np.int64), return_inverse=True)
         return cls(found, np.bincount(place, values, len(found)).astype(np.float64))
@@ -214,7 +215,7 @@ class Counted(Structured):
     def squares(self, A: list[Counts]) -> np.ndarray:
         return np.array([values @ values for _, values in A])
 
-    def evaluate_diag(self, X: Any) -> Any:  # which costs less than to look it up
+    def evaluate_diag(self, X: Checked) -> Any:  # which costs less than to look it up
         store = _store(self._kept())
         return self.squares(self.weigh(self._forms(X, store)[1], store))
 

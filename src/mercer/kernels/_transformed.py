@@ -11,6 +11,7 @@ from sklearn.base import clone
 from .._array import host, is_sparse, like, namespace
 from ..domains import Anything, Domain, Vectors, take
 from ..evaluation import Points, bind
+from ..types import Array, Checked, Index
 from ._base import Kernel
 from ._definiteness import PD, UNKNOWN, Definiteness
 from ._parts import STATIONARY, Unary, in_type_of, inner_examples
@@ -29,7 +30,7 @@ class Normalized(Unary):
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
 
-    def _inverse_root(self, X: Any) -> Any:
+    def _inverse_root(self, X: Checked) -> Any:
         v = self.kernel.evaluate_diag(X)
         xp = namespace(v)
         if not bool(xp.all(v >= 0)):
@@ -40,12 +41,12 @@ class Normalized(Unary):
         zero = v == 0
         return xp.where(zero, v, 1 / xp.sqrt(xp.where(zero, xp.ones_like(v), v)))
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         a = self._inverse_root(X)
         b = a if Y is None else self._inverse_root(Y)
         return self.kernel.evaluate(X, Y) * (a[:, None] * b[None, :])
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         a = self._inverse_root(X)
         return namespace(a).astype(a > 0, a.dtype)
 
@@ -53,7 +54,7 @@ class Normalized(Unary):
     def prepares(self) -> bool:  # type: ignore[override]
         return self.kernel.prepares
 
-    def points(self, X: Any, beside: Any = None) -> Points:
+    def points(self, X: Checked, beside: Any = None) -> Points:
         inner = self.kernel.points(X, None if beside is None else beside.inner)
         return NormalizedPoints(self, X, inner, self._inverse_root(X))
 
@@ -65,11 +66,11 @@ class Normalized(Unary):
 class NormalizedPoints(Points):
     """A collection beside the inverse lengths of its feature vectors."""
 
-    def __init__(self, kernel: Kernel, X: Any, inner: Points, inverse_root: Any):
+    def __init__(self, kernel: Kernel, X: Checked, inner: Points, inverse_root: Any):
         super().__init__(kernel, X)
         self.inner, self.inverse_root, self.batch, self.separate = inner, inverse_root, inner.batch, inner.separate
 
-    def take(self, index: Any) -> NormalizedPoints:
+    def take(self, index: Index) -> NormalizedPoints:
         X, root = self.kernel.domain.take(self.X, index), take(self.inverse_root, index)
         return NormalizedPoints(self.kernel, X, self.inner.take(index), root)
 
@@ -95,32 +96,32 @@ class Warped(Unary):
     def domain(self) -> Domain:  # type: ignore[override]
         return Anything()
 
-    def check_arguments(self, X: Any, Y: Any = None) -> tuple[Any, Any]:
+    def check_arguments(self, X: Checked, Y: Checked = None) -> tuple[Any, Any]:
         self.validate()
         if not callable(self.function):
             raise TypeError(f"Warped: function = {self.function!r} must be callable.")
         X, Y = (None if Z is None else self._array_or_sequence(Z, name) for Z, name in ((X, "X"), (Y, "Y")))
         return X, Y
 
-    def _array_or_sequence(self, X: Any, name: str) -> Any:
+    def _array_or_sequence(self, X: Checked, name: str) -> Any:
         if isinstance(X, list) and X and isinstance(X[0], (list, tuple)):
             X = np.asarray(X)
         return self.domain.check(X, self, name)
 
-    def _image(self, X: Any) -> Any:
+    def _image(self, X: Checked) -> Any:
         image = self.kernel.domain.check(self.function(X), self.kernel, "f(X)")
         n, found = self.domain.size(X), self.kernel.domain.size(image)
         if found != n:
             raise ValueError(f"Warped: function returned {found} samples for {n}; it must return one for each.")
         return image
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return self.kernel.evaluate(self._image(X), None if Y is None else self._image(Y))
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return self.kernel.evaluate_diag(self._image(X))
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Checked) -> Self:
         return super().resolve(self._image(self._array_or_sequence(X, "X")))
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
@@ -132,7 +133,7 @@ class Warped(Unary):
         return [cls(k, _tanh) for k in inner_examples()]
 
 
-def _tanh(X: Any) -> Any:
+def _tanh(X: Checked) -> Any:
     return namespace(X).tanh(X)
 
 
@@ -146,7 +147,7 @@ class Restricted(Unary):
     array([[6.]])
     """
 
-    def __init__(self, kernel: Kernel, columns: Any = 0):
+    def __init__(self, kernel: Kernel, columns: Index = 0):
         self.kernel, self.columns = kernel, columns
 
     @property
@@ -167,20 +168,20 @@ class Restricted(Unary):
             raise ValueError(f"Restricted: columns = {self.columns!r} selects no column.")
         return chosen
 
-    def _part(self, X: Any) -> Any:
+    def _part(self, X: Checked) -> Any:
         index = self.indices(X.shape[1])
         if is_sparse(X):
             return self.kernel.domain.check(X[:, index], self.kernel, "X")
         xp = namespace(X)
         return self.kernel.domain.check(xp.take(X, like(index, X, dtype=xp.int64), axis=1), self.kernel, "X")
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return self.kernel.evaluate(self._part(X), None if Y is None else self._part(Y))
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return self.kernel.evaluate_diag(self._part(X))
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Checked) -> Self:
         return super().resolve(self._part(self.domain.check(X, self)))
 
     def drift(self, origin: np.ndarray) -> np.ndarray | None:
@@ -205,14 +206,14 @@ class Restricted(Unary):
     def provides(self) -> frozenset[str]:
         return self.kernel.provides - STATIONARY
 
-    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
         """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d), zero in the other columns."""
         self.require("gradient_x")
         X, Y = self.check_arguments(X, Y)
         G = self.kernel.gradient_x(self._part(X), None if Y is None else self._part(Y))
         return namespace(G).matmul(G, self._selector(X))
 
-    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
         """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d), zero in the other columns."""
         self.require("mixed_xy")
         X, Y = self.check_arguments(X, Y)
@@ -220,23 +221,23 @@ class Restricted(Unary):
         xp, S = namespace(G), self._selector(X)
         return xp.matmul(xp.matrix_transpose(S), xp.matmul(G, S))
 
-    def _selector(self, X: Any) -> Any:
+    def _selector(self, X: Checked) -> Any:
         return like(np.eye(X.shape[1])[self.indices(X.shape[1])], X)
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂θ for each parameter of the inner kernel."""
         self.require("gradient_theta")
         X, Y = self.check_arguments(X, Y)
         inner = self.kernel.gradient_theta(self._part(X), None if Y is None else self._part(Y))
         return {f"kernel__{name}": G for name, G in inner.items()}
 
-    def feature_map(self, X: Any) -> Any:
+    def feature_map(self, X: Checked) -> Any:
         """φ of the chosen columns."""
         self.require("feature_map")
         X, _ = self.check_arguments(X)
         return self.kernel.feature_map(self._part(X))
 
-    def feature_count(self, X: Any) -> int:
+    def feature_count(self, X: Checked) -> int:
         return self.kernel.feature_count(self._part(X))
 
     @classmethod
@@ -265,27 +266,27 @@ class Translated(Unary):
     def at_zero(self) -> Kernel:
         return self.kernel
 
-    def relative(self, X: Any) -> Any:
+    def relative(self, X: Checked) -> Any:
         X = X.toarray() if is_sparse(X) else X
         return X - like(self.origin, X)
 
-    def _both(self, X: Any, Y: Any) -> tuple[Any, Any]:
+    def _both(self, X: Checked, Y: Checked) -> tuple[Any, Any]:
         X, Y = self.check_arguments(X, Y)
         return self.relative(X), None if Y is None else self.relative(Y)
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return self.kernel.evaluate(self.relative(X), None if Y is None else self.relative(Y))
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return self.kernel.evaluate_diag(self.relative(X))
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Checked) -> Self:
         return super().resolve(self.relative(self.domain.check(X, self)))
 
     def drift(self, origin: np.ndarray) -> np.ndarray | None:
         return self.kernel.drift(origin)
 
-    def missing_constant(self, points: Any, coefficients: Any) -> Any:
+    def missing_constant(self, points: Checked, coefficients: Array) -> Any:
         """Σ aᵢk(x, xᵢ) − Σ aᵢk(x − o, xᵢ − o), one number for each column of coefficients."""
         slope = like(self.kernel.drift(host(self.origin)), coefficients)
         return slope @ (namespace(coefficients).matrix_transpose(self.relative(points)) @ coefficients)
@@ -297,27 +298,27 @@ class Translated(Unary):
     def provides(self) -> frozenset[str]:
         return self.kernel.provides - STATIONARY
 
-    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
         """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
         self.require("gradient_x")
         return self.kernel.gradient_x(*self._both(X, Y))
 
-    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
         """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
         self.require("mixed_xy")
         return self.kernel.mixed_xy(*self._both(X, Y))
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂θ for each parameter of the inner kernel."""
         self.require("gradient_theta")
         return {f"kernel__{name}": G for name, G in self.kernel.gradient_theta(*self._both(X, Y)).items()}
 
-    def feature_map(self, X: Any) -> Any:
+    def feature_map(self, X: Checked) -> Any:
         """φ(x − o)."""
         self.require("feature_map")
         return self.kernel.feature_map(self._both(X, None)[0])
 
-    def feature_count(self, X: Any) -> int:
+    def feature_count(self, X: Checked) -> int:
         return self.kernel.feature_count(X)
 
     @classmethod
@@ -338,10 +339,10 @@ class CenteredAt(Unary):
     array([[0.]])
     """
 
-    def __init__(self, kernel: Kernel, X: Any, weights: Any = None):
+    def __init__(self, kernel: Kernel, X: Checked, weights: Array = None):
         self.kernel, self.X, self.weights = kernel, X, weights
 
-    def _mean(self, A: Any) -> tuple[Any, Any, Any]:
+    def _mean(self, A: Array) -> tuple[Any, Any, Any]:
         X = self.kernel.domain.check(self.X, self, "sample")
         X = in_type_of(A, X)
         K = self.kernel.evaluate(A, X)
@@ -351,7 +352,7 @@ class CenteredAt(Unary):
         w = like(w / w.sum(), K)
         return K @ w, X, w
 
-    def _squared_norm(self, sample: Any, w: Any) -> float:
+    def _squared_norm(self, sample: Any, w: Array) -> float:
         """‖μ‖², computed once and not anew for each tile of a large matrix."""
         known: Any = getattr(self, "_known", (None,) * 5)
         X, weights, kernel, dtype, total = known
@@ -360,12 +361,12 @@ class CenteredAt(Unary):
             self._known = self.X, self.weights, clone(self.kernel), str(w.dtype), total
         return total
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         a, sample, w = self._mean(X)
         b = a if Y is None else self._mean(Y)[0]
         return self.kernel.evaluate(X, Y) - a[:, None] - b[None, :] + self._squared_norm(sample, w)
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         a, sample, w = self._mean(X)
         return self.kernel.evaluate_diag(X) - 2 * a + self._squared_norm(sample, w)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any
 
+from ..types import Array
 from ._base import Kernel, is_kernel
 from ._composite import Product, Sum, Tensor
 from ._outer import Exp, Outer, PowerOf, Scaled, Series
@@ -36,14 +37,14 @@ __all__ = [
 ALGEBRA = (Sum, Product, Tensor, Scaled, PowerOf, Exp, Series, Normalized, Warped, Restricted, Translated, CenteredAt)
 
 
-def add(left: Kernel, right: Any) -> Kernel:
+def add(left: Kernel, right: Array) -> Kernel:
     """left + right, where a number c stands for the constant kernel c."""
     if isinstance(right, Real):
         return left if right == 0 else add(left, Constant(float(right)))
     return _joined(Sum, left, right)
 
 
-def multiply(left: Kernel, right: Any) -> Kernel:
+def multiply(left: Kernel, right: Array) -> Kernel:
     """left * right for a kernel or a number."""
     return Scaled(left, float(right)) if isinstance(right, Real) else _joined(Product, left, right)
 

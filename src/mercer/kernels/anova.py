@@ -12,6 +12,7 @@ import numpy as np
 from .._array import namespace
 from .._errors import check_choice, check_number
 from .._units import unit_of_squares
+from ..types import Checked, Namespace
 from ._base import Kernel, register
 from ._coordinates import columns, matrix, vector
 from ._definiteness import CPD, Definiteness
@@ -70,14 +71,14 @@ class ANOVA(Kernel):
         unit_of_squares(self, "lengthscale", np.array([self.lengthscale], dtype=float))
         check_choice(self, "form", self.form, ("sum", "elementary"))
 
-    def _parts(self, pairs: list[tuple[Any, Any]], xp: Any) -> Iterable[Any]:
+    def _parts(self, pairs: list[tuple[Any, Any]], xp: Namespace) -> Iterable[Any]:
         if self.form == "elementary" and self.degree > len(pairs):
             raise ValueError(
                 f"ANOVA: degree = {self.degree} must be <= {len(pairs)}, the number of columns, with form='elementary'."
             )
         return (xp.exp((x - y) ** 2 * (-0.5 / float(self.lengthscale) ** 2)) for x, y in pairs)
 
-    def _combine(self, parts: Iterable[Any], degree: int, xp: Any) -> Any:
+    def _combine(self, parts: Iterable[Any], degree: int, xp: Namespace) -> Any:
         """The sum to the power `degree`, or the elementary symmetric polynomial of that degree."""
         if self.form == "sum":
             return reduce(iadd, parts, 0.0) ** degree  # from 0, as torch may need the parts again to differentiate
@@ -89,17 +90,17 @@ class ANOVA(Kernel):
                 sums[s] = sums[s] + p * sums[s - 1]
         return sums[degree]
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return matrix(self._of, X, Y)
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return vector(self._of, X)
 
-    def _of(self, pairs: list[tuple[Any, Any]], xp: Any) -> Any:
+    def _of(self, pairs: list[tuple[Any, Any]], xp: Namespace) -> Any:
         with np.errstate(over="ignore"):  # of squares, whose exponentials are 0
             return self._combine(self._parts(pairs, xp), int(self.degree), xp)
 
-    def _slopes(self, X: Any, Y: Any) -> tuple[Any, list[Any], list[Any]]:
+    def _slopes(self, X: Checked, Y: Checked) -> tuple[Any, list[Any], list[Any]]:
         """xp, the differences x_k − y_k, and p_k ∂k/∂p_k, each a list over the coordinates."""
         X, Y = self.check_arguments(X, Y)
         xp, D, pairs = namespace(X), int(self.degree), columns(X, Y)
@@ -113,13 +114,13 @@ class ANOVA(Kernel):
             weights = [self._combine((q for i, q in enumerate(p) if i != k), D - 1, xp) for k in range(len(p))]
         return xp, [x - y for x, y in pairs], [q * w for q, w in zip(p, weights, strict=True)]
 
-    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
         """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
         xp, differences, slopes = self._slopes(X, Y)
         inverse = -1.0 / float(self.lengthscale) ** 2
         return xp.stack([inverse * u * s for u, s in zip(differences, slopes, strict=True)], axis=-1)
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂lengthscale."""
         _, differences, slopes = self._slopes(X, Y)
         return {

@@ -8,6 +8,7 @@ from typing import Any
 from .._array import is_sparse, namespace, product_transposed, row_products
 from .._errors import check_number, where
 from ..domains import Vectors
+from ..types import Array, Checked, Namespace
 from ._base import Kernel, register
 from ._definiteness import PD, STRICTLY_PD, Definiteness
 from ._limits import root
@@ -15,7 +16,7 @@ from ._radial import squared_distances
 from .cosine import directions
 
 
-def angles(U: Any, V: Any = None) -> Any:
+def angles(U: Array, V: Array = None) -> Any:
     """The angles between unit vectors, accurate also near 0 and π; π/2 wherever a vector is 0.
 
     θ = 2 atan2(‖u − v‖, ‖u + v‖): Kahan, *How futile are mindless assessments of roundoff* (2006), section 12.
@@ -26,7 +27,7 @@ def angles(U: Any, V: Any = None) -> Any:
     return xp.where(minus + plus > 0, theta, xp.full_like(theta, pi / 2))
 
 
-def angular(order: int, theta: Any, xp: Any) -> Any:
+def angular(order: int, theta: Any, xp: Namespace) -> Any:
     """J₀, J₁, J₂ of Cho and Saul, with Jₙ′(θ) = −n² sin(θ) Jₙ₋₁(θ)."""
     if order == 0:
         return pi - theta
@@ -80,21 +81,21 @@ class ArcCosine(Kernel):
     def provides(self) -> frozenset[str]:
         return frozenset({"gradient_theta", "gradient_x"} if self.order > 0 else {"gradient_theta"})
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         n = int(self.order)
         U, a = directions(X)
         V, b = (None, a) if Y is None else directions(Y)
         theta = angles(U, V)
         return (a**n)[:, None] * (b**n)[None, :] * angular(n, theta, namespace(theta)) * (1.0 / pi)
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         xp = namespace(X)
         _, a = directions(X)
         if self.order == 0:
             return xp.where(a > 0, xp.ones_like(a), xp.full_like(a, 0.5))
         return a**2 if self.order == 1 else 3.0 * a**4
 
-    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
         """∂k/∂x = ‖x‖ⁿ⁻¹‖y‖ⁿ (n Jₙ u + n² Jₙ₋₁ (v − cos θ u))/π with the directions u, v; shape (n, m, d)."""
         self.require("gradient_x")
         X, Y = self.check_arguments(X, Y)
@@ -109,7 +110,7 @@ class ArcCosine(Kernel):
         )
         return (a ** (n - 1))[:, None, None] * (b**n)[None, :, None] * (radial + turning) * (1.0 / pi)
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """No continuous parameters."""
         return {}
 
@@ -164,11 +165,11 @@ class ArcSine(Kernel):
         check_number(self, "weight_variance", self.weight_variance, above=0)
         check_number(self, "bias_variance", self.bias_variance, at_least=0)
 
-    def _covariance(self, t: Any) -> Any:
+    def _covariance(self, t: Array) -> Any:
         """2 s, from xᵀy."""
         return 2.0 * float(self.weight_variance) * t + 2.0 * float(self.bias_variance)
 
-    def _sine(self, X: Any, Y: Any) -> tuple[Any, Any, Any]:
+    def _sine(self, X: Checked, Y: Checked) -> tuple[Any, Any, Any]:
         """sin(πk/2), and the roots of 1 + 2s(x, x) and 1 + 2s(y, y)."""
         t = product_transposed(X, X if Y is None else Y)
         xp = namespace(t)
@@ -176,28 +177,28 @@ class ArcSine(Kernel):
         b = a if Y is None else xp.sqrt(1.0 + self._covariance(row_products(Y, Y)))
         return xp.clip(self._covariance(t) / a[:, None] / b[None, :], -1.0, 1.0), a, b
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         sine = self._sine(X, Y)[0]
         return namespace(sine).asin(sine) * (2.0 / pi)
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         s = self._covariance(row_products(X, X))
         return namespace(s).asin(s / (1.0 + s)) * (2.0 / pi)
 
-    def _pieces(self, X: Any, Y: Any) -> tuple[Any, ...]:
+    def _pieces(self, X: Checked, Y: Checked) -> tuple[Any, ...]:
         X, Y = self.check_arguments(X, Y)
         if is_sparse(X) or is_sparse(Y):
             raise TypeError(f"{where(self)}: derivatives need dense X and Y; call .toarray() first.")
         sine, a, b = self._sine(X, Y)
         return X, X if Y is None else Y, sine, a[:, None], b[None, :], 2.0 / pi / (1.0 - sine**2) ** 0.5
 
-    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
         """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
         X, Y, sine, a, b, outer = self._pieces(X, Y)
         inner = Y[None, :, :] / (a * b)[..., None] - (sine / a**2)[..., None] * X[:, None, :]
         return 2.0 * float(self.weight_variance) * outer[..., None] * inner
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂weight_variance and ∂k/∂bias_variance."""
         X, Y, sine, a, b, outer = self._pieces(X, Y)
         x2, y2 = row_products(X, X)[:, None], row_products(Y, Y)[None, :]

@@ -9,20 +9,21 @@ import numpy as np
 from .._array import host, is_sparse
 from .._units import power_of_two, unit_of_squares
 from ..domains import take
+from ..types import Checked
 
 __all__ = ["median", "scale", "sigest"]
 
 SAMPLE = 1000  # distances among at most so many rows, drawn with a fixed seed
 
 
-def drawn_pairs(X: Any) -> tuple[np.ndarray, np.ndarray]:
+def drawn_pairs(X: Checked) -> tuple[np.ndarray, np.ndarray]:
     n = X.shape[0]
     rows = np.arange(n) if n <= SAMPLE else np.random.default_rng(0).choice(n, SAMPLE, replace=False)
     i, j = np.triu_indices(len(rows), 1)
     return rows[i], rows[j]
 
 
-def squared_distances(X: Any, pairs: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, float]:
+def squared_distances(X: Checked, pairs: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, float]:
     """‖xᵢ − xⱼ‖² over pairs of rows, zeros dropped, and the unit of length that they are in."""
     rows, place = np.unique(np.stack(pairs), return_inverse=True)
     i, j = place.reshape(2, -1)
@@ -39,7 +40,7 @@ def squared_distances(X: Any, pairs: tuple[np.ndarray, np.ndarray]) -> tuple[np.
     return out[out > 0], unit
 
 
-def median(X: Any) -> float:
+def median(X: Checked) -> float:
     """The median Euclidean distance between distinct rows of X (of at most 1,000 rows drawn with a fixed seed).
 
     Examples
@@ -51,7 +52,7 @@ def median(X: Any) -> float:
     return float(np.median(np.sqrt(d2))) * unit if len(d2) else 1.0
 
 
-def scale(X: Any) -> float:
+def scale(X: Checked) -> float:
     """√(d·Var(X)/2), which is scikit-learn's ``gamma="scale"`` as a lengthscale."""
     unit = power_of_two(X.data if is_sparse(X) else X)
     if is_sparse(X):
@@ -63,7 +64,7 @@ def scale(X: Any) -> float:
 
 
 def sigest(
-    X: Any, quantiles: tuple[float, ...] = (0.9, 0.5, 0.1), pairs: Any = None, scaled: bool = False
+    X: Checked, quantiles: tuple[float, ...] = (0.9, 0.5, 0.1), pairs: Any = None, scaled: bool = False
 ) -> np.ndarray:
     """kernlab's range of σ for exp(−σd²): reciprocals of quantiles of the squared distances.
 
@@ -95,7 +96,7 @@ def sigest(
     return 1.0 / np.quantile(d2, quantiles) / unit**2 if len(d2) else np.ones(len(quantiles))
 
 
-def _sigest_lengthscale(X: Any) -> float:
+def _sigest_lengthscale(X: Checked) -> float:
     """The middle of kernlab's range, (σ₀.₉ + σ₀.₁)/2, as a lengthscale 1/√(2σ)."""
     d2, unit = squared_distances(X, drawn_pairs(X))
     return float(1.0 / np.sqrt(2.0 * np.mean(1.0 / np.quantile(d2, (0.9, 0.1))))) * unit if len(d2) else 2.0**-0.5

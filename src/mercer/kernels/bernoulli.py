@@ -8,6 +8,7 @@ from math import comb, factorial
 from typing import Any
 
 from .._errors import check_number
+from ..types import Array, Namespace
 from ._base import register
 from ._coordinates import ProductOverCoordinates
 from ._definiteness import PD, Definiteness
@@ -23,7 +24,7 @@ def _coefficients(r: int) -> tuple[float, ...]:
     return tuple(float(comb(r, j) * b / factorial(r)) for j, b in enumerate(numbers))
 
 
-def scaled_bernoulli(r: int, x: Any) -> Any:
+def scaled_bernoulli(r: int, x: Array) -> Any:
     """k_r = B_r / r!, the Bernoulli polynomial with k_r′ = k_{r−1} and ∫₀¹ k_r = 0 for r ≥ 1."""
     value = 0.0 * x
     for coefficient in _coefficients(r):
@@ -69,7 +70,7 @@ class Bernoulli(ProductOverCoordinates):
     def validate(self) -> None:
         check_number(self, "order", self.order, at_least=1, integer=True)
 
-    def part(self, x: Any, y: Any, xp: Any) -> Any:
+    def part(self, x: Array, y: Array, xp: Namespace) -> Any:
         m = int(self.order)
         inside_x, inside_y = (xp.clip(t, 0.0, 1.0) for t in (x, y))
         over_x, over_y = x - inside_x, y - inside_y

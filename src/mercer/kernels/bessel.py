@@ -9,6 +9,7 @@ from scipy import special
 
 from .._array import apply_host
 from .._errors import check_number
+from ..types import Array, Namespace
 from ._base import register
 from ._definiteness import INDEFINITE, STRICTLY_PD, UNKNOWN, Definiteness
 from ._radial import Radial
@@ -74,19 +75,19 @@ class Bessel(Radial):
         check_number(self, "order", self.order, at_least=0)
         check_number(self, "degree", self.degree, at_least=1, integer=True)
 
-    def _bessel(self, s: Any, shift: int) -> Any:
+    def _bessel(self, s: Array, shift: int) -> Any:
         """j_{ν + shift}, which is the hypergeometric function ₀F₁(ν + shift + 1; −s/4)."""
         b = float(self.order) + shift + 1
         return apply_host(lambda t: special.hyp0f1(b, -0.25 * t.astype(np.float64)), s)
 
-    def profile(self, s: Any, xp: Any) -> Any:
+    def profile(self, s: Array, xp: Namespace) -> Any:
         return self._bessel(s, 0) ** int(self.degree)
 
-    def slope(self, s: Any, xp: Any) -> Any:
+    def slope(self, s: Array, xp: Namespace) -> Any:
         n, b = int(self.degree), float(self.order) + 1
         return -n / (4 * b) * self._bessel(s, 0) ** (n - 1) * self._bessel(s, 1)
 
-    def curvature(self, s: Any, xp: Any) -> Any:
+    def curvature(self, s: Array, xp: Namespace) -> Any:
         n, b = int(self.degree), float(self.order) + 1
         j, first, second = self._bessel(s, 0), -self._bessel(s, 1) / (4 * b), self._bessel(s, 2) / (16 * b * (b + 1))
         bend = n * j ** (n - 1) * second

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..domains import Vectors
+from ..types import Array, Namespace
 from ._base import register
 from ._coordinates import ProductOverCoordinates
 from ._definiteness import PD, Definiteness
@@ -35,7 +36,7 @@ class Brownian(ProductOverCoordinates):
 
     domain = Vectors(lower=0.0)
 
-    def part(self, x: Any, y: Any, xp: Any) -> Any:
+    def part(self, x: Array, y: Array, xp: Namespace) -> Any:
         return xp.minimum(x, y)
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:

@@ -11,17 +11,18 @@ import numpy as np
 from .._array import device_of, namespace
 from .._errors import check_number, where
 from ..domains import Categories, Vectors
+from ..types import Array, Checked, Namespace
 from ._base import Kernel, register
 from ._coordinates import SumOverCoordinates, columns
 from ._definiteness import CPD, STRICTLY_PD, Definiteness
 
 
-def _floating(X: Any, xp: Any) -> Any:
+def _floating(X: Checked, xp: Namespace) -> Any:
     """The type of results: float32 for float32 labels, else float64."""
     return xp.float32 if X.dtype == xp.float32 else xp.float64
 
 
-def _numbered(X: Any, Y: Any) -> list[tuple[Any, Any]]:
+def _numbered(X: Checked, Y: Checked) -> list[tuple[Any, Any]]:
     """The columns of X and Y; text and objects as numbers, which compare much faster."""
     if not isinstance(X, np.ndarray) or X.dtype.kind not in "OUS":
         return columns(X, Y)
@@ -40,7 +41,7 @@ class _Labels(Kernel):
     domain = Categories()
     abilities = ("gradient_theta",)
 
-    def _check_together(self, X: Any, Y: Any) -> None:
+    def _check_together(self, X: Checked, Y: Checked) -> None:
         super()._check_together(X, Y)
         text = [isinstance(A, np.ndarray) and A.dtype.kind in "US" for A in (X, Y)]
         known = not any(isinstance(A, np.ndarray) and A.dtype.kind == "O" for A in (X, Y))
@@ -49,11 +50,11 @@ class _Labels(Kernel):
                 f"{where(self)}: X holds {X.dtype} labels and Y {Y.dtype}; convert one to the other's type."
             )
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         xp = namespace(X)
         return xp.ones((X.shape[0],), dtype=_floating(X, xp), device=device_of(X))
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """No parameters."""
         return {}
 
@@ -81,7 +82,7 @@ class Delta(_Labels):
            [1., 0.]])
     """
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         xp = namespace(X)
         return xp.astype(reduce(iand, (x == y for x, y in _numbered(X, Y))), _floating(X, xp))
 
@@ -112,7 +113,7 @@ class Hamming(_Labels):
     array([[0.5, 0. ]])
     """
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         xp = namespace(X)
         n, m = X.shape[0], (X if Y is None else Y).shape[0]
         agreeing = xp.zeros((n, m), dtype=_floating(X, xp), device=device_of(X))
@@ -130,7 +131,7 @@ class Levels(Vectors):
     def __init__(self, n_levels: int):
         super().__init__(lower=0.0, upper=float(n_levels - 1))
 
-    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+    def check(self, X: Checked, owner: object, name: str = "X") -> Any:
         X = super().check(X, owner, name)
         xp = namespace(X)
         between = xp.round(X) != X
@@ -186,10 +187,10 @@ class Ordinal(SumOverCoordinates):
     def validate(self) -> None:
         check_number(self, "n_levels", self.n_levels, at_least=2, integer=True)
 
-    def part(self, x: Any, y: Any, xp: Any) -> Any:
+    def part(self, x: Array, y: Array, xp: Namespace) -> Any:
         return 1.0 - xp.abs(x - y) * (1.0 / int(self.n_levels))
 
-    def over(self, pairs: list[tuple[Any, Any]], xp: Any) -> Any:
+    def over(self, pairs: list[tuple[Any, Any]], xp: Namespace) -> Any:
         return super().over(pairs, xp) / len(pairs)
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:

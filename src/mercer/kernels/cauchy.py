@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..types import Array, Namespace
 from ._base import register
 from ._definiteness import STRICTLY_PD, Definiteness
 from ._integrable import Integrable
@@ -44,16 +45,16 @@ class Cauchy(Integrable):
 
     abilities = ("gradient_x", "mixed_xy", "gradient_theta", "spectral_sample", "log_normalizer")
 
-    def profile(self, s: Any, xp: Any) -> Any:
+    def profile(self, s: Array, xp: Namespace) -> Any:
         return 1 / (1 + s)
 
-    def slope(self, s: Any, xp: Any) -> Any:
+    def slope(self, s: Array, xp: Namespace) -> Any:
         return -1 / (1 + s) ** 2
 
-    def curvature(self, s: Any, xp: Any) -> Any:
+    def curvature(self, s: Array, xp: Namespace) -> Any:
         return 2 / (1 + s) ** 3
 
-    def log_profile(self, s: Any, xp: Any) -> Any:
+    def log_profile(self, s: Array, xp: Namespace) -> Any:
         return -xp.log1p(s)
 
     def unit_log_mass(self, dimension: int) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from .._array import device_of, is_array, is_sparse, namespace
 from .._errors import check_number
 from ..domains import Anything, Vectors
+from ..types import Checked
 from ._base import Kernel, register
 from ._definiteness import PD, STRICTLY_PD, Definiteness
 
@@ -44,28 +45,28 @@ class Constant(Kernel):
     def validate(self) -> None:
         check_number(self, "value", self.value, at_least=0)
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         n = self.domain.size(X)
         return self._full(X, (n, n if Y is None else self.domain.size(Y)), self.value)
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return self._full(X, (self.domain.size(X),), self.value)
 
     @staticmethod
-    def _full(X: Any, shape: tuple[int, ...], value: float) -> Any:
+    def _full(X: Checked, shape: tuple[int, ...], value: float) -> Any:
         xp = namespace(X)
         if is_array(X):
             floating = xp.isdtype(X.dtype, "real floating")
             return xp.full(shape, value, dtype=X.dtype if floating else xp.float64, device=device_of(X))
         return xp.full(shape, value, dtype=X.dtype if is_sparse(X) else xp.float64)
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂value = 1."""
         X, Y = self.check_arguments(X, Y)
         n = self.domain.size(X)
         return {"value": self._full(X, (n, n if Y is None else self.domain.size(Y)), 1.0)}
 
-    def feature_map(self, X: Any) -> Any:
+    def feature_map(self, X: Checked) -> Any:
         """√c."""
         X, _ = self.check_arguments(X)
         return self._full(X, (self.domain.size(X), 1), self.value**0.5)
@@ -113,7 +114,7 @@ class White(Kernel):
     def validate(self) -> None:
         check_number(self, "variance", self.variance, above=0)
 
-    def _equal(self, X: Any, Y: Any) -> Any:
+    def _equal(self, X: Checked, Y: Checked) -> Any:
         Y = X if Y is None else Y
         xp = namespace(X)
         E = X[:, 0][:, None] == Y[:, 0][None, :]
@@ -121,13 +122,13 @@ class White(Kernel):
             E = E & (X[:, k][:, None] == Y[:, k][None, :])
         return xp.astype(E, X.dtype)
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return float(self.variance) * self._equal(X, Y)
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return namespace(X).full((X.shape[0],), float(self.variance), dtype=X.dtype, device=device_of(X))
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂variance = [x = y]."""
         X, Y = self.check_arguments(X, Y)
         return {"variance": self._equal(X, Y)}

@@ -12,6 +12,7 @@ from .._array import eps, host, like, namespace
 from .._errors import check_number, where
 from .._same import same
 from ..evaluation import Points, bind
+from ..types import Array, Checked, Index
 from ._base import Kernel, register
 from ._definiteness import PD, UNKNOWN, Definiteness
 from ._parts import Unary, in_type_of, inner_examples
@@ -19,7 +20,7 @@ from .power import Power
 from .sigmoid import Sigmoid
 
 
-def _symmetric(K: Any) -> np.ndarray:
+def _symmetric(K: Array) -> np.ndarray:
     K = host(K).astype(np.float64)
     return (K + K.T) / 2
 
@@ -27,15 +28,15 @@ def _symmetric(K: Any) -> np.ndarray:
 class Corrected(Unary):
     """Base of the corrections: the kernel, the sample on which its spectrum is known, and what follows from it."""
 
-    def __init__(self, kernel: Kernel, X: Any = None):
+    def __init__(self, kernel: Kernel, X: Checked = None):
         self.kernel, self.X = kernel, X
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Checked) -> Self:
         copy = super().resolve(X)
         copy.X = X if copy.X is None else copy.X
         return copy
 
-    def check_arguments(self, X: Any, Y: Any = None) -> tuple[Any, Any]:
+    def check_arguments(self, X: Checked, Y: Checked = None) -> tuple[Any, Any]:
         self.validate()
         return self.kernel.check_arguments(X, Y)
 
@@ -64,7 +65,7 @@ class Corrected(Unary):
     def _derive(self, sample: Any) -> Any:
         raise NotImplementedError
 
-    def _members(self, A: Any) -> Any:
+    def _members(self, A: Array) -> Any:
         """A, where training samples are known by their numbers (a precomputed matrix) their rows."""
         return self.domain.take(self._sample(), A) if self.domain.precomputed and len(A.shape) == 1 else A
 
@@ -84,7 +85,7 @@ class Projected(Corrected):
         """W, for values of k of that precision; None for the identity."""
         raise NotImplementedError
 
-    def _features(self, A: Any) -> Any:
+    def _features(self, A: Array) -> Any:
         A, sample = self._members(A), self._sample()
         centres = self.domain.centres(sample)
         if self.domain.precomputed:
@@ -100,11 +101,11 @@ class Projected(Corrected):
         W = self._weights(eps(K))
         return K if W is None else K @ like(W, K)
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         Z = self._features(X)
         return Z @ namespace(Z).matrix_transpose(Z if Y is None else self._features(Y))
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         Z = self._features(X)
         return namespace(Z).sum(Z * Z, axis=1)
 
@@ -113,13 +114,13 @@ class Projected(Corrected):
         # a function of a precomputed kernel keeps the numbers of its points, which have no features of their own
         return frozenset() if self.domain.precomputed else frozenset({"feature_map"})
 
-    def feature_map(self, X: Any) -> Any:
+    def feature_map(self, X: Checked) -> Any:
         """φ(x) = Wᵀk(S, x), with a column for each eigenvalue that counts."""
         self.require("feature_map")
         X, _ = self.check_arguments(X)
         return self._features(X)
 
-    def points(self, X: Any, beside: Any = None) -> Points:
+    def points(self, X: Checked, beside: Any = None) -> Points:
         return _FeaturePoints(self, self._features(X))
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
@@ -129,7 +130,7 @@ class Projected(Corrected):
 class Decomposed(Projected):
     """Corrections that divide by eigenvalues."""
 
-    def __init__(self, kernel: Kernel, X: Any = None, rank: int | None = None):
+    def __init__(self, kernel: Kernel, X: Checked = None, rank: int | None = None):
         super().__init__(kernel, X)
         self.rank = rank
 
@@ -165,7 +166,7 @@ class Decomposed(Projected):
         values, vectors = self._significant(precision)
         return vectors / np.sqrt(np.abs(values))
 
-    def _features(self, A: Any) -> Any:
+    def _features(self, A: Array) -> Any:
         A = self._members(A)
         if not same(A, self._sample()):
             return super()._features(A)
@@ -180,7 +181,7 @@ class _FeaturePoints(Points):
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
-    def take(self, index: Any) -> Points:
+    def take(self, index: Index) -> Points:
         return _FeaturePoints(self.kernel, self.X[index])
 
     def matrix(self, other: Points) -> Any:
@@ -368,7 +369,7 @@ class Shifted(Corrected):
         K = bind(self.kernel, self.domain.take(sample, index), centres).dense()
         return max(0.0, -float(np.linalg.eigvalsh(_symmetric(K))[0]))
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         K, numbers = self.kernel.evaluate(X, Y), dict[Hashable, int]()
         rows, columns = (
             np.array([numbers.setdefault(key, len(numbers)) for key in self.domain.contents(self._members(Z))])
@@ -376,7 +377,7 @@ class Shifted(Corrected):
         )
         return K + self.shift * like(rows[:, None] == columns[None, :], K)
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return self.kernel.evaluate_diag(X) + self.shift
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:

@@ -9,11 +9,12 @@ import numpy as np
 from .._array import eye, is_sparse, namespace, product_transposed, row_products
 from .._errors import where
 from ..domains import Vectors
+from ..types import Checked
 from ._base import Kernel, register
 from ._definiteness import PD, Definiteness
 
 
-def directions(X: Any) -> tuple[Any, Any]:
+def directions(X: Checked) -> tuple[Any, Any]:
     """x/‖x‖ (0 for x = 0) and ‖x‖ for each row, dense or CSR; rows are first divided by their largest entry, so that no
     square over- or underflows.
     """
@@ -58,7 +59,7 @@ class Cosine(Kernel):
     domain = Vectors(sparse=True)
     abilities = ("gradient_x", "mixed_xy", "gradient_theta", "feature_map")
 
-    def _directions(self, X: Any) -> tuple[Any, Any]:
+    def _directions(self, X: Checked) -> tuple[Any, Any]:
         xp = namespace(X)
         U, norms = directions(X)
         if bool(xp.any(norms == 0)):
@@ -68,36 +69,36 @@ class Cosine(Kernel):
             )
         return U, norms
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         U = self._directions(X)[0]
         return product_transposed(U, U if Y is None else self._directions(Y)[0])
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return namespace(X).ones_like(self._directions(X)[1])
 
-    def _pieces(self, X: Any, Y: Any) -> tuple[Any, Any, Any, Any]:
+    def _pieces(self, X: Checked, Y: Checked) -> tuple[Any, Any, Any, Any]:
         X, Y = self.check_arguments(X, Y)
         if is_sparse(X) or is_sparse(Y):
             raise TypeError(f"{where(self)}: derivatives need dense X and Y; call .toarray() first.")
         return *self._directions(X), *self._directions(X if Y is None else Y)
 
-    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
         """∂k/∂x = (v − k u)/‖x‖ with the directions u, v of x, y; shape (n, m, d)."""
         U, a, V, _ = self._pieces(X, Y)
         k = product_transposed(U, V)
         return (V[None, :, :] - k[..., None] * U[:, None, :]) / a[:, None, None]
 
-    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
         """∂²k/∂x∂yᵀ = (I − uuᵀ)(I − vvᵀ)/(‖x‖‖y‖), of shape (n, m, d, d)."""
         U, a, V, b = self._pieces(X, Y)
         P, Q = (eye(U.shape[1], U) - W[:, :, None] * W[:, None, :] for W in (U, V))
         return namespace(U).matmul(P[:, None, :, :], Q[None, :, :, :]) / (a[:, None] * b[None, :])[..., None, None]
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """No parameters."""
         return {}
 
-    def feature_map(self, X: Any) -> Any:
+    def feature_map(self, X: Checked) -> Any:
         """x/‖x‖ (dense)."""
         U = self._directions(self.check_arguments(X)[0])[0]
         return U.toarray() if is_sparse(U) else U

@@ -17,10 +17,11 @@ from .._neighbours import check_rule, check_weights, links
 from .._same import same
 from ..domains import take
 from ..evaluation import Points, bind
+from ..types import Array, Checked, Index
 from ._base import Kernel, is_kernel, register
 from ._definiteness import UNKNOWN, Definiteness
 from ._parts import Unary, in_type_of, inner_examples
-from .expression import as_kernel
+from .expression import KernelLike, as_kernel
 
 _ONCE = RLock()  # threads that evaluate tiles wait for the first that finds no factor
 
@@ -90,7 +91,7 @@ class Deformed(Unary):
     def __init__(
         self,
         kernel: Kernel,
-        X: Any = None,
+        X: Checked = None,
         graph: Any = 6,
         weight: float = 100.0,
         power: int = 1,
@@ -113,7 +114,7 @@ class Deformed(Unary):
         if not is_kernel(self.graph) and not _is_matrix(self.graph):
             check_rule(self, "graph", self.graph)
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Checked) -> Self:
         """A clone with X as points where there are none, and data-driven values of k found on the points."""
         points = self.domain.check(X if self.X is None else self.X, self)
         copy = type(self)(**self.get_params(deep=False) | {"kernel": self.kernel.resolve(points), "X": points})
@@ -149,7 +150,7 @@ class Deformed(Unary):
         known, now = self._known[0], self.get_params(deep=False)
         return all(now[name] is known[name] or same(now[name], known[name]) for name in now)
 
-    def _factor(self, points: Any) -> np.ndarray:
+    def _factor(self, points: Checked) -> np.ndarray:
         claim = self.kernel.definiteness_in(self.domain.dimension(points))
         if not claim.is_pd and claim.kind != "UNKNOWN":
             raise ValueError(
@@ -180,7 +181,7 @@ class Deformed(Unary):
             ) from None
         return solve_triangular(root, B.T, lower=True)
 
-    def _weights(self, points: Any) -> Any:
+    def _weights(self, points: Checked) -> Any:
         """The weights of the links as a matrix, sparse unless they are given for all pairs."""
         if not is_kernel(self.graph) and not _is_matrix(self.graph):
             W = links(self.kernel, points, self.graph)
@@ -195,7 +196,7 @@ class Deformed(Unary):
 
     # ---- values
 
-    def _image(self, A: Any) -> Any:
+    def _image(self, A: Array) -> Any:
         """k(A, P)Gᵀ, whose inner products are what is subtracted."""
         points, G = self._cloud()
         K = self.kernel.evaluate(A, in_type_of(A, points))
@@ -203,16 +204,16 @@ class Deformed(Unary):
         G = np.asarray(G, dtype=K.dtype) if is_numpy(xp) else like(G, K)  # `like` copies, which counts for few points
         return K @ xp.matrix_transpose(G)
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         F = self._image(X)
         E = F if Y is None else self._image(Y)
         return self.kernel.evaluate(X, Y) - F @ namespace(F).matrix_transpose(E)
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         F = self._image(X)
         return self.kernel.evaluate_diag(X) - namespace(F).sum(F * F, axis=1)
 
-    def points(self, X: Any, beside: Any = None) -> Points:
+    def points(self, X: Checked, beside: Any = None) -> Points:
         inner = self.kernel.points(X, None if beside is None else beside.inner)
         return _Held(self, inner, self._image(X))
 
@@ -238,7 +239,7 @@ class _Held(Points):
     def __len__(self) -> int:
         return len(self.inner)
 
-    def take(self, index: Any) -> _Held:
+    def take(self, index: Index) -> _Held:
         return _Held(self.kernel, self.inner.take(index), take(self.image, index))
 
     def matrix(self, other: Any) -> Any:
@@ -246,7 +247,7 @@ class _Held(Points):
 
 
 def deformed(
-    kernel: Any,
+    kernel: KernelLike,
     X_unlabelled: Any = None,
     graph: Any = 6,
     *,

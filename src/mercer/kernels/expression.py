@@ -22,7 +22,7 @@ from inspect import Parameter, signature
 from math import inf
 from numbers import Integral, Real
 from textwrap import fill
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -83,6 +83,8 @@ PRINTED = 1000  # entries of an array that are written out
 INDENT: dict[str, Any] = {"initial_indent": "    ", "subsequent_indent": "    ", "break_long_words": False}
 ESCAPES = {"\\": "\\", '"': '"', "'": "'", "n": "\n", "t": "\t", "r": "\r"}
 
+
+KernelLike: TypeAlias = Kernel | str | Function[..., Any] | dict[str, Any]  # what stands for a kernel
 
 # ---- kernel → text
 
@@ -506,7 +508,7 @@ def _hint(word: str, known: Any) -> str:
 # ---- what estimators accept
 
 
-def as_kernel(kernel: Any, name: str = "kernel") -> Kernel:
+def as_kernel(kernel: KernelLike, name: str = "kernel") -> Kernel:
     """A kernel, the text of one, or a function k(x, y) of two members → a kernel; errors speak of it by its name.
 
     Examples

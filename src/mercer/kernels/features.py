@@ -13,6 +13,7 @@ import numpy as np
 from .._array import apply_host, host, is_array, is_sparse, like, namespace, product_transposed, row_products
 from .._errors import check_number, optional, where
 from ..domains import Anything, Domain, Vectors
+from ..types import Array, Checked
 from ._base import Kernel, register
 from ._definiteness import PD, Definiteness
 
@@ -20,7 +21,7 @@ HAAR = ("haar", "db1")
 DEPTH = 10  # wavelets are tabulated at the multiples of 2**-DEPTH, and linear in between
 
 
-def _checked(values: Any, n: int, owner: object, function: Any) -> Any:
+def _checked(values: Array, n: int, owner: object, function: Any) -> Any:
     """What a user's function returned, as an (n, p) array of finite floating numbers, or one clear sentence."""
     name = getattr(function, "__name__", repr(function))
     if not is_array(values) and not is_sparse(values):
@@ -47,19 +48,19 @@ class _Explicit(Kernel):
 
     abilities = ("feature_map",)
 
-    def features(self, X: Any) -> Any:
+    def features(self, X: Checked) -> Any:
         """φ of a checked collection: an (n, p) array, dense or CSR."""
         raise NotImplementedError
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         Z = self.features(X)
         return product_transposed(Z, Z if Y is None else self.features(Y))
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         Z = self.features(X)
         return row_products(Z, Z)
 
-    def feature_map(self, X: Any) -> Any:
+    def feature_map(self, X: Checked) -> Any:
         """The (n, p) array of features, dense."""
         X, _ = self.check_arguments(X)
         Z = self.features(X)
@@ -72,14 +73,14 @@ class _Explicit(Kernel):
 class _Coordinatewise(_Explicit):
     """A product over coordinates of one kernel with features `modes` of a single coordinate."""
 
-    def modes(self, x: Any) -> Any:
+    def modes(self, x: Array) -> Any:
         """The (n, p) features of one column."""
         raise NotImplementedError
 
-    def _columns(self, X: Any) -> list[Any]:
+    def _columns(self, X: Checked) -> list[Any]:
         return [self.modes(X[:, j]) for j in range(X.shape[1])]
 
-    def features(self, X: Any) -> Any:
+    def features(self, X: Checked) -> Any:
         """All products of one feature of each coordinate: p**d columns."""
         parts = self._columns(X)
         Z = parts[0]
@@ -87,16 +88,16 @@ class _Coordinatewise(_Explicit):
             Z = namespace(Z).reshape(Z[:, :, None] * W[:, None, :], (Z.shape[0], Z.shape[1] * W.shape[1]))
         return Z
 
-    def feature_count(self, X: Any) -> int:
+    def feature_count(self, X: Checked) -> int:
         """p**d, without computing them."""
         return int(self.modes(X[:1, 0]).shape[1]) ** int(X.shape[1])
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         Z = self._columns(X)
         W = Z if Y is None else self._columns(Y)
         return reduce(mul, (product_transposed(a, b) for a, b in zip(Z, W, strict=True)))
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return reduce(mul, (row_products(Z, Z) for Z in self._columns(X)))
 
 
@@ -141,7 +142,7 @@ class Features(_Explicit):
                 f"Features: function = {self.function!r} must be callable, from n samples to an (n, p) array."
             )
 
-    def features(self, X: Any) -> Any:
+    def features(self, X: Checked) -> Any:
         return _checked(self.function(X), self.domain.size(X), self, self.function)
 
     @classmethod
@@ -149,11 +150,11 @@ class Features(_Explicit):
         return [cls(_square), cls(_bump)]
 
 
-def _square(X: Any) -> Any:
+def _square(X: Checked) -> Any:
     return X * X
 
 
-def _bump(X: Any) -> Any:
+def _bump(X: Checked) -> Any:
     return namespace(X).exp(-(X**2))
 
 
@@ -210,7 +211,7 @@ class MercerSeries(_Explicit):
                 "give one eigenvalue per function."
             )
 
-    def features(self, X: Any) -> Any:
+    def features(self, X: Checked) -> Any:
         n, p = self.domain.size(X), len(self.eigenvalues)
         if callable(self.eigenfunctions):
             values = _checked(self.eigenfunctions(X), n, self, self.eigenfunctions)
@@ -236,11 +237,11 @@ class MercerSeries(_Explicit):
         return [cls([1.0, 0.5, 0.0], _square), cls(np.array([2.0, 0.1]), [_first, _product])]
 
 
-def _first(X: Any) -> Any:
+def _first(X: Checked) -> Any:
     return X[:, 0]
 
 
-def _product(X: Any) -> Any:
+def _product(X: Checked) -> Any:
     return X[:, 0] * X[:, 1]
 
 
@@ -287,7 +288,7 @@ class Fourier(_Coordinatewise):
         check_number(self, "decay", self.decay, at_least=0)
         check_number(self, "n", self.n, at_least=0, integer=True)
 
-    def modes(self, x: Any) -> Any:
+    def modes(self, x: Array) -> Any:
         xp = namespace(x)
         j = np.arange(self.n + 1)
         weights = like((1.0 + j) ** -self.decay, x)
@@ -355,7 +356,7 @@ class Wavelet(_Coordinatewise):
         if self.family not in HAAR:
             _filter(self.family)
 
-    def modes(self, x: Any) -> Any:
+    def modes(self, x: Array) -> Any:
         scales = [2.0 ** (j * (0.5 - float(self.smoothness))) for j in range(self.levels)]
         xp = namespace(x)
         if self.family in HAAR:
@@ -371,7 +372,7 @@ class Wavelet(_Coordinatewise):
         return [cls("haar", 3), cls("haar", 2, 0.25)]
 
 
-def _haar(x: Any, level: int) -> Any:
+def _haar(x: Array, level: int) -> Any:
     """ψ(2ʲx − k) for k = 0 … 2ʲ − 1: 1 on the left half of each cell, −1 on the right."""
     xp = namespace(x)
     t = 2**level * x
@@ -381,7 +382,7 @@ def _haar(x: Any, level: int) -> Any:
     return xp.where(inside, sign[:, None], xp.zeros_like(sign)[:, None])
 
 
-def _shifted(family: str, which: int, t: Any, first: int, stop: int) -> Any:
+def _shifted(family: str, which: int, t: Array, first: int, stop: int) -> Any:
     """φ (which = 0) or ψ (1) at t − k for the shifts k = first … stop − 1."""
     table = _tabulated(family)
     grid = np.arange(len(table[0])) * 2.0**-DEPTH

@@ -10,11 +10,12 @@ import numpy as np
 from .._array import asymmetry, host, is_array, is_sparse, like, namespace
 from .._errors import check_choice, where
 from ..domains import Anything, Domain, Indices, Rows
+from ..types import Array, Checked
 from ._base import Kernel, register
 from ._definiteness import CPD, INDEFINITE, PD, STRICTLY_PD, UNKNOWN, Definiteness
 
 
-def _check_symmetric(owner: object, K: Any, remedy: str) -> None:
+def _check_symmetric(owner: object, K: Array, remedy: str) -> None:
     """Raise unless K equals its transpose up to rounding."""
     if asymmetry(K) == "large":
         xp = namespace(K)
@@ -57,7 +58,7 @@ class FiniteDomain(Kernel):
     (strictly PD, INDEFINITE)
     """
 
-    def __init__(self, matrix: Any):
+    def __init__(self, matrix: Array):
         self.matrix = matrix
 
     def _values(self) -> np.ndarray:
@@ -83,16 +84,16 @@ class FiniteDomain(Kernel):
     def domain(self) -> Domain:  # type: ignore[override]
         return Indices(host(self.matrix).shape[0])
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         K = self._values()
         rows = host(X)
         return self._like(K[np.ix_(rows, rows if Y is None else host(Y))], X)
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return self._like(np.diagonal(self._values())[host(X)], X)
 
     @staticmethod
-    def _like(values: np.ndarray, X: Any) -> Any:
+    def _like(values: np.ndarray, X: Checked) -> Any:
         return like(values, X, dtype=getattr(namespace(X), values.dtype.name))
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
@@ -170,18 +171,18 @@ class Precomputed(_Declared):
     def __init__(self, definiteness: Definiteness | None = UNKNOWN):
         self.definiteness = definiteness
 
-    def __call__(self, X: Any, Y: Any = None) -> Any:
+    def __call__(self, X: Checked, Y: Checked = None) -> Any:
         X, Y = self.check_arguments(X, Y)
         if Y is None:
             self.domain.centres(X)  # refuses a matrix that is not square or not symmetric
         return self.evaluate(X, Y)
 
-    def check_arguments(self, X: Any, Y: Any = None) -> tuple[Any, Any]:
+    def check_arguments(self, X: Checked, Y: Checked = None) -> tuple[Any, Any]:
         self.validate()
         X = self.domain.check(X, self, "X")
         return X, None if Y is None else Indices(X.shape[1]).check(Y, self, "Y")
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         if Y is None:
             return X
         xp = namespace(X)
@@ -193,7 +194,7 @@ class Precomputed(_Declared):
             )
         return xp.take(X, Y, axis=1)
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         if X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"Precomputed: X has shape {tuple(X.shape)}; k(x, x) is known only for a square matrix k(X, X)."
@@ -255,15 +256,15 @@ class Callable(_Declared):
     def whole(self) -> bool:  # type: ignore[override]
         return not self.pairwise
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return _home(self._pairs(X, Y) if self.pairwise else self._whole(X, Y), X)
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         if not self.pairwise:
             return super().evaluate_diag(X)
         return _home(np.array([self._value(x, x) for x in _members(X)]), X)
 
-    def _pairs(self, X: Any, Y: Any) -> np.ndarray:
+    def _pairs(self, X: Checked, Y: Checked) -> np.ndarray:
         A = _members(X)
         if Y is not None:
             B = _members(Y)
@@ -278,7 +279,7 @@ class Callable(_Declared):
         _check_symmetric(self, _home(tried, X), "a kernel is a symmetric function")
         return K
 
-    def _value(self, x: Any, y: Any) -> float:
+    def _value(self, x: Array, y: Array) -> float:
         try:
             value = self.function(x, y)
         except (AttributeError, IndexError, TypeError, ValueError) as error:
@@ -300,7 +301,7 @@ class Callable(_Declared):
             )
         return value
 
-    def _whole(self, X: Any, Y: Any) -> Any:
+    def _whole(self, X: Checked, Y: Checked) -> Any:
         K = self.function(X, X if Y is None else Y)
         K = K.toarray() if is_sparse(K) else np.asarray(K) if isinstance(K, np.matrix) else K
         n = self.domain.size(X)
@@ -331,14 +332,14 @@ def _name(function: Any) -> str:
     return getattr(function, "__name__", repr(function))
 
 
-def _home(values: Any, X: Any) -> Any:
+def _home(values: Array, X: Checked) -> Any:
     """Values in X's library and floating type, where it has one."""
     if is_sparse(X) or (is_array(X) and namespace(X).isdtype(X.dtype, "real floating")):
         return like(values, X)
     return values
 
 
-def _members(X: Any) -> list[Any]:
+def _members(X: Checked) -> list[Any]:
     """The single members of a collection, as a function of pairs sees them."""
     if is_sparse(X):
         return [X[[i]] for i in range(X.shape[0])]
@@ -347,14 +348,14 @@ def _members(X: Any) -> list[Any]:
     return [X.iloc[i] for i in range(len(X))] if hasattr(X, "iloc") else [X[i] for i in range(len(X))]
 
 
-def _bump(x: Any, y: Any) -> Any:
+def _bump(x: Array, y: Array) -> Any:
     xp = namespace(x)
     return xp.exp(-xp.sum((x - y) ** 2))
 
 
-def _inner(x: Any, y: Any) -> float:
+def _inner(x: Array, y: Array) -> float:
     return float(namespace(x).sum(x * y))
 
 
-def _inner_all(X: Any, Y: Any) -> Any:
+def _inner_all(X: Checked, Y: Checked) -> Any:
     return X @ namespace(X).matrix_transpose(Y)

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._errors import check_number
+from ..types import Array, Namespace
 from ._base import register
 from ._definiteness import STRICTLY_PD, Definiteness
 from ._integrable import Integrable
@@ -68,16 +69,16 @@ class Gaussian(Integrable):
         check_number(cls.__name__, "sigma", sigma, above=0)
         return cls.from_gamma(sigma)
 
-    def profile(self, s: Any, xp: Any) -> Any:
+    def profile(self, s: Array, xp: Namespace) -> Any:
         return xp.exp(-0.5 * s)
 
-    def slope(self, s: Any, xp: Any) -> Any:
+    def slope(self, s: Array, xp: Namespace) -> Any:
         return -0.5 * xp.exp(-0.5 * s)
 
-    def curvature(self, s: Any, xp: Any) -> Any:
+    def curvature(self, s: Array, xp: Namespace) -> Any:
         return 0.25 * xp.exp(-0.5 * s)
 
-    def log_profile(self, s: Any, xp: Any) -> Any:
+    def log_profile(self, s: Array, xp: Namespace) -> Any:
         return -0.5 * s
 
     def unit_log_mass(self, dimension: int) -> float:

@@ -16,21 +16,22 @@ import numpy as np
 from .._array import is_sparse, namespace, product_transposed
 from .._errors import check_choice, check_number
 from ..domains import Vectors
+from ..types import Array, Checked, Namespace
 from ._base import Kernel, register
 from ._coordinates import SumOverCoordinates
 from ._definiteness import CPD, PD, STRICTLY_PD, Definiteness
 
 
-def _ratio(a: Any, b: Any, xp: Any) -> Any:
+def _ratio(a: Array, b: Array, xp: Namespace) -> Any:
     """a/b for b ≥ 0, with 0/0 = 0."""
     return a / xp.clip(b, min=xp.finfo(b.dtype).smallest_normal)
 
 
-def _chi_squared(x: Any, y: Any, xp: Any) -> Any:
+def _chi_squared(x: Array, y: Array, xp: Namespace) -> Any:
     return _ratio((x - y) ** 2, x + y, xp)
 
 
-def _jensen_shannon(x: Any, y: Any, xp: Any) -> Any:
+def _jensen_shannon(x: Array, y: Array, xp: Namespace) -> Any:
     """½ (x log(2x/(x + y)) + y log(2y/(x + y))) = (x + y)/4 · (2r atanh r + log(1 − r²)), r = (x − y)/(x + y).
 
     The second form keeps its digits for x ≈ y.
@@ -53,13 +54,13 @@ class _ExponentialOf(SumOverCoordinates):
     def validate(self) -> None:
         check_number(self, "gamma", self.gamma, above=0)
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return namespace(X).exp(-float(self.gamma) * super().evaluate(X, Y))
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return namespace(X).ones_like(X[:, 0])
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂gamma = −k · Σ_k part(x_k, y_k)."""
         X, Y = self.check_arguments(X, Y)
         D = super().evaluate(X, Y)
@@ -101,7 +102,7 @@ class ChiSquared(_ExponentialOf):
     array([[0.7165]])
     """
 
-    def part(self, x: Any, y: Any, xp: Any) -> Any:
+    def part(self, x: Array, y: Array, xp: Namespace) -> Any:
         return _chi_squared(x, y, xp)
 
 
@@ -136,7 +137,7 @@ class JensenShannon(_ExponentialOf):
     array([[0.5, 1. ]])
     """
 
-    def part(self, x: Any, y: Any, xp: Any) -> Any:
+    def part(self, x: Array, y: Array, xp: Namespace) -> Any:
         return _jensen_shannon(x, y, xp)
 
 
@@ -179,7 +180,7 @@ class AdditiveChiSquared(SumOverCoordinates):
     def validate(self) -> None:
         check_choice(self, "negative", self.negative, (False, True))
 
-    def part(self, x: Any, y: Any, xp: Any) -> Any:
+    def part(self, x: Array, y: Array, xp: Namespace) -> Any:
         return -_chi_squared(x, y, xp) if self.negative else _ratio(2.0 * x * y, x + y, xp)
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
@@ -212,7 +213,7 @@ class Intersection(SumOverCoordinates):
 
     domain = Vectors(lower=0.0)
 
-    def part(self, x: Any, y: Any, xp: Any) -> Any:
+    def part(self, x: Array, y: Array, xp: Namespace) -> Any:
         return xp.minimum(x, y)
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
@@ -245,21 +246,21 @@ class Hellinger(Kernel):
     abilities = ("gradient_theta", "feature_map")
 
     @staticmethod
-    def _root(X: Any) -> Any:
+    def _root(X: Checked) -> Any:
         return X.sqrt() if is_sparse(X) else namespace(X).sqrt(X)
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         Z = self._root(X)
         return product_transposed(Z, Z if Y is None else self._root(Y))
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return np.asarray(X.sum(axis=1)).ravel() if is_sparse(X) else namespace(X).sum(X, axis=1)
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """No parameters."""
         return {}
 
-    def feature_map(self, X: Any) -> Any:
+    def feature_map(self, X: Checked) -> Any:
         """√x (dense)."""
         Z = self._root(self.check_arguments(X)[0])
         return Z.toarray() if is_sparse(Z) else Z

@@ -13,6 +13,7 @@ from .._array import decided, host, is_numpy, is_sparse, is_torch, like, namespa
 from .._errors import check_choice, check_number, where
 from .._units import power_of_two
 from ..evaluation import Points
+from ..types import Array, Checked, Namespace
 from ._base import register
 from ._definiteness import STRICTLY_PD, Definiteness
 from ._integrable import Integrable, at_radii, log_sphere
@@ -84,19 +85,19 @@ class Laplace(Integrable):
     def provides(self) -> frozenset[str]:
         return frozenset(self.abilities) - (set() if self.norm == 2 else {"self_convolution"})
 
-    def profile(self, s: Any, xp: Any) -> Any:
+    def profile(self, s: Array, xp: Namespace) -> Any:
         return xp.exp(-root(s, xp))
 
-    def slope(self, s: Any, xp: Any) -> Any:
+    def slope(self, s: Array, xp: Namespace) -> Any:
         return -0.5 * power(s, -0.5, xp) * xp.exp(-root(s, xp))
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         if self.norm == 2:
             return super().evaluate(X, Y)
         distances = self._sums(X, X if Y is None else Y)
         return namespace(distances).exp(-distances)
 
-    def _sums(self, X: Any, Y: Any) -> Any:
+    def _sums(self, X: Checked, Y: Checked) -> Any:
         """‖Λ⁻¹(xᵢ − yⱼ)‖₁."""
         A, B, xp = X, Y, namespace(X)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -115,10 +116,10 @@ class Laplace(Integrable):
         with np.errstate(over="ignore", invalid="ignore"):
             return xp.where(near > 0, near * (unit / least), 0.0)
 
-    def points(self, X: Any, beside: Any = None) -> Points:
+    def points(self, X: Checked, beside: Any = None) -> Points:
         return super().points(X, beside) if self.norm == 2 else Points(self, X)
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂lengthscale: (n, m) for one, (n, m, d) for one per feature, (n, m, d, d) for a matrix."""
         if self.norm == 2:
             return super().gradient_theta(X, Y)
@@ -129,10 +130,10 @@ class Laplace(Integrable):
         K = xp.exp(-xp.sum(rates * scale, axis=-1))
         return {"lengthscale": K * xp.sum(rates, axis=-1) if scale.ndim == 0 else K[..., None] * rates}
 
-    def log_profile(self, s: Any, xp: Any) -> Any:
+    def log_profile(self, s: Array, xp: Namespace) -> Any:
         return -root(s, xp)
 
-    def log_dilated(self, X: Any, Y: Any, factors: Iterable[float]) -> Iterator[Any]:
+    def log_dilated(self, X: Checked, Y: Checked, factors: Iterable[float]) -> Iterator[Any]:
         """The matrices log k(xᵢ/h, yⱼ/h) for each factor h, one after the other, from one matrix of distances."""
         if self.norm == 2:
             yield from super().log_dilated(X, Y, factors)
@@ -169,7 +170,7 @@ class Laplace(Integrable):
         return [cls(1.3), cls(each), cls(full), cls(1.3, norm=1), cls(each, norm=1)]
 
 
-def _manhattan(X: Any, Y: Any) -> Any:
+def _manhattan(X: Checked, Y: Checked) -> Any:
     """‖xᵢ − yⱼ‖₁."""
     xp = namespace(X, Y)
     if is_numpy(xp):

@@ -9,6 +9,7 @@ import numpy as np
 from .._array import eps, eye, is_sparse, namespace
 from .._errors import check_number, where
 from .._units import power_of_two
+from ..types import Array, Checked, Namespace
 from ._base import register
 from ._definiteness import PD, Definiteness
 from ._dot import DotProduct
@@ -37,25 +38,25 @@ class Linear(DotProduct):
 
     abilities = ("gradient_x", "mixed_xy", "gradient_theta", "feature_map")
 
-    def profile(self, t: Any, xp: Any) -> Any:
+    def profile(self, t: Array, xp: Namespace) -> Any:
         return t
 
-    def slope(self, t: Any, xp: Any) -> Any:
+    def slope(self, t: Array, xp: Namespace) -> Any:
         return xp.ones_like(t)
 
-    def curvature(self, t: Any, xp: Any) -> Any:
+    def curvature(self, t: Array, xp: Namespace) -> Any:
         return xp.zeros_like(t)
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """No parameters."""
         return {}
 
-    def feature_map(self, X: Any) -> Any:
+    def feature_map(self, X: Checked) -> Any:
         """x itself (dense)."""
         X, _ = self.check_arguments(X)
         return X.toarray() if is_sparse(X) else X
 
-    def check_values(self, X: Any, owner: object) -> None:
+    def check_values(self, X: Checked, owner: object) -> None:
         super().check_values(X, owner)
         unit = power_of_two(X.data if is_sparse(X) else X)  # 1 where X is 0
         if unit**2 < float(namespace(X).finfo(X.dtype).smallest_normal) / eps(X):
@@ -100,21 +101,21 @@ class Affine(DotProduct):
     def validate(self) -> None:
         check_number(self, "offset", self.offset, at_least=0)
 
-    def profile(self, t: Any, xp: Any) -> Any:
+    def profile(self, t: Array, xp: Namespace) -> Any:
         return t + float(self.offset)
 
-    def slope(self, t: Any, xp: Any) -> Any:
+    def slope(self, t: Array, xp: Namespace) -> Any:
         return xp.ones_like(t)
 
-    def curvature(self, t: Any, xp: Any) -> Any:
+    def curvature(self, t: Array, xp: Namespace) -> Any:
         return xp.zeros_like(t)
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂offset = 1."""
         xp, _, _, t = self._dense(X, Y)
         return {"offset": xp.ones_like(t)}
 
-    def feature_map(self, X: Any) -> Any:
+    def feature_map(self, X: Checked) -> Any:
         """(x, √c)."""
         X, _ = self.check_arguments(X)
         X = X.toarray() if is_sparse(X) else X

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..types import Array, Checked, Namespace
 from ._base import register
 from ._definiteness import CPD, INDEFINITE, UNKNOWN, Definiteness
 from ._limits import power, power_log
@@ -52,18 +53,18 @@ class Log(OfPower):
     def __init__(self, degree: float = 2.0, lengthscale: Any = 1.0):
         super().__init__(degree, lengthscale)
 
-    def profile(self, s: Any, xp: Any) -> Any:
+    def profile(self, s: Array, xp: Namespace) -> Any:
         return 0.0 - xp.log1p(power(s, float(self.degree) / 2, xp))  # a plain minus would make k(x, x) = −0
 
-    def slope(self, s: Any, xp: Any) -> Any:
+    def slope(self, s: Array, xp: Namespace) -> Any:
         p = float(self.degree) / 2
         return -p * power(s, p - 1, xp) / (1 + power(s, p, xp))
 
-    def curvature(self, s: Any, xp: Any) -> Any:
+    def curvature(self, s: Array, xp: Namespace) -> Any:
         p = float(self.degree) / 2
         return -p * (p - 1) * power(s, p - 2, xp) / (1 + power(s, p, xp)) + self.slope(s, xp) ** 2
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂lengthscale as for every radial kernel, and ∂k/∂degree = −rᵖ log r / (1 + rᵖ)."""
         xp, s, _, _ = self._pieces(X, Y)
         p = float(self.degree) / 2

@@ -12,6 +12,7 @@ from scipy import special
 from .._array import apply_host
 from .._errors import check_number
 from .._units import unit_of_squares
+from ..types import Array, Namespace
 from ._base import register
 from ._definiteness import STRICTLY_PD, Definiteness
 from ._integrable import Integrable
@@ -74,16 +75,16 @@ class Matern(Integrable):
         rough = {ability for ability, order in (("gradient_x", 0.5), ("mixed_xy", 1)) if self.nu <= order}
         return frozenset(self.abilities) - rough
 
-    def profile(self, s: Any, xp: Any) -> Any:
+    def profile(self, s: Array, xp: Namespace) -> Any:
         return self._derivative(s, xp, 0)
 
-    def slope(self, s: Any, xp: Any) -> Any:
+    def slope(self, s: Array, xp: Namespace) -> Any:
         return self._derivative(s, xp, 1)
 
-    def curvature(self, s: Any, xp: Any) -> Any:
+    def curvature(self, s: Array, xp: Namespace) -> Any:
         return self._derivative(s, xp, 2)
 
-    def _derivative(self, s: Any, xp: Any, j: int) -> Any:
+    def _derivative(self, s: Array, xp: Namespace, j: int) -> Any:
         """The derivative of order j of φ; 0 at the origin where it is infinite."""
         nu = float(self.nu)
         if nu == inf:
@@ -99,7 +100,7 @@ class Matern(Integrable):
             value = apply_host(lambda t: t ** (nu - j) * special.kv(j - nu, t), z)
         return xp.where(zero, 0.0, (-nu) ** j * 2 ** (1 - nu) / gamma(nu) * value)
 
-    def log_profile(self, s: Any, xp: Any) -> Any:
+    def log_profile(self, s: Array, xp: Namespace) -> Any:
         nu = float(self.nu)
         return -0.5 * s if nu == inf else _log_matern(nu, sqrt(2 * nu) * root(s, xp), xp)
 
@@ -141,7 +142,7 @@ class Matern(Integrable):
         return [*(cls(nu, 1.2) for nu in orders), cls(1.5, each), cls(2.5, full)]
 
 
-def _matern(nu: float, z: Any, xp: Any) -> Any:
+def _matern(nu: float, z: Array, xp: Namespace) -> Any:
     """M_ν(z) = 2^{1−ν} z^ν K_ν(z) / Γ(ν), by its recurrence from an order in (0, 1]."""
     steps = ceil(nu) - 1
     order = nu - steps
@@ -154,7 +155,7 @@ def _matern(nu: float, z: Any, xp: Any) -> Any:
     return high
 
 
-def _log_matern(nu: float, z: Any, xp: Any) -> Any:
+def _log_matern(nu: float, z: Array, xp: Namespace) -> Any:
     """log M_ν(z), by the same recurrence between logarithms."""
     steps = ceil(nu) - 1
     order = nu - steps

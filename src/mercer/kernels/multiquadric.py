@@ -8,6 +8,7 @@ import numpy as np
 
 from .._errors import check_number
 from .._units import unit_of_squares
+from ..types import Array, Checked, Namespace
 from ._base import register
 from ._definiteness import CPD, STRICTLY_PD, Definiteness
 from ._radial import Radial
@@ -26,10 +27,10 @@ class _Quadric(Radial):
         check_number(self, "offset", self.offset, above=0)
         unit_of_squares(self, "offset", np.array([self.offset], dtype=float))
 
-    def _root(self, s: Any, xp: Any) -> Any:
+    def _root(self, s: Array, xp: Namespace) -> Any:
         return xp.sqrt(s + float(self.offset) ** 2)
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂lengthscale as for every radial kernel, and ∂k/∂offset = 2c φ′."""
         xp, s, _, _ = self._pieces(X, Y)
         return {**super().gradient_theta(X, Y), "offset": 2 * float(self.offset) * self.slope(s, xp)}
@@ -70,13 +71,13 @@ class Multiquadric(_Quadric):
            [-5., -3.]])
     """
 
-    def profile(self, s: Any, xp: Any) -> Any:
+    def profile(self, s: Array, xp: Namespace) -> Any:
         return -self._root(s, xp)
 
-    def slope(self, s: Any, xp: Any) -> Any:
+    def slope(self, s: Array, xp: Namespace) -> Any:
         return -0.5 / self._root(s, xp)
 
-    def curvature(self, s: Any, xp: Any) -> Any:
+    def curvature(self, s: Array, xp: Namespace) -> Any:
         return 0.25 / self._root(s, xp) ** 3
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
@@ -113,13 +114,13 @@ class InverseMultiquadric(_Quadric):
 
     abilities = ("gradient_x", "mixed_xy", "gradient_theta", "spectral_sample")
 
-    def profile(self, s: Any, xp: Any) -> Any:
+    def profile(self, s: Array, xp: Namespace) -> Any:
         return 1 / self._root(s, xp)
 
-    def slope(self, s: Any, xp: Any) -> Any:
+    def slope(self, s: Array, xp: Namespace) -> Any:
         return -0.5 / self._root(s, xp) ** 3
 
-    def curvature(self, s: Any, xp: Any) -> Any:
+    def curvature(self, s: Array, xp: Namespace) -> Any:
         return 0.75 / self._root(s, xp) ** 5
 
     def spectral_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:

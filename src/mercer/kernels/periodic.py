@@ -11,6 +11,7 @@ from sklearn.base import clone
 from .._array import eye, host, like, namespace
 from .._errors import check_number, where
 from ..domains import Vectors
+from ..types import Array, Checked, Namespace
 from . import bandwidth
 from ._base import register
 from ._definiteness import PD, Definiteness
@@ -71,54 +72,54 @@ class Periodic(Radial):
                 f"{where(self)}: period of shape {period.shape} must be a number > 0 or one number > 0 per feature."
             )
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Checked) -> Self:
         kernel = clone(self)
         if isinstance(self.lengthscale, str) and self.lengthscale in bandwidth.RULES:
             self._validate_period()
             kernel.lengthscale = bandwidth.RULES[self.lengthscale](self._circles(self.domain.check(X, self)))
         return kernel
 
-    def _per_feature(self, name: str, X: Any) -> Any:
+    def _per_feature(self, name: str, X: Checked) -> Any:
         """The parameter of that name as a vector like a row of X."""
         value = host(getattr(self, name))
         if value.ndim and value.shape[0] != X.shape[1]:
             raise ValueError(f"{where(self)}: {name} has {value.shape[0]} entries, but X has {X.shape[1]} columns.")
         return like(value * np.ones(X.shape[1]), X)
 
-    def _circles(self, X: Any) -> Any:
+    def _circles(self, X: Checked) -> Any:
         xp, p = namespace(X), self._per_feature("period", X)
         # the remainder is exact: an angle far from 0 keeps all its digits
         angle = 2 * pi * (xp.remainder(X, p) / p)
         return xp.concat([xp.cos(angle), xp.sin(angle)], axis=1)
 
-    def scaled(self, X: Any) -> Any:
+    def scaled(self, X: Checked) -> Any:
         """The images on the circles, divided by the lengthscale."""
         scale = self._per_feature("lengthscale", X)
         return self._circles(X) / namespace(X).concat([scale, scale])
 
-    def profile(self, s: Any, xp: Any) -> Any:
+    def profile(self, s: Array, xp: Namespace) -> Any:
         return xp.exp(-0.5 * s)
 
-    def _parts(self, X: Any, Y: Any) -> tuple[Any, ...]:
+    def _parts(self, X: Checked, Y: Checked) -> tuple[Any, ...]:
         """xp, x − y of shape (n, m, d), its angle, the periods, the lengthscales and k."""
         X, Y = self.check_arguments(X, Y)
         xp, p, scale = namespace(X), self._per_feature("period", X), self._per_feature("lengthscale", X)
         D = X[:, None, :] - (X if Y is None else Y)[None, :, :]
         return xp, D, 2 * pi * D / p, p, scale, self.evaluate(X, Y)
 
-    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
         """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
         xp, _, angle, p, scale, K = self._parts(X, Y)
         return -K[..., None] * (2 * pi / (p * scale**2)) * xp.sin(angle)
 
-    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
         """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
         xp, _, angle, p, scale, K = self._parts(X, Y)
         g = 2 * pi / (p * scale**2) * xp.sin(angle)
         bend = (2 * pi / (p * scale)) ** 2 * xp.cos(angle)
         return K[..., None, None] * (bend[..., None] * eye(p.shape[0], p) - g[..., :, None] * g[..., None, :])
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂period and ∂k/∂lengthscale: (n, m) for one number, (n, m, d) for one per feature."""
         xp, D, angle, p, scale, K = self._parts(X, Y)
         each = {

@@ -12,6 +12,7 @@ from .._array import host, like, namespace
 from .._errors import check_number
 from ..basis import Polynomials
 from ..domains import Vectors
+from ..types import Array, Checked, Namespace
 from ._base import Kernel, register
 from ._definiteness import CPD, PD, UNKNOWN, Definiteness
 from ._limits import at_origin, power, power_log
@@ -76,18 +77,18 @@ class Polyharmonic(Radial):
         p = int(self.degree)
         return (-1.0) ** ((p + 1) // 2 if p % 2 else p // 2 + 1), p / 2, p % 2 == 0
 
-    def profile(self, s: Any, xp: Any) -> Any:
+    def profile(self, s: Array, xp: Namespace) -> Any:
         sign, half, logarithm = self._form
         return sign * (0.5 * power_log(s, half, xp) if logarithm else power(s, half, xp)) + 0.0  # no −0 at the origin
 
-    def slope(self, s: Any, xp: Any) -> Any:
+    def slope(self, s: Array, xp: Namespace) -> Any:
         sign, half, logarithm = self._form
         if not logarithm:
             return sign * half * power(s, half - 1, xp)
         inner = half * power_log(s, half - 1, xp) + power(s, half - 1, xp)
         return xp.where(at_origin(s, xp), 0.0, sign * 0.5 * inner)
 
-    def curvature(self, s: Any, xp: Any) -> Any:
+    def curvature(self, s: Array, xp: Namespace) -> Any:
         sign, half, logarithm = self._form
         if not logarithm:
             return sign * half * (half - 1) * power(s, half - 2, xp)
@@ -157,7 +158,7 @@ class Reduced(Unary):
     def __init__(self, kernel: Kernel, anchors: Any, degree: int):
         self.kernel, self.anchors, self.degree = kernel, anchors, degree
 
-    def _parts(self, X: Any) -> tuple[Any, Any]:
+    def _parts(self, X: Checked) -> tuple[Any, Any]:
         """The Lagrange polynomials at X, and k(X, Z) less half of what the last sum takes off it."""
         xp = namespace(X)
         Z = like(self.anchors, X)
@@ -165,17 +166,17 @@ class Reduced(Unary):
         P = basis(X) @ like(np.linalg.inv(host(basis(Z)).astype(np.float64)), X)
         return P, self.kernel.evaluate(X, Z) - P @ self.kernel.evaluate(Z) * xp.asarray(0.5, dtype=X.dtype)
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         xp = namespace(X)
         P, L = self._parts(X)
         Q, M = (P, L) if Y is None else self._parts(Y)
         return self.kernel.evaluate(X, Y) - P @ xp.matrix_transpose(M) - L @ xp.matrix_transpose(Q)
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         P, L = self._parts(X)
         return self.kernel.evaluate_diag(X) - 2 * namespace(X).sum(P * L, axis=1)
 
-    def expand(self, points: Any, coefficients: Any) -> tuple[Any, Any, Any]:
+    def expand(self, points: Checked, coefficients: Array) -> tuple[Any, Any, Any]:
         """Σ aᵢ k'(·, xᵢ) in k itself: points, coefficients that annihilate the polynomials, and a polynomial's."""
         xp = namespace(points)
         Z, basis = like(self.anchors, points), Polynomials(self.degree)
@@ -190,7 +191,7 @@ class Reduced(Unary):
         return PD if inner.is_cpd and inner.order <= self.degree + 1 else UNKNOWN
 
 
-def anchors_of(X: Any, degree: int) -> np.ndarray:
+def anchors_of(X: Checked, degree: int) -> np.ndarray:
     """Rows of X that determine the polynomials of a degree, by a pivoted QR factorisation; an error where none do."""
     X = host(X).astype(np.float64)
     H = Polynomials(degree)((X - X.mean(axis=0)) / (np.abs(X - X.mean(axis=0)).max() or 1.0))

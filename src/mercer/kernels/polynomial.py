@@ -12,12 +12,13 @@ import numpy as np
 from .._array import is_sparse, like
 from .._errors import check_number
 from ..basis import Polynomials
+from ..types import Array, Checked, Namespace
 from ._base import register
 from ._definiteness import INDEFINITE, PD, UNKNOWN, Definiteness
 from ._dot import DotProduct
 
 
-def _raised(b: Any, p: float) -> Any:
+def _raised(b: Array, p: float) -> Any:
     """bᵖ, for small integers by squaring, which is many times faster than a general power."""
     if not (isinstance(p, int) and 1 <= p <= 16):
         return b**p
@@ -96,7 +97,7 @@ class Polynomial(DotProduct):
         once = {"gradient_x", "gradient_theta"} if self.degree > 1 else set()
         return frozenset(once | ({"mixed_xy"} if self.degree > 2 else set()))
 
-    def _power(self, t: Any, lowered: int, xp: Any) -> Any:
+    def _power(self, t: Array, lowered: int, xp: Namespace) -> Any:
         """The derivative of order `lowered` of b^p at b = at + c."""
         base = float(self.scale) * t + float(self.offset)
         p = int(self.degree) if self._is_integer else float(self.degree)
@@ -111,26 +112,26 @@ class Polynomial(DotProduct):
         value = _raised(base, p - lowered)
         return value if factor == 1 else float(factor) * value
 
-    def profile(self, t: Any, xp: Any) -> Any:
+    def profile(self, t: Array, xp: Namespace) -> Any:
         return self._power(t, 0, xp)
 
-    def slope(self, t: Any, xp: Any) -> Any:
+    def slope(self, t: Array, xp: Namespace) -> Any:
         return float(self.scale) * self._power(t, 1, xp)
 
-    def curvature(self, t: Any, xp: Any) -> Any:
+    def curvature(self, t: Array, xp: Namespace) -> Any:
         return float(self.scale) ** 2 * self._power(t, 2, xp)
 
-    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
         """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
         self.require("gradient_x")
         return super().gradient_x(X, Y)
 
-    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
         """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
         self.require("mixed_xy")
         return super().mixed_xy(X, Y)
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂scale = p b^(p−1) xᵀy and ∂k/∂offset = p b^(p−1), with b = a xᵀy + c."""
         self.require("gradient_theta")
         xp, _, _, t = self._dense(X, Y)
@@ -150,14 +151,14 @@ class Polynomial(DotProduct):
                 weights.append(of_degree / prod(map(factorial, Counter(factors).values())))
         return np.array(weights)
 
-    def feature_map(self, X: Any) -> Any:
+    def feature_map(self, X: Checked) -> Any:
         """√w_α x^α over the (d + p choose p) monomials, in the order of ``mercer.basis.Polynomials(degree)``."""
         self.require("feature_map")
         X, _ = self.check_arguments(X)
         X = X.toarray() if is_sparse(X) else X
         return Polynomials(int(self.degree))(X) * like(np.sqrt(self.monomial_weights(X.shape[1])), X)
 
-    def feature_count(self, X: Any) -> int:
+    def feature_count(self, X: Checked) -> int:
         return comb(X.shape[1] + int(self.degree), int(self.degree))
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._errors import check_number
 from .._units import unit_of_squares
+from ..types import Array, Checked, Namespace
 from ._base import register
 from ._definiteness import STRICTLY_PD, Definiteness
 from ._integrable import Integrable
@@ -54,26 +55,26 @@ class RationalQuadratic(Integrable):
         check_number(self, "alpha", self.alpha, above=0)
         unit_of_squares(self, "alpha", np.array([self.alpha], dtype=float))
 
-    def _power(self, s: Any, xp: Any, exponent: float) -> Any:
+    def _power(self, s: Array, xp: Namespace, exponent: float) -> Any:
         # log1p keeps the Gaussian limit exact when s/2α is below the rounding of 1
         return xp.exp(exponent * xp.log1p(s / (2 * float(self.alpha))))
 
-    def profile(self, s: Any, xp: Any) -> Any:
+    def profile(self, s: Array, xp: Namespace) -> Any:
         return self._power(s, xp, -float(self.alpha))
 
-    def slope(self, s: Any, xp: Any) -> Any:
+    def slope(self, s: Array, xp: Namespace) -> Any:
         return -0.5 * self._power(s, xp, -float(self.alpha) - 1)
 
-    def curvature(self, s: Any, xp: Any) -> Any:
+    def curvature(self, s: Array, xp: Namespace) -> Any:
         return 0.25 * (1 + 1 / float(self.alpha)) * self._power(s, xp, -float(self.alpha) - 2)
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂lengthscale as for every radial kernel, and ∂k/∂alpha = k·(t/(1 + t) − log(1 + t)), t = s/2α."""
         xp, s, _, _ = self._pieces(X, Y)
         t = s / (2 * float(self.alpha))
         return {**super().gradient_theta(X, Y), "alpha": self.profile(s, xp) * (t / (1 + t) - xp.log1p(t))}
 
-    def log_profile(self, s: Any, xp: Any) -> Any:
+    def log_profile(self, s: Array, xp: Namespace) -> Any:
         return -float(self.alpha) * xp.log1p(s / (2 * float(self.alpha)))
 
     def unit_log_mass(self, dimension: int) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._errors import check_number
+from ..types import Array, Checked, Namespace
 from ._base import register
 from ._definiteness import INDEFINITE, PD, Definiteness
 from ._dot import DotProduct
@@ -52,17 +53,17 @@ class Sigmoid(DotProduct):
         check_number(self, "scale", self.scale)
         check_number(self, "offset", self.offset)
 
-    def profile(self, t: Any, xp: Any) -> Any:
+    def profile(self, t: Array, xp: Namespace) -> Any:
         return xp.tanh(float(self.scale) * t + float(self.offset))
 
-    def slope(self, t: Any, xp: Any) -> Any:
+    def slope(self, t: Array, xp: Namespace) -> Any:
         return float(self.scale) * (1.0 - self.profile(t, xp) ** 2)
 
-    def curvature(self, t: Any, xp: Any) -> Any:
+    def curvature(self, t: Array, xp: Namespace) -> Any:
         k = self.profile(t, xp)
         return -2.0 * float(self.scale) ** 2 * k * (1.0 - k**2)
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂scale = (1 − k²) xᵀy and ∂k/∂offset = 1 − k²."""
         xp, _, _, t = self._dense(X, Y)
         slope = 1.0 - self.profile(t, xp) ** 2

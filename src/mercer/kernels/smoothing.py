@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..types import Array, Namespace
 from ._base import register
 from ._definiteness import INDEFINITE, STRICTLY_PD, UNKNOWN, Definiteness
 from ._integrable import Integrable, at_radii, log_beta, log_sphere
@@ -67,7 +68,7 @@ class Tophat(_Bump):
     array([[1., 0.]])
     """
 
-    def profile(self, s: Any, xp: Any) -> Any:
+    def profile(self, s: Array, xp: Namespace) -> Any:
         return xp.astype(s < 1, s.dtype)
 
     def log_moment(self, dimension: int) -> float:
@@ -103,7 +104,7 @@ class Epanechnikov(_Bump):
     array([[0.75, 0.  ]])
     """
 
-    def profile(self, s: Any, xp: Any) -> Any:
+    def profile(self, s: Array, xp: Namespace) -> Any:
         return xp.clip(1 - s, min=0.0)
 
     def log_moment(self, dimension: int) -> float:
@@ -142,7 +143,7 @@ class Triangular(_Bump):
     (strictly PD, INDEFINITE)
     """
 
-    def profile(self, s: Any, xp: Any) -> Any:
+    def profile(self, s: Array, xp: Namespace) -> Any:
         return xp.clip(1 - root(s, xp), min=0.0)
 
     def log_moment(self, dimension: int) -> float:
@@ -184,7 +185,7 @@ class CosineBump(_Bump):
     array([[0.5, 0. ]])
     """
 
-    def profile(self, s: Any, xp: Any) -> Any:
+    def profile(self, s: Array, xp: Namespace) -> Any:
         return xp.where(s < 1, xp.cos(pi / 2 * root(s, xp)), 0.0)
 
     def log_moment(self, dimension: int) -> float:

@@ -7,12 +7,13 @@ from typing import Any
 
 from .._errors import check_number
 from ..domains import Vectors
+from ..types import Array, Namespace
 from ._base import register
 from ._coordinates import ProductOverCoordinates
 from ._definiteness import PD, Definiteness
 
 
-def truncated_powers(p: int, q: int, x: Any, y: Any, xp: Any) -> Any:
+def truncated_powers(p: int, q: int, x: Array, y: Array, xp: Namespace) -> Any:
     """∫₀^∞ (x − u)₊ᵖ (y − u)₊^q du for x, y ≥ 0.
 
     With a = min(x, y), v = a − u and the binomial theorem for the larger argument, a sum of non-negative terms.
@@ -76,17 +77,17 @@ class Sobolev(ProductOverCoordinates):
     def provides(self) -> frozenset[str]:
         return frozenset({"gradient_theta"} | ({"gradient_x", "mixed_xy"} if self.order > 1 else set()))
 
-    def _derivative(self, x: Any, y: Any, in_x: int, in_y: int, xp: Any) -> Any:
+    def _derivative(self, x: Array, y: Array, in_x: int, in_y: int, xp: Namespace) -> Any:
         p, q = int(self.order) - 1 - in_x, int(self.order) - 1 - in_y
         return truncated_powers(p, q, x, y, xp) * (1.0 / (factorial(p) * factorial(q)))
 
-    def part(self, x: Any, y: Any, xp: Any) -> Any:
+    def part(self, x: Array, y: Array, xp: Namespace) -> Any:
         return self._derivative(x, y, 0, 0, xp)
 
-    def part_x(self, x: Any, y: Any, xp: Any) -> Any:
+    def part_x(self, x: Array, y: Array, xp: Namespace) -> Any:
         return self._derivative(x, y, 1, 0, xp)
 
-    def part_xy(self, x: Any, y: Any, xp: Any) -> Any:
+    def part_xy(self, x: Array, y: Array, xp: Namespace) -> Any:
         return self._derivative(x, y, 1, 1, xp)
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..domains import Vectors
+from ..types import Array, Namespace
 from ._base import register
 from ._coordinates import ProductOverCoordinates
 from ._definiteness import STRICTLY_PD, Definiteness
@@ -39,13 +40,13 @@ class Spline(ProductOverCoordinates):
     domain = Vectors(lower=0.0)
     abilities = ("gradient_x", "mixed_xy", "gradient_theta")
 
-    def part(self, x: Any, y: Any, xp: Any) -> Any:
+    def part(self, x: Array, y: Array, xp: Namespace) -> Any:
         return 1.0 + x * y + truncated_powers(1, 1, x, y, xp)
 
-    def part_x(self, x: Any, y: Any, xp: Any) -> Any:
+    def part_x(self, x: Array, y: Array, xp: Namespace) -> Any:
         return y + truncated_powers(0, 1, x, y, xp)
 
-    def part_xy(self, x: Any, y: Any, xp: Any) -> Any:
+    def part_xy(self, x: Array, y: Array, xp: Namespace) -> Any:
         return 1.0 + xp.minimum(x, y)
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from .._errors import check_choice, check_number, where
 from ..domains.tables import Frame, Tables, is_missing
+from ..types import Checked, Index
 from ._base import Kernel, register
 from ._definiteness import PD, UNKNOWN, Definiteness, of_product, of_sum
 from ._parts import require_kernels
@@ -170,7 +171,7 @@ class Table(Kernel):
             raise TypeError(f"{where(self)}: {group!r} is {len(columns)} columns, but {k} takes one.")
         return k.domain.check(rows, k, f"X[{group!r}]"), ~missing
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Checked) -> Self:
         X = self.domain.check(X, self)
         copy = clone(self)
         if self.kernels == "auto":
@@ -230,10 +231,10 @@ class Table(Kernel):
             return reduce(np.add, values)
         return reduce(mul, values if self.combine == "product" else ((1 + v) / 2 for v in values))
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return self._combined(self._value(group, k, X, Y) for group, k in self._groups().items())
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return self._combined(self._square(group, k, X) for group, k in self._groups().items())
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
@@ -257,7 +258,7 @@ class Table(Kernel):
         ]
 
 
-def _thinned(k: Kernel, rows: Any) -> Any:
+def _thinned(k: Kernel, rows: Index) -> Any:
     """At most `OBSERVED` of the rows, evenly spaced."""
     n = k.domain.size(rows)
     return rows if n <= OBSERVED else k.domain.take(rows, np.linspace(0, n - 1, OBSERVED).astype(int))

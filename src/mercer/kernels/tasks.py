@@ -9,6 +9,7 @@ import numpy as np
 from .._array import host, like, namespace
 from .._errors import check_number, where
 from ..domains import Categories, Domain
+from ..types import Array, Checked
 from ._base import register
 from ._definiteness import CPD, Definiteness
 from .categories import Delta, _Labels
@@ -51,10 +52,10 @@ class Shared(_Labels):
     def validate(self) -> None:
         check_number(self, "share", self.share, at_least=0, at_most=1)
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return self.share + (1.0 - self.share) * Delta().evaluate(X, Y)
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂σ = [s ≠ t]."""
         X, Y = self.check_arguments(X, Y)
         return {"share": 1.0 - Delta().evaluate(X, Y)}
@@ -73,7 +74,7 @@ class Labels(Categories):
     def __init__(self, known: Any):
         self.known = list(known)
 
-    def check(self, X: Any, owner: object, name: str = "X") -> Any:
+    def check(self, X: Checked, owner: object, name: str = "X") -> Any:
         X = super().check(X, owner, name)
         if X.shape[1] != 1:
             raise ValueError(f"{where(owner)}: {name} has {X.shape[1]} columns; give one label for each sample.")
@@ -116,11 +117,11 @@ class Tasks(_Labels):
 
     abilities: ClassVar[tuple[str, ...]] = ()  # type: ignore[assignment]
 
-    def __init__(self, matrix: Any, labels: Any = None):
+    def __init__(self, matrix: Array, labels: Array = None):
         self.matrix, self.labels = matrix, labels
 
     @classmethod
-    def from_graph(cls, adjacency: Any, labels: Any = None, own: float = 1.0) -> Self:
+    def from_graph(cls, adjacency: Any, labels: Array = None, own: float = 1.0) -> Self:
         r"""The kernel :math:`(L + \omega I)^{-1}` of a graph of tasks, with L its Laplacian.
 
         Its squared norm is :math:`\sum_{s<t} A_{st} \|f_s - f_t\|^2 + \omega \sum_t \|f_t\|^2`.
@@ -173,18 +174,18 @@ class Tasks(_Labels):
         mean = B.mean(axis=0)
         return np.block([[B, mean[:, None]], [mean[None, :], mean.mean()]])
 
-    def _places(self, X: Any) -> np.ndarray:
+    def _places(self, X: Checked) -> np.ndarray:
         place = {label: i for i, label in enumerate(self._known())}
         return np.array([place.get(label, len(place)) for label in host(X)[:, 0].tolist()])
 
-    def _home(self, values: np.ndarray, X: Any) -> Any:
+    def _home(self, values: np.ndarray, X: Checked) -> Any:
         return like(values, X, dtype=namespace(X).float64)
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         rows = self._places(X)
         return self._home(self._extended()[np.ix_(rows, rows if Y is None else self._places(Y))], X)
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return self._home(np.diagonal(self._extended())[self._places(X)], X)
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:

@@ -16,6 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from .._errors import check_choice, where
 from ..domains import Strings
+from ..types import Checked
 from ._base import register
 from ._definiteness import PD, Definiteness
 from ._structured import Counted, Counts, Store, _store
@@ -260,7 +261,7 @@ class TfIdf(_Text):
         self.corpus, self.ngram_range = corpus, ngram_range
         self.lowercase, self.stop_words, self.sublinear_tf = lowercase, stop_words, sublinear_tf
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Checked) -> Self:
         copy = clone(self)
         if self.corpus is None:
             self.validate()

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..types import Array, Namespace
 from ._base import register
 from ._definiteness import CPD, Definiteness
 from ._limits import at_origin, power_log
@@ -44,10 +45,10 @@ class ThinPlate(Radial):
     from_zero = True
     abilities = ("gradient_x", "gradient_theta")
 
-    def profile(self, s: Any, xp: Any) -> Any:
+    def profile(self, s: Array, xp: Namespace) -> Any:
         return 0.5 * power_log(s, 1, xp)
 
-    def slope(self, s: Any, xp: Any) -> Any:
+    def slope(self, s: Array, xp: Namespace) -> Any:
         return xp.where(at_origin(s, xp), 0.0, 0.5 + 0.5 * power_log(s, 0, xp))
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:

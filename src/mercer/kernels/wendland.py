@@ -12,6 +12,7 @@ from scipy.special import logsumexp, softmax
 
 from .._errors import check_choice
 from ..evaluation import Points
+from ..types import Array, Checked, Namespace
 from ._base import register
 from ._definiteness import STRICTLY_PD, Definiteness
 from ._integrable import Integrable, at_radii, log_beta, log_sphere
@@ -29,7 +30,7 @@ def _coefficients(k: int, e: int) -> list[float]:
     return [1, e + 3, (6 * e**2 + 36 * e + 45) / 15, (e**3 + 9 * e**2 + 23 * e + 15) / 15]
 
 
-def _polynomial(k: int, e: int, r: Any) -> Any:
+def _polynomial(k: int, e: int, r: Array) -> Any:
     """p_k(r)."""
     value: Any = 0.0
     for c in reversed(_coefficients(k, e)):
@@ -93,13 +94,13 @@ class Wendland(Integrable):
     def provides(self) -> frozenset[str]:
         return frozenset(self.abilities if self.smoothness else ("gradient_theta", "log_normalizer"))
 
-    def in_dimension_of(self, X: Any) -> Self:
+    def in_dimension_of(self, X: Checked) -> Self:
         """A copy for one call, which knows l."""
         kernel = copy(self)
         kernel._exponent = X.shape[1] // 2 + int(self.smoothness) + 1
         return kernel
 
-    def _derivative(self, s: Any, xp: Any, j: int) -> Any:
+    def _derivative(self, s: Array, xp: Namespace, j: int) -> Any:
         """The derivative of order j in s = r², by steps k → k − 1; the last, from k = 0, is ½ d/dr over r."""
         k, e = int(self.smoothness), self._exponent
         steps = min(j, k)
@@ -111,13 +112,13 @@ class Wendland(Integrable):
         inside = xp.astype(r < 1, r.dtype)  # for l = 1, where rest ** 0 would be 1 outside the support
         return factor * -0.5 * e * inside * rest ** (e - 1) * power(s, -0.5, xp)
 
-    def profile(self, s: Any, xp: Any) -> Any:
+    def profile(self, s: Array, xp: Namespace) -> Any:
         return self._derivative(s, xp, 0)
 
-    def slope(self, s: Any, xp: Any) -> Any:
+    def slope(self, s: Array, xp: Namespace) -> Any:
         return self._derivative(s, xp, 1)
 
-    def curvature(self, s: Any, xp: Any) -> Any:
+    def curvature(self, s: Array, xp: Namespace) -> Any:
         return self._derivative(s, xp, 2)
 
     def _parts(self, dimension: int) -> tuple[np.ndarray, int]:
@@ -135,30 +136,30 @@ class Wendland(Integrable):
         part = rng.choice(len(parts), size=n, p=softmax(parts))
         return at_radii(rng.beta(dimension + part, tail), dimension, rng)
 
-    def log_dilated(self, X: Any, Y: Any, factors: Iterable[float]) -> Iterator[Any]:
+    def log_dilated(self, X: Checked, Y: Checked, factors: Iterable[float]) -> Iterator[Any]:
         """The matrices log k(xᵢ/h, yⱼ/h) for each factor h, one after the other, from one matrix of distances."""
         return super(Wendland, self.in_dimension_of(X)).log_dilated(X, Y, factors)
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return super(Wendland, self.in_dimension_of(X)).evaluate(X, Y)
 
-    def points(self, X: Any, beside: Any = None) -> Points:
+    def points(self, X: Checked, beside: Any = None) -> Points:
         return super(Wendland, self.in_dimension_of(X)).points(X, beside)
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return super(Wendland, self.in_dimension_of(X)).evaluate_diag(X)
 
-    def gradient_x(self, X: Any, Y: Any = None) -> Any:
+    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
         """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
         X, Y = self.check_arguments(X, Y)
         return super(Wendland, self.in_dimension_of(X)).gradient_x(X, Y)
 
-    def mixed_xy(self, X: Any, Y: Any = None) -> Any:
+    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
         """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
         X, Y = self.check_arguments(X, Y)
         return super(Wendland, self.in_dimension_of(X)).mixed_xy(X, Y)
 
-    def gradient_theta(self, X: Any, Y: Any = None) -> dict[str, Any]:
+    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
         """∂k/∂lengthscale: (n, m) for one, (n, m, d) for one per feature, (n, m, d, d) for a matrix."""
         X, Y = self.check_arguments(X, Y)
         return super(Wendland, self.in_dimension_of(X)).gradient_theta(X, Y)

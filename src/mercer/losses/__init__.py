@@ -7,7 +7,7 @@ from .custom import Custom
 from .epsilon_insensitive import EpsilonInsensitive
 from .expectile import Expectile
 from .exponential import Exponential
-from .expression import as_loss
+from .expression import LossLike, as_loss
 from .hampel import Hampel
 from .hinge import Hinge
 from .huber import Huber
@@ -37,6 +37,7 @@ __all__ = [
     "LogCosh",
     "Logistic",
     "Loss",
+    "LossLike",
     "Multinomial",
     "Pinball",
     "Poisson",

@@ -41,6 +41,7 @@ from sklearn.base import BaseEstimator
 
 from .._array import is_array, namespace
 from .._errors import where
+from ..types import Array
 
 Task = Literal["regression", "binary", "multiclass", "count", "survival"]
 DERIVATIVES = ("gradient", "hessian", "hessian_product", "majorizer")
@@ -68,14 +69,14 @@ def register(cls: type[_L]) -> type[_L]:
     return cls
 
 
-def per_sample(numbers: Any, f: Any) -> Any:
+def per_sample(numbers: Any, f: Array) -> Any:
     """A number, or one per sample, in a shape that multiplies f."""
     if not is_array(numbers) or numbers.ndim in (0, f.ndim):
         return numbers
     return namespace(numbers).reshape(numbers, (-1, *(1,) * (f.ndim - 1)))
 
 
-def weighted(values: Any, weight: Any) -> Any:
+def weighted(values: Array, weight: Array) -> Any:
     """Values (or blocks) multiplied by the weight of their sample."""
     return values if weight is None else values * per_sample(weight, values)
 
@@ -113,61 +114,61 @@ class Loss(BaseEstimator):
     def validate(self) -> None:
         """Raise unless the parameters are valid."""
 
-    def prepare(self, y: Any) -> Any:
+    def prepare(self, y: Array) -> Any:
         """Targets as a user may give them, in the form that the other methods take."""
         return y
 
-    def check(self, y: Any) -> None:
+    def check(self, y: Array) -> None:
         """Raise unless the parameters and the targets y are valid."""
         self.validate()
 
-    def outputs(self, y: Any) -> tuple[int, ...]:
+    def outputs(self, y: Array) -> tuple[int, ...]:
         """The shape of f besides the samples: () for one function, (k,) for k of them."""
         return tuple(y.shape[1:])
 
     # ---- the loss
 
-    def value(self, y: Any, f: Any) -> Any:
+    def value(self, y: Array, f: Array) -> Any:
         """ℓ(yᵢ, fᵢ) for each sample."""
         if self.coupled:
             raise NotImplementedError(f"{where(self)} couples the samples and has no value for one of them; use total.")
         raise self._lacks("value")
 
-    def total(self, y: Any, f: Any, weight: Any = None) -> Any:
+    def total(self, y: Array, f: Array, weight: Array = None) -> Any:
         """Σ wᵢ ℓ(yᵢ, fᵢ)."""
         values = weighted(self.value(y, f), weight)
         return namespace(values).sum(values)
 
     # ---- its derivatives
 
-    def gradient(self, y: Any, f: Any, weight: Any = None) -> Any:
+    def gradient(self, y: Array, f: Array, weight: Array = None) -> Any:
         """∂L/∂f, of the shape of f."""
         raise self._lacks("gradient")
 
-    def hessian(self, y: Any, f: Any, weight: Any = None) -> Any:
+    def hessian(self, y: Array, f: Array, weight: Array = None) -> Any:
         """∂²L/∂f²: its diagonal, or its blocks where rows of f are one variable."""
         raise self._lacks("hessian")
 
-    def hessian_product(self, y: Any, f: Any, V: Any, weight: Any = None) -> Any:
+    def hessian_product(self, y: Array, f: Array, V: Array, weight: Array = None) -> Any:
         """∂²L/∂f² V."""
         H = self.hessian(y, f, weight)
         return (H if V.ndim == H.ndim else H[..., None]) * V
 
-    def majorizer(self, y: Any, f: Any, weight: Any = None) -> Any:
+    def majorizer(self, y: Array, f: Array, weight: Array = None) -> Any:
         """A positive curvature that is at least the Hessian's; where the loss is convex mostly that itself."""
         return self.hessian(y, f, weight)
 
     # ---- its convex dual
 
-    def prox(self, y: Any, v: Any, step: Any) -> Any:
+    def prox(self, y: Array, v: Array, step: Array) -> Any:
         """argmin_f ℓ(y, f) + ‖f − v‖²/(2·step) for each sample."""
         raise self._lacks("prox")
 
-    def conjugate(self, y: Any, u: Any) -> Any:
+    def conjugate(self, y: Array, u: Array) -> Any:
         """ℓ*(y, u) = sup_f uf − ℓ(y, f) for each sample."""
         raise self._lacks("conjugate")
 
-    def box(self, y: Any, bound: Any) -> list[Box]:
+    def box(self, y: Array, bound: Any) -> list[Box]:
         """The dual of Σ boundᵢ ℓ(yᵢ, fᵢ) + ½‖f‖², one `Box` per copy of the samples, for arrays in double precision.
 
         It is the problem of `mercer.solvers.fit.working_set.BoxProblem`, whose variables are those of all copies, one
@@ -177,11 +178,11 @@ class Loss(BaseEstimator):
 
     # ---- what f stands for
 
-    def link(self, mean: Any) -> Any:
+    def link(self, mean: Array) -> Any:
         """The value f that stands for a mean (or probability, or rate)."""
         raise self._lacks("link")
 
-    def link_inverse(self, f: Any) -> Any:
+    def link_inverse(self, f: Array) -> Any:
         """The mean (or probability, or rate) that the value f stands for."""
         raise self._lacks("link_inverse")
 

@@ -15,6 +15,7 @@ from math import inf, isinf
 from typing import Any, NamedTuple
 
 from .._array import is_array, namespace
+from ..types import Array, Namespace
 from ._base import FAR, Box
 from ._scalar import Scalar, inside
 
@@ -27,7 +28,7 @@ class Piece(NamedTuple):
     upper: float
     ridge: float = 0.0
 
-    def maximiser(self, t: Any, ridge: Any, xp: Any) -> Any:
+    def maximiser(self, t: Array, ridge: Any, xp: Namespace) -> Any:
         """The s at which (t − q)s − ½·ridge·s² is largest; of an interval of them 0."""
         d = t - self.kink
         if is_array(ridge) or ridge > 0:
@@ -44,17 +45,17 @@ class PiecewiseQuadratic(Scalar):
         """The pieces: one, or one for s ≥ 0 and one, with no larger q, for s ≤ 0."""
         raise NotImplementedError
 
-    def profile(self, t: Any, xp: Any) -> Any:
+    def profile(self, t: Array, xp: Namespace) -> Any:
         total = 0.0
         for piece in self.pieces:
             s = piece.maximiser(t, piece.ridge, xp)
             total = total + ((t - piece.kink) - 0.5 * piece.ridge * s) * s
         return total
 
-    def slope(self, t: Any, xp: Any) -> Any:
+    def slope(self, t: Array, xp: Namespace) -> Any:
         return sum(piece.maximiser(t, piece.ridge, xp) for piece in self.pieces)
 
-    def curvature(self, t: Any, xp: Any) -> Any:
+    def curvature(self, t: Array, xp: Namespace) -> Any:
         if not self.smooth:
             return super().curvature(t, xp)
         parts = []
@@ -63,17 +64,17 @@ class PiecewiseQuadratic(Scalar):
             parts.append(xp.astype((piece.lower <= s) & (s <= piece.upper), t.dtype) / piece.ridge)
         return reduce(xp.maximum, parts)  # not the sum, for the point where two meet
 
-    def shrink(self, t: Any, step: Any, xp: Any) -> Any:
+    def shrink(self, t: Array, step: Array, xp: Namespace) -> Any:
         return t - step * sum(piece.maximiser(t, piece.ridge + step, xp) for piece in self.pieces)
 
-    def dual(self, s: Any, xp: Any) -> Any:
+    def dual(self, s: Array, xp: Namespace) -> Any:
         best = xp.full_like(s, inf)
         for piece in self.pieces:
             at, within = inside(s, piece.lower, piece.upper, xp)
             best = xp.where(within, xp.minimum(best, (piece.kink + 0.5 * piece.ridge * at) * at), best)
         return best
 
-    def box(self, y: Any, bound: Any) -> list[Box]:
+    def box(self, y: Array, bound: Any) -> list[Box]:
         r"""The dual of Σ boundᵢ ℓ(yᵢ, fᵢ) + ½‖f‖², one `Box` per piece.
 
         With s = −σβ/b, the term b ℓ*(−β/b) = b (φ*(s) + τβσ/b) of the dual is −σ(q − τ)β + ½(ρ/b)β²: the linear part

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._array import eps, namespace
 from .._errors import where
+from ..types import Array, Namespace
 from ._base import Loss, per_sample, weighted
 
 NEWTON = 200  # steps at most; every step halves the residual or the bracket
@@ -22,47 +23,47 @@ NEWTON = 200  # steps at most; every step halves the residual or the bracket
 class Scalar(Loss):
     """φ(σf + τ), given as `profile`, `slope`, `curvature`, the proximal map `shrink` and the conjugate `dual`."""
 
-    def affine(self, y: Any) -> tuple[Any, Any]:
+    def affine(self, y: Array) -> tuple[Any, Any]:
         """σ and τ."""
         raise NotImplementedError
 
-    def profile(self, t: Any, xp: Any) -> Any:
+    def profile(self, t: Array, xp: Namespace) -> Any:
         """φ(t)."""
         raise NotImplementedError
 
-    def slope(self, t: Any, xp: Any) -> Any:
+    def slope(self, t: Array, xp: Namespace) -> Any:
         """φ'(t), or a member of the subdifferential."""
         raise NotImplementedError
 
-    def curvature(self, t: Any, xp: Any) -> Any:
+    def curvature(self, t: Array, xp: Namespace) -> Any:
         """φ''(t)."""
         raise self._lacks("hessian")
 
-    def shrink(self, t: Any, step: Any, xp: Any) -> Any:
+    def shrink(self, t: Array, step: Array, xp: Namespace) -> Any:
         """argmin_x φ(x) + (x − t)²/(2·step)."""
         raise self._lacks("prox")
 
-    def dual(self, s: Any, xp: Any) -> Any:
+    def dual(self, s: Array, xp: Namespace) -> Any:
         """φ*(s) = sup_t st − φ(t)."""
         raise self._lacks("conjugate")
 
-    def value(self, y: Any, f: Any) -> Any:
+    def value(self, y: Array, f: Array) -> Any:
         sigma, tau = self.affine(y)
         return self.profile(sigma * f + tau, namespace(f))
 
-    def gradient(self, y: Any, f: Any, weight: Any = None) -> Any:
+    def gradient(self, y: Array, f: Array, weight: Array = None) -> Any:
         sigma, tau = self.affine(y)
         return weighted(sigma * self.slope(sigma * f + tau, namespace(f)), weight)
 
-    def hessian(self, y: Any, f: Any, weight: Any = None) -> Any:
+    def hessian(self, y: Array, f: Array, weight: Array = None) -> Any:
         sigma, tau = self.affine(y)
         return weighted(self.curvature(sigma * f + tau, namespace(f)), weight)
 
-    def prox(self, y: Any, v: Any, step: Any) -> Any:
+    def prox(self, y: Array, v: Array, step: Array) -> Any:
         sigma, tau = self.affine(y)
         return sigma * (self.shrink(sigma * v + tau, per_sample(step, v), namespace(v)) - tau)
 
-    def conjugate(self, y: Any, u: Any) -> Any:
+    def conjugate(self, y: Array, u: Array) -> Any:
         sigma, tau = self.affine(y)
         return self.dual(sigma * u, namespace(u)) - sigma * tau * u
 
@@ -70,13 +71,13 @@ class Scalar(Loss):
 class Residual(Scalar):
     """φ(y − f); f is on the scale of y."""
 
-    def affine(self, y: Any) -> tuple[Any, Any]:
+    def affine(self, y: Array) -> tuple[Any, Any]:
         return -1.0, y
 
-    def link(self, mean: Any) -> Any:
+    def link(self, mean: Array) -> Any:
         return mean
 
-    def link_inverse(self, f: Any) -> Any:
+    def link_inverse(self, f: Array) -> Any:
         return f
 
 
@@ -85,10 +86,10 @@ class Margin(Scalar):
 
     task = "binary"
 
-    def affine(self, y: Any) -> tuple[Any, Any]:
+    def affine(self, y: Array) -> tuple[Any, Any]:
         return y, 0.0
 
-    def check(self, y: Any) -> None:
+    def check(self, y: Array) -> None:
         super().check(y)
         xp = namespace(y)
         if not bool(xp.all(xp.abs(y) == 1)):
@@ -104,14 +105,14 @@ class Reweighted(Residual):
     Huber, *Robust Statistics* (1981): with it, iteratively reweighted least squares falls in every step.
     """
 
-    def majorizer(self, y: Any, f: Any, weight: Any = None) -> Any:
+    def majorizer(self, y: Array, f: Array, weight: Array = None) -> Any:
         xp = namespace(f)
         away = y != f  # φ''(0) = 1 stands for 0/0
         r = xp.where(away, y - f, 1.0)
         return weighted(xp.where(away, self.slope(r, xp) / r, 1.0), weight)
 
 
-def newton(slope: Callable[[Any], Any], curvature: Callable[[Any], Any], t: Any, step: Any, xp: Any) -> Any:
+def newton(slope: Callable[[Any], Any], curvature: Callable[[Any], Any], t: Array, step: Array, xp: Namespace) -> Any:
     """The root x of x − t + step·φ'(x), to rounding, for a convex φ.
 
     It lies between t and t − step·φ'(t), because φ' is increasing. A Newton step is replaced by a bisection where it
@@ -134,7 +135,7 @@ def newton(slope: Callable[[Any], Any], curvature: Callable[[Any], Any], t: Any,
     return x
 
 
-def log_omega(z: Any, xp: Any) -> Any:
+def log_omega(z: Array, xp: Namespace) -> Any:
     """The root x of eˣ + x = z, the logarithm of Wright's ω.
 
     Newton's method from the right of the root, where it falls towards it: the error e ≤ 1 of the start becomes at most
@@ -147,28 +148,28 @@ def log_omega(z: Any, xp: Any) -> Any:
     return x
 
 
-def bounded(t: Any, xp: Any) -> Any:
+def bounded(t: Array, xp: Namespace) -> Any:
     """t, held where eᵗ is a factor e²⁰ below overflow: sums of such powers, and products with 0, are still numbers."""
     return xp.clip(t, max=log(float(xp.finfo(t.dtype).max)) - 20)
 
 
-def power(t: Any, xp: Any) -> Any:
+def power(t: Array, xp: Namespace) -> Any:
     """eᵗ, of a bounded t."""
     return xp.exp(bounded(t, xp))
 
 
-def logarithm(p: Any, xp: Any, at_zero: float = -inf) -> Any:
+def logarithm(p: Array, xp: Namespace, at_zero: float = -inf) -> Any:
     """log p, with `at_zero` at 0."""
     positive = p > 0
     return xp.where(positive, xp.log(xp.where(positive, p, 1.0)), at_zero)
 
 
-def entropy(p: Any, xp: Any) -> Any:
+def entropy(p: Array, xp: Namespace) -> Any:
     """p log p, with its limit 0 at 0."""
     return p * logarithm(p, xp, 0.0)
 
 
-def inside(s: Any, lower: float, upper: float, xp: Any) -> tuple[Any, Any]:
+def inside(s: Array, lower: float, upper: float, xp: Namespace) -> tuple[Any, Any]:
     """s moved into [lower, upper], and whether it lay there but for rounding."""
     at = xp.clip(s, lower, upper)
     return at, xp.abs(s - at) <= 8 * eps(s) * (1 + xp.abs(at))

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._array import namespace
 from .._errors import where
+from ..types import Array, Namespace
 from ._base import LINK, Loss, register
 from ._scalar import logarithm, power
 
@@ -54,7 +55,7 @@ class Cox(Loss):
     task = "survival"
     coupled = True
 
-    def prepare(self, y: Any) -> Any:
+    def prepare(self, y: Array) -> Any:
         """A structured array as two columns."""
         names = getattr(getattr(y, "dtype", None), "names", None)
         if names is None:
@@ -64,7 +65,7 @@ class Cox(Loss):
         event, time = sorted(names, key=lambda name: y.dtype[name].kind != "b")
         return np.column_stack([y[time], y[event]]).astype(np.float64)
 
-    def check(self, y: Any) -> None:
+    def check(self, y: Array) -> None:
         super().check(y)
         if y.ndim != 2 or y.shape[1] != 2:
             raise ValueError(f"{where(self)}: y of shape {tuple(y.shape)} must have {FORM}.")
@@ -72,36 +73,36 @@ class Cox(Loss):
         if not bool(xp.all((y[:, 1] == 0) | (y[:, 1] == 1))):
             raise ValueError(f"{where(self)}: events, the second column of y, must be 0 or 1; times come first.")
 
-    def outputs(self, y: Any) -> tuple[int, ...]:
+    def outputs(self, y: Array) -> tuple[int, ...]:
         return ()
 
-    def total(self, y: Any, f: Any, weight: Any = None) -> Any:
+    def total(self, y: Array, f: Array, weight: Array = None) -> Any:
         events, sums, _, _ = _risk(y, f, f[:, None][:, :0], weight)
         return namespace(f).sum(events * (sums - f))
 
-    def gradient(self, y: Any, f: Any, weight: Any = None) -> Any:
+    def gradient(self, y: Array, f: Array, weight: Array = None) -> Any:
         events, _, expected, _ = _risk(y, f, f[:, None][:, :0], weight)
         return expected - events
 
-    def hessian_product(self, y: Any, f: Any, V: Any, weight: Any = None) -> Any:
+    def hessian_product(self, y: Array, f: Array, V: Array, weight: Array = None) -> Any:
         xp = namespace(f)
         _, _, expected, means = _risk(y, f, xp.reshape(V, (f.shape[0], -1)), weight)
         return xp.reshape(expected, (-1, *(1,) * (V.ndim - 1))) * (V - xp.reshape(means, V.shape))
 
-    def majorizer(self, y: Any, f: Any, weight: Any = None) -> Any:
+    def majorizer(self, y: Array, f: Array, weight: Array = None) -> Any:
         return _risk(y, f, f[:, None][:, :0], weight)[2]
 
-    def link(self, mean: Any) -> Any:
+    def link(self, mean: Array) -> Any:
         return logarithm(mean, namespace(mean))
 
-    def link_inverse(self, f: Any) -> Any:
+    def link_inverse(self, f: Array) -> Any:
         return power(f, namespace(f))
 
     def targets(self, rng: np.random.Generator, n: int) -> np.ndarray:
         return np.column_stack([np.ceil(8 * rng.uniform(size=n)), rng.uniform(size=n) < 0.7]).astype(float)
 
 
-def _risk(y: Any, f: Any, V: Any, weight: Any) -> tuple[Any, Any, Any, Any]:
+def _risk(y: Array, f: Array, V: Array, weight: Array) -> tuple[Any, Any, Any, Any]:
     """Weighted events wδ, logarithms of the risk sums S, expected events π, and the means of the columns of V.
 
     The last are, for sample j, the mean over the events i until t_j, weighted by their share of π_j, of the means of V
@@ -127,7 +128,7 @@ def _risk(y: Any, f: Any, V: Any, weight: Any) -> tuple[Any, Any, Any, Any]:
     return events, xp.take(sums, back), xp.take(expected, back), xp.take(means, back, axis=0)
 
 
-def _prefix(logs: Any, values: Any, xp: Any) -> tuple[Any, Any]:
+def _prefix(logs: Any, values: Array, xp: Namespace) -> tuple[Any, Any]:
     """log Σ exp(logs) of each prefix, and the means of the rows of `values` with these weights: a scan by doubling."""
     shift = 1
     while shift < logs.shape[0]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from .._array import eye, namespace
 from .._errors import where
+from ..types import Array
 from ._base import Loss, register
 
 
@@ -79,16 +80,16 @@ class Custom(Loss):
                     f"{where(self)}: {name} = {function!r} must be a function {name}(y, f, weight=None)."
                 ) from None
 
-    def total(self, y: Any, f: Any, weight: Any = None) -> Any:
+    def total(self, y: Array, f: Array, weight: Array = None) -> Any:
         return self.value(y, f, weight)
 
-    def hessian_product(self, y: Any, f: Any, V: Any, weight: Any = None) -> Any:
+    def hessian_product(self, y: Array, f: Array, V: Array, weight: Array = None) -> Any:
         if self.hessian is None:
             raise self._lacks("hessian_product")
         H = self.hessian(y, f, weight)
         return H @ V if H.ndim == 2 else (H if V.ndim == 1 else H[:, None]) * V
 
-    def majorizer(self, y: Any, f: Any, weight: Any = None) -> Any:
+    def majorizer(self, y: Array, f: Array, weight: Array = None) -> Any:
         raise self._lacks("majorizer")
 
     @classmethod
@@ -96,19 +97,19 @@ class Custom(Loss):
         return [cls(_spread, _spread_gradient, _spread_hessian, convex=True), cls(_spread, _spread_gradient)]
 
 
-def _spread(y: Any, f: Any, weight: Any = None) -> Any:
+def _spread(y: Array, f: Array, weight: Array = None) -> Any:
     """½Σ wᵢ (rᵢ − r̄)², in which only differences between values count."""
     g = _spread_gradient(y, f, weight)
     return 0.5 * namespace(f).sum(g * (f - y))
 
 
-def _spread_gradient(y: Any, f: Any, weight: Any = None) -> Any:
+def _spread_gradient(y: Array, f: Array, weight: Array = None) -> Any:
     xp = namespace(f)
     weight = xp.ones_like(f) if weight is None else weight
     return weight * (f - y - xp.sum(weight * (f - y)) / xp.sum(weight))
 
 
-def _spread_hessian(y: Any, f: Any, weight: Any = None) -> Any:
+def _spread_hessian(y: Array, f: Array, weight: Array = None) -> Any:
     xp = namespace(f)
     weight = xp.ones_like(f) if weight is None else weight
     return weight[:, None] * (eye(f.shape[0], f) - weight[None, :] / xp.sum(weight))

@@ -6,6 +6,7 @@ from math import inf
 from typing import Any
 
 from .._array import namespace
+from ..types import Array, Namespace
 from ._base import DERIVATIVES, DUAL, LINK, register
 from ._scalar import Margin, entropy, inside, log_omega, logarithm, power
 
@@ -37,27 +38,27 @@ class Exponential(Margin):
 
     abilities = (*DERIVATIVES, *DUAL, *LINK)
 
-    def profile(self, t: Any, xp: Any) -> Any:
+    def profile(self, t: Array, xp: Namespace) -> Any:
         return power(-t, xp)
 
-    def slope(self, t: Any, xp: Any) -> Any:
+    def slope(self, t: Array, xp: Namespace) -> Any:
         return -power(-t, xp)
 
-    def curvature(self, t: Any, xp: Any) -> Any:
+    def curvature(self, t: Array, xp: Namespace) -> Any:
         return power(-t, xp)
 
-    def shrink(self, t: Any, step: Any, xp: Any) -> Any:
+    def shrink(self, t: Array, step: Array, xp: Namespace) -> Any:
         level = xp.log(step + xp.zeros_like(t))
         return level - log_omega(level - t, xp)
 
-    def dual(self, s: Any, xp: Any) -> Any:
+    def dual(self, s: Array, xp: Namespace) -> Any:
         at, within = inside(-s, 0.0, inf, xp)
         return xp.where(within, entropy(at, xp) - at, inf)
 
-    def link(self, mean: Any) -> Any:
+    def link(self, mean: Array) -> Any:
         xp = namespace(mean)
         return (logarithm(mean, xp) - logarithm(1 - mean, xp)) / 2
 
-    def link_inverse(self, f: Any) -> Any:
+    def link_inverse(self, f: Array) -> Any:
         xp = namespace(f)
         return xp.exp(-xp.logaddexp(xp.zeros_like(f), -2 * f))

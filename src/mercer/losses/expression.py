@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 from difflib import get_close_matches
 from inspect import signature
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from ._base import Loss, registry
 
+LossLike: TypeAlias = Loss | str  # what stands for a loss
 
-def as_loss(loss: Any) -> Loss:
+
+def as_loss(loss: LossLike) -> Loss:
     """A loss, its class, or its name with parameters → a loss whose parameters are valid.
 
     Parameters

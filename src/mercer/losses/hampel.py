@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._errors import check_number
+from ..types import Array, Namespace
 from ._base import DERIVATIVES, LINK, register
 from ._scalar import Reweighted
 
@@ -59,18 +60,18 @@ class Hampel(Reweighted):
         check_number(self, "b", self.b, at_least=self.a)
         check_number(self, "c", self.c, above=self.b)
 
-    def profile(self, t: Any, xp: Any) -> Any:
+    def profile(self, t: Array, xp: Namespace) -> Any:
         a, b, c = float(self.a), float(self.b), float(self.c)
         size = xp.abs(t)
         quadratic, linear = xp.clip(size, 0.0, a), xp.clip(size, a, b) - a
         tail = c - xp.clip(size, b, c)  # of length c − b, over which the slope falls from a to 0
         return 0.5 * quadratic**2 + a * linear + 0.5 * a * (c - b - tail**2 / (c - b))
 
-    def slope(self, t: Any, xp: Any) -> Any:
+    def slope(self, t: Array, xp: Namespace) -> Any:
         a, b, c = float(self.a), float(self.b), float(self.c)
         return xp.clip(t, -a, a) * ((c - xp.clip(xp.abs(t), b, c)) / (c - b))
 
-    def curvature(self, t: Any, xp: Any) -> Any:
+    def curvature(self, t: Array, xp: Namespace) -> Any:
         a, b, c = float(self.a), float(self.b), float(self.c)
         size = xp.abs(t)
         falling = (size > b) & (size < c)

@@ -6,6 +6,7 @@ from functools import partial
 from math import inf
 from typing import Any
 
+from ..types import Array, Namespace
 from ._base import DERIVATIVES, DUAL, LINK, register
 from ._scalar import Residual, entropy, inside, newton
 
@@ -36,20 +37,20 @@ class LogCosh(Residual):
 
     abilities = (*DERIVATIVES, *DUAL, *LINK)
 
-    def profile(self, t: Any, xp: Any) -> Any:
+    def profile(self, t: Array, xp: Namespace) -> Any:
         size = xp.abs(t)
         return size + xp.log1p(xp.expm1(-2 * size) / 2)  # without the cancellation of log 2 for small t
 
-    def slope(self, t: Any, xp: Any) -> Any:
+    def slope(self, t: Array, xp: Namespace) -> Any:
         return xp.tanh(t)
 
-    def curvature(self, t: Any, xp: Any) -> Any:
+    def curvature(self, t: Array, xp: Namespace) -> Any:
         power = xp.exp(-2 * xp.abs(t))
         return 4 * power / (1 + power) ** 2  # 1 − tanh² without its cancellation
 
-    def shrink(self, t: Any, step: Any, xp: Any) -> Any:
+    def shrink(self, t: Array, step: Array, xp: Namespace) -> Any:
         return newton(partial(self.slope, xp=xp), partial(self.curvature, xp=xp), t, step, xp)
 
-    def dual(self, s: Any, xp: Any) -> Any:
+    def dual(self, s: Array, xp: Namespace) -> Any:
         at, within = inside(s, -1.0, 1.0, xp)
         return xp.where(within, 0.5 * (entropy(1 + at, xp) + entropy(1 - at, xp)), inf)

@@ -7,6 +7,7 @@ from math import inf
 from typing import Any
 
 from .._array import namespace
+from ..types import Array, Namespace
 from ._base import DERIVATIVES, DUAL, LINK, register
 from ._scalar import Margin, entropy, inside, logarithm, newton
 
@@ -38,26 +39,26 @@ class Logistic(Margin):
 
     abilities = (*DERIVATIVES, *DUAL, *LINK)
 
-    def profile(self, t: Any, xp: Any) -> Any:
+    def profile(self, t: Array, xp: Namespace) -> Any:
         return xp.logaddexp(xp.zeros_like(t), -t)
 
-    def slope(self, t: Any, xp: Any) -> Any:
+    def slope(self, t: Array, xp: Namespace) -> Any:
         return -self.link_inverse(-t)
 
-    def curvature(self, t: Any, xp: Any) -> Any:
+    def curvature(self, t: Array, xp: Namespace) -> Any:
         return self.link_inverse(t) * self.link_inverse(-t)
 
-    def shrink(self, t: Any, step: Any, xp: Any) -> Any:
+    def shrink(self, t: Array, step: Array, xp: Namespace) -> Any:
         return newton(partial(self.slope, xp=xp), partial(self.curvature, xp=xp), t, step, xp)
 
-    def dual(self, s: Any, xp: Any) -> Any:
+    def dual(self, s: Array, xp: Namespace) -> Any:
         at, within = inside(s, -1.0, 0.0, xp)
         return xp.where(within, entropy(-at, xp) + entropy(1 + at, xp), inf)
 
-    def link(self, mean: Any) -> Any:
+    def link(self, mean: Array) -> Any:
         xp = namespace(mean)
         return logarithm(mean, xp) - logarithm(1 - mean, xp)
 
-    def link_inverse(self, f: Any) -> Any:
+    def link_inverse(self, f: Array) -> Any:
         xp = namespace(f)
         return xp.exp(-xp.logaddexp(xp.zeros_like(f), -f))  # accurate at both ends, never overflows

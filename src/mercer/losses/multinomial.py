@@ -9,6 +9,7 @@ import numpy as np
 
 from .._array import device_of, eps, eye, namespace
 from .._errors import where
+from ..types import Array
 from ._base import DERIVATIVES, DUAL, LINK, Loss, register, weighted
 from ._scalar import entropy, log_omega, logarithm
 
@@ -45,33 +46,33 @@ class Multinomial(Loss):
     abilities = (*DERIVATIVES, *DUAL, *LINK)
     task = "multiclass"
 
-    def check(self, y: Any) -> None:
+    def check(self, y: Array) -> None:
         super().check(y)
         xp = namespace(y)
         if not xp.isdtype(y.dtype, "integral") or y.ndim != 1 or bool(xp.any(y < 0)):
             raise ValueError(f"{where(self)}: labels y must be integers 0, 1, …; encode the classes so.")
 
-    def outputs(self, y: Any) -> tuple[int, ...]:
+    def outputs(self, y: Array) -> tuple[int, ...]:
         return (int(namespace(y).max(y)) + 1,)
 
-    def value(self, y: Any, f: Any) -> Any:
+    def value(self, y: Array, f: Array) -> Any:
         xp = namespace(f)
         shifted = f - xp.max(f, axis=1, keepdims=True)
         return xp.log(xp.sum(xp.exp(shifted), axis=1)) - xp.sum(_indicator(y, f) * shifted, axis=1)
 
-    def gradient(self, y: Any, f: Any, weight: Any = None) -> Any:
+    def gradient(self, y: Array, f: Array, weight: Array = None) -> Any:
         return weighted(self.link_inverse(f) - _indicator(y, f), weight)
 
-    def hessian(self, y: Any, f: Any, weight: Any = None) -> Any:
+    def hessian(self, y: Array, f: Array, weight: Array = None) -> Any:
         p = self.link_inverse(f)
         return weighted(p[:, :, None] * (eye(p.shape[1], p) - p[:, None, :]), weight)
 
-    def hessian_product(self, y: Any, f: Any, V: Any, weight: Any = None) -> Any:
+    def hessian_product(self, y: Array, f: Array, V: Array, weight: Array = None) -> Any:
         p = self.link_inverse(f)
         p = p if V.ndim == p.ndim else p[:, :, None]
         return weighted(p * (V - namespace(f).sum(p * V, axis=1, keepdims=True)), weight)
 
-    def prox(self, y: Any, v: Any, step: Any) -> Any:
+    def prox(self, y: Array, v: Array, step: Array) -> Any:
         xp = namespace(v)
         step = xp.reshape(step + xp.zeros_like(v[:, 0]), (-1, 1))
         a, level = v + step * _indicator(y, v), xp.log(step)
@@ -86,21 +87,21 @@ class Multinomial(Loss):
             c = c + excess / xp.sum(p / (1 + step * p), axis=1, keepdims=True)
         return c + logs
 
-    def conjugate(self, y: Any, u: Any) -> Any:
+    def conjugate(self, y: Array, u: Array) -> Any:
         xp = namespace(u)
         q = u + _indicator(y, u)
         rounding = 8 * u.shape[1] * eps(u)
         within = (xp.min(q, axis=1) >= -rounding) & (xp.abs(xp.sum(q, axis=1) - 1) <= rounding)
         return xp.where(within, xp.sum(entropy(xp.clip(q, min=0.0), xp), axis=1), inf)
 
-    def link(self, mean: Any) -> Any:
+    def link(self, mean: Array) -> Any:
         xp = namespace(mean)
         logs = logarithm(mean, xp, 0.0)
         finite = xp.astype(mean > 0, mean.dtype)
         centre = xp.sum(logs, axis=-1, keepdims=True) / xp.sum(finite, axis=-1, keepdims=True)
         return xp.where(mean > 0, logs - centre, -inf)
 
-    def link_inverse(self, f: Any) -> Any:
+    def link_inverse(self, f: Array) -> Any:
         xp = namespace(f)
         power = xp.exp(f - xp.max(f, axis=-1, keepdims=True))
         return power / xp.sum(power, axis=-1, keepdims=True)
@@ -109,7 +110,7 @@ class Multinomial(Loss):
         return rng.permutation(np.arange(n) % 4)
 
 
-def _indicator(y: Any, f: Any) -> Any:
+def _indicator(y: Array, f: Array) -> Any:
     """The rows e_y, in the type of f."""
     xp = namespace(f)
     return xp.astype(y[:, None] == xp.arange(f.shape[1], dtype=y.dtype, device=device_of(f)), f.dtype)

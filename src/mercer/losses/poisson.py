@@ -9,6 +9,7 @@ import numpy as np
 
 from .._array import namespace
 from .._errors import where
+from ..types import Array
 from ._base import DERIVATIVES, DUAL, LINK, Loss, register, weighted
 from ._scalar import bounded, entropy, inside, log_omega, logarithm, power
 
@@ -45,7 +46,7 @@ class Poisson(Loss):
     abilities = (*DERIVATIVES, *DUAL, *LINK)
     task = "count"
 
-    def check(self, y: Any) -> None:
+    def check(self, y: Array) -> None:
         super().check(y)
         if y.ndim > 2 or (y.ndim == 2 and y.shape[1] != 2):
             raise ValueError(f"{where(self)}: y of shape {y.shape} must be counts, or two columns: count and exposure.")
@@ -56,10 +57,10 @@ class Poisson(Loss):
         if not bool(xp.all(exposure > 0)):
             raise ValueError(f"{where(self)}: exposures must be > 0; leave samples without exposure out.")
 
-    def outputs(self, y: Any) -> tuple[int, ...]:
+    def outputs(self, y: Array) -> tuple[int, ...]:
         return ()
 
-    def value(self, y: Any, f: Any) -> Any:
+    def value(self, y: Array, f: Array) -> Any:
         xp = namespace(f)
         y, exposure = _columns(y)
         # y(eᵈ − 1 − d) with d = log(μ/y), because the terms of the definition cancel for large counts
@@ -67,29 +68,29 @@ class Poisson(Loss):
         d = bounded(xp.where(some, f + xp.log(exposure / xp.where(some, y, 1.0)), 0.0), xp)
         return xp.where(some, y * (xp.expm1(d) - d), exposure * power(f, xp))
 
-    def gradient(self, y: Any, f: Any, weight: Any = None) -> Any:
+    def gradient(self, y: Array, f: Array, weight: Array = None) -> Any:
         y, exposure = _columns(y)
         return weighted(exposure * power(f, namespace(f)) - y, weight)
 
-    def hessian(self, y: Any, f: Any, weight: Any = None) -> Any:
+    def hessian(self, y: Array, f: Array, weight: Array = None) -> Any:
         return weighted(_columns(y)[1] * power(f, namespace(f)), weight)
 
-    def prox(self, y: Any, v: Any, step: Any) -> Any:
+    def prox(self, y: Array, v: Array, step: Array) -> Any:
         xp = namespace(v)
         y, exposure = _columns(y)
         level = xp.log(step * exposure)
         return log_omega(level + v + step * y, xp) - level
 
-    def conjugate(self, y: Any, u: Any) -> Any:
+    def conjugate(self, y: Array, u: Array) -> Any:
         xp = namespace(u)
         y, exposure = _columns(y)
         v, within = inside(u + y, 0.0, inf, xp)
         return xp.where(within, entropy(v, xp) - v - u * xp.log(exposure) - entropy(y, xp) + y, inf)
 
-    def link(self, mean: Any) -> Any:
+    def link(self, mean: Array) -> Any:
         return logarithm(mean, namespace(mean))
 
-    def link_inverse(self, f: Any) -> Any:
+    def link_inverse(self, f: Array) -> Any:
         return power(f, namespace(f))
 
     def targets(self, rng: np.random.Generator, n: int) -> np.ndarray:
@@ -97,6 +98,6 @@ class Poisson(Loss):
         return np.column_stack([rng.poisson(2 * exposure).astype(float), exposure])
 
 
-def _columns(y: Any) -> tuple[Any, Any]:
+def _columns(y: Array) -> tuple[Any, Any]:
     """Counts and exposures."""
     return (y, namespace(y).ones_like(y)) if y.ndim == 1 else (y[:, 0], y[:, 1])

@@ -6,6 +6,7 @@ from math import inf
 from typing import Any
 
 from .._array import namespace
+from ..types import Array
 from ._base import DERIVATIVES, DUAL, LINK, register
 from ._pieces import Piece, PiecewiseQuadratic
 from ._scalar import Margin
@@ -40,8 +41,8 @@ class SquaredHinge(Margin, PiecewiseQuadratic):
     def pieces(self) -> tuple[Piece, ...]:
         return (Piece(1.0, -inf, 0.0, 0.5),)
 
-    def link(self, mean: Any) -> Any:
+    def link(self, mean: Array) -> Any:
         return 2 * mean - 1
 
-    def link_inverse(self, f: Any) -> Any:
+    def link_inverse(self, f: Array) -> Any:
         return namespace(f).clip((1 + f) / 2, 0.0, 1.0)

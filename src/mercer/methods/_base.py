@@ -39,12 +39,13 @@ from ..kernels import Kernel
 from ..kernels.expression import as_kernel
 from ..kernels.sklearn_names import from_sklearn
 from ..space import Function
+from ..types import Array, Data, EstimatorLike
 from ._forms import LinearForm, NoProblemError, SolvedProblem
 
 UNFOUNDED = "the linear system is solved, but its solution minimises nothing"
 
 
-def validated(estimator: Any, *data: Any, **settings: Any) -> Any:
+def validated(estimator: EstimatorLike, *data: Any, **settings: Any) -> Any:
     """scikit-learn's `validate_data`, which looks for NaN by a sum, and that of finite numbers may be none.
 
     What it would turn into numbers without a word is refused: masked entries, text, times.
@@ -60,7 +61,7 @@ def validated(estimator: Any, *data: Any, **settings: Any) -> Any:
         return validate_data(estimator, *data, **settings)
 
 
-def classes_of(estimator: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+def classes_of(estimator: EstimatorLike, y: Array) -> tuple[np.ndarray, np.ndarray]:
     """The classes among checked labels, in order, and for each label the number of its class."""
     labels = host(y)
     try:
@@ -142,7 +143,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     # ---- what others ask of a fitted estimator
 
-    def decide(self, values: Any) -> Any:
+    def decide(self, values: Array) -> Any:
         """The answers that values of the fitted function stand for: `predict` of the points that they are at."""
         classes = getattr(self, "classes_", None)
         return values if classes is None else chosen(classes, host(values))
@@ -155,11 +156,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """Parameters of `plain_form` that this fit took from the data, besides the kernel."""
         return {}
 
-    def linear_form(self, X: Any, y: Any, sample_weight: Any = None) -> LinearForm | None:
+    def linear_form(self, X: Data, y: Array, sample_weight: Array = None) -> LinearForm | None:
         """The system that this fit, to these data, solved; None if it is not linear in its targets."""
         return None
 
-    def solved_problem(self, X: Any, y: Any, sample_weight: Any = None) -> SolvedProblem:
+    def solved_problem(self, X: Data, y: Array, sample_weight: Array = None) -> SolvedProblem:
         """The problem that this fit, to these data, solved; raises `NoProblemError` if there is not one."""
         raise NoProblemError(f"{type(self).__name__} is no machine with one loss")
 
@@ -199,21 +200,21 @@ class KernelEstimator(Estimator):
             self.kernel, **{name: getattr(self, name) for name in names}, n_features=n_features, owner=self
         )
 
-    def _resolved_kernel(self, X: Any, n_features: int) -> Kernel:
+    def _resolved_kernel(self, X: Data, n_features: int) -> Kernel:
         """The same, with data-driven values filled in."""
         return self._kernel(n_features).resolve(X)
 
-    def _check_fit(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
+    def _check_fit(self, X: Data, y: Array, **options: Any) -> tuple[Any, Any]:
         """X and y checked, `kernel_` resolved on X."""
         if y is None:
             raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
         return self._check_training(X, y, **options)
 
-    def _check_sample(self, X: Any) -> Any:
+    def _check_sample(self, X: Data) -> Any:
         """X alone checked, `kernel_` resolved on it."""
         return self._check_training(X, None)[0]
 
-    def _check_training(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
+    def _check_training(self, X: Data, y: Array, **options: Any) -> tuple[Any, Any]:
         provisional = self._kernel(1)  # its domain does not depend on the number of columns
         given_X, given_y = X, y
         X, y = self._check_data(provisional, X, y, reset=True, **options)
@@ -226,7 +227,7 @@ class KernelEstimator(Estimator):
         self.dtype_ = X.dtype if is_array(X) or is_sparse(X) else None
         return X, y
 
-    def _check_values(self, X: Any) -> None:
+    def _check_values(self, X: Data) -> None:
         """Refuse samples between which the kernel has no floating-point values."""
         self.kernel_.check_values(X, self)
 
@@ -234,7 +235,7 @@ class KernelEstimator(Estimator):
         """Whether X and y outlive the fit, so that they must be our own."""
         return True
 
-    def _check_new(self, X: Any) -> Any:
+    def _check_new(self, X: Data) -> Any:
         """New points, in the library and floating type of the training data."""
         check_is_fitted(self)
         X, _ = self._check_data(self.kernel_, X, None, reset=False)
@@ -250,7 +251,7 @@ class KernelEstimator(Estimator):
                 X = X.astype(self.dtype_) if is_sparse(X) else namespace(X).astype(X, self.dtype_)
         return self.kernel_.domain.check(X, self.kernel_, "X")
 
-    def _check_data(self, kernel: Kernel, X: Any, y: Any, reset: bool, **options: Any) -> tuple[Any, Any]:
+    def _check_data(self, kernel: Kernel, X: Data, y: Array, reset: bool, **options: Any) -> tuple[Any, Any]:
         domain = kernel.domain
         native = is_array(X) and not isinstance(X, np.ndarray)
         if domain.numbers and not native:
@@ -277,7 +278,7 @@ class KernelEstimator(Estimator):
             y = self._check_targets(y, X, domain.size(X), native, options.get("y_numeric", False))
         return X, y
 
-    def _check_targets(self, y: Any, X: Any, n: int, native: bool, numeric: bool) -> Any:
+    def _check_targets(self, y: Array, X: Data, n: int, native: bool, numeric: bool) -> Any:
         if native and not is_array(y):
             raise TypeError(
                 f"{where(self)}: X is a {type(X).__module__} array and y a {type(y).__name__}; convert y as well."
@@ -298,7 +299,7 @@ class KernelEstimator(Estimator):
             raise ValueError(f"{where(self)}: y contains NaN or infinity; drop those samples.")
         return y
 
-    def _check_weight(self, sample_weight: Any, X: Any) -> Any:
+    def _check_weight(self, sample_weight: Array, X: Data) -> Any:
         """Non-negative weights, not all zero, or None."""
         if sample_weight is None:
             return None
@@ -315,7 +316,7 @@ class KernelEstimator(Estimator):
         """How the matrix is held."""
         return as_representation(self.gram, factor=self._prefers_factor)
 
-    def _build(self, X: Any, constants: bool = False) -> Gram:
+    def _build(self, X: Data, constants: bool = False) -> Gram:
         """The Gram operator of X; where the model has a free constant, of the kernel `about` X."""
         rng = generator_of(self)
         representation = self._representation()
@@ -323,7 +324,7 @@ class KernelEstimator(Estimator):
         self.gram_choice_ = gram.choice or f"{type(representation).__name__} as given"
         return gram
 
-    def _at_zero(self, gram: Gram, coefficients: Any, free: Any) -> Any:
+    def _at_zero(self, gram: Gram, coefficients: Array, free: Any) -> Any:
         """The free part beside the kernel itself, from that beside the kernel about the sample."""
         if free is None or gram.kernel is self.kernel_:
             return free
@@ -331,7 +332,7 @@ class KernelEstimator(Estimator):
         moved[0, ...] -= gram.kernel.missing_constant(gram.X, coefficients)
         return moved
 
-    def _free_basis(self, X: Any, free: Any, fit_intercept: bool = False) -> Polynomials | Functions | None:
+    def _free_basis(self, X: Data, free: Any, fit_intercept: bool = False) -> Polynomials | Functions | None:
         """The free functions of the checked X; polynomials are refused where samples have no coordinates."""
         if fit_intercept:
             if free is not None:
@@ -349,7 +350,7 @@ class KernelEstimator(Estimator):
                 )
         return basis
 
-    def _require_definite(self, X: Any, order: int) -> None:
+    def _require_definite(self, X: Data, order: int) -> None:
         """Refuse a kernel that is proven not to be conditionally positive definite of this order; 0 means PD."""
         dimension = self.kernel_.domain.dimension(X)
         claim = self.kernel_.definiteness_in(dimension)
@@ -363,7 +364,7 @@ class KernelEstimator(Estimator):
             f"choose a positive definite one{weaker}{remedy}.{remedies(claim)}"
         )
 
-    def _is_definite(self, X: Any, basis: Any) -> bool | None:
+    def _is_definite(self, X: Data, basis: Any) -> bool | None:
         """Whether the kernel is proven definite on the coefficients that the free part leaves; None if unknown."""
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
         if claim.is_cpd and claim.order <= annihilated(basis):
@@ -383,7 +384,7 @@ class KernelEstimator(Estimator):
             IndefiniteKernelWarning,
         )
 
-    def _function(self, gram: Gram, coefficients: Any, basis: Any = None, free: Any = None) -> Function:
+    def _function(self, gram: Gram, coefficients: Array, basis: Any = None, free: Any = None) -> Function:
         return Function(*gram.expansion(coefficients), basis, free)
 
     def __sklearn_tags__(self) -> Any:

@@ -26,6 +26,7 @@ from ..context import Context
 from ..solvers.fit import Arena, Block, Segment
 from ..solvers.fit.many import vote
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
+from ..types import Array, Data
 from ._base import classes_of
 from ._calibration import CLIP, FOLDS, Calibration, couple, folds, probability, quality, slopes
 from ._svm import KernelRows, Sample, SupportVectorMachine
@@ -61,7 +62,7 @@ class HeldOut:
     solutions: list[BoxSolution]
 
 
-def encode(owner: Any, y: Any, sample_weight: Any, by_weight: bool = True) -> tuple[np.ndarray, np.ndarray]:
+def encode(owner: Any, y: Array, sample_weight: Array, by_weight: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """The class of each sample as a number, and its weight times that of the class; sets `classes_`, `class_weight_`.
 
     "balanced" makes the classes weigh the same in total, as in scikit-learn's logistic regression, or with
@@ -120,7 +121,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         """s and b such that the machine is s Σ βᵢ k(·, xᵢ) + b."""
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X with labels y; a weight multiplies the sample's C (or its share of ν)."""
         self._check_parameters()
         X, y = self._check_fit(X, y)
@@ -149,7 +150,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         """The classes of each machine: pairs, or (c, c) for class c against the rest."""
         return _pairs(len(self.classes_), self.multi_class == "ovo")
 
-    def _solve(self, sample: Sample, y: Any, members: list[np.ndarray], weight: np.ndarray) -> list[Solved]:
+    def _solve(self, sample: Sample, y: Array, members: list[np.ndarray], weight: np.ndarray) -> list[Solved]:
         with self._threads() as workers:
             context = self._begin(self._n_tasks, sample.X, y, weight)
             solved = self._machines(sample, members, weight, workers, context)
@@ -293,7 +294,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         )
         self.intercept_ = self._offset_of(self.function_, intercept)
 
-    def _calibrate(self, X: Any, members: list[np.ndarray], solved: list[Solved]) -> Calibration:
+    def _calibrate(self, X: Data, members: list[np.ndarray], solved: list[Solved]) -> Calibration:
         """Slopes from the held-out values, and how good the probabilities are on samples that no machine had seen."""
         fitted = [slopes(s.held_out.values, s.task.y) for s in solved if s.held_out is not None]
         a = np.array(fitted)
@@ -325,18 +326,18 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
     def _calibrated(self) -> bool:
         return self.calibration is not None or bool(self.probability)
 
-    def _decisions(self, X: Any) -> np.ndarray:
+    def _decisions(self, X: Data) -> np.ndarray:
         """One column per machine, positive for its first class; of two classes one value, positive for the second."""
         return self._values(self._check_new(X))
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Data) -> np.ndarray:
         """One value for two classes; else one per class ("ovr", votes refined by confidence) or per pair ("ovo")."""
         values = self._decisions(X)
         if values.ndim == 1 or self.decision_function_shape == "ovo" or self.multi_class != "ovo":
             return values
         return _ovr_decision_function(values < 0, -values, len(self.classes_))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Data) -> np.ndarray:
         """The class with most votes of the pairs, the first among ties (or the most confident with ``break_ties``).
 
         With calibration, the most probable class.
@@ -390,7 +391,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         return True
 
     @available_if(_can_tell_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Data) -> np.ndarray:
         """Probabilities of the classes, one column each; see `calibration_` for how good they were."""
         check_is_fitted(self)
         if not hasattr(self, "calibration_"):
@@ -400,7 +401,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         return self._probabilities(np.asarray(self._decisions(X), dtype=np.float64), self.calibration_.slopes)
 
     @available_if(_can_tell_probabilities)
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Data) -> np.ndarray:
         """Logarithms of `predict_proba`."""
         return np.log(self.predict_proba(X))
 

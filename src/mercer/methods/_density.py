@@ -17,6 +17,7 @@ from ..context import current
 from ..kernels import CosineBump, Gaussian, Kernel, Laplace, Triangular
 from ..kernels.expression import as_kernel
 from ..space import Function
+from ..types import Array, Data, Namespace, RandomState
 from ._base import KernelEstimator
 
 SKLEARN: dict[str, type[Kernel]] = {
@@ -46,7 +47,7 @@ class DensityEstimator(KernelEstimator):
             return SKLEARN[self.kernel]()
         return as_kernel(self.kernel)
 
-    def _fit_kernel(self, X: Any, sample_weight: Any) -> tuple[Any, np.ndarray]:
+    def _fit_kernel(self, X: Data, sample_weight: Array) -> tuple[Any, np.ndarray]:
         """X and weights of sum one, checked; `kernel_` of the right bandwidth, and `log_normalizer_`."""
         check_number(self, "bandwidth", self.bandwidth, above=0, besides=RULES)
         check_choice(self, "criterion", self.criterion, CRITERIA)
@@ -83,7 +84,7 @@ class DensityEstimator(KernelEstimator):
                 "that no density can be made of it; use one whose tails are lighter."
             )
 
-    def _bandwidth(self, X: Any, weight: np.ndarray) -> float:
+    def _bandwidth(self, X: Data, weight: np.ndarray) -> float:
         n, d = X.shape
         if self.bandwidth == "scott":
             return float(n ** (-1 / (d + 4)))
@@ -111,7 +112,7 @@ class DensityEstimator(KernelEstimator):
             )
         return float(self.cv_bandwidths_[best])
 
-    def _grid(self, X: Any, weight: np.ndarray) -> np.ndarray:
+    def _grid(self, X: Data, weight: np.ndarray) -> np.ndarray:
         """The bandwidths to try: those given, or a range about Scott's rule for the spread of the data.
 
         The width of the kernel is that of the Gaussian kernel of equal integral.
@@ -141,7 +142,7 @@ class DensityEstimator(KernelEstimator):
             )
         return grid
 
-    def _scores(self, X: Any, weight: np.ndarray, grid: np.ndarray) -> np.ndarray:
+    def _scores(self, X: Data, weight: np.ndarray, grid: np.ndarray) -> np.ndarray:
         """What each bandwidth is worth, larger is better, from the density at each sample without that sample."""
         X = X if is_sparse(X) else host(X)
         d = X.shape[1]
@@ -181,14 +182,14 @@ class DensityEstimator(KernelEstimator):
 
     # ---- the density
 
-    def _keep(self, X: Any, weight: np.ndarray) -> None:
+    def _keep(self, X: Data, weight: np.ndarray) -> None:
         """Set `function_` from the weights."""
         self.weights_ = weight
         self.X_fit_ = X
         coefficients = weight * np.exp(-self.log_normalizer_)
         self.function_ = Function(self.kernel_, X, like(coefficients, X))
 
-    def score_samples(self, X: Any) -> Any:
+    def score_samples(self, X: Data) -> Any:
         """The logarithm of the density at each sample."""
         X = self._check_new(X)
         xp, points = namespace(X), self.X_fit_
@@ -202,11 +203,11 @@ class DensityEstimator(KernelEstimator):
         n, m = X.shape[0], points.shape[0]
         return xp.concat(list(_strips(work, n, m) if on_host(X) else map(work, _rows(n, m))))
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Data, y: Array = None) -> float:
         """The sum of the logarithms of the density at the samples."""
         return float(host(self.score_samples(X)).sum())
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
+    def sample(self, n_samples: int = 1, random_state: RandomState = None) -> Any:
         """Draw samples from the density, of shape (n_samples, n_features)."""
         check_is_fitted(self)
         check_number(self, "n_samples", n_samples, at_least=1, integer=True)
@@ -229,7 +230,7 @@ def _with(log_weight: Any, matrices: Iterable[Any]) -> Iterator[Any]:
         yield L
 
 
-def _log_sums(L: Any, xp: Any) -> Any:
+def _log_sums(L: Array, xp: Namespace) -> Any:
     """log Σⱼ exp(Lᵢⱼ) for each row, overwriting L."""
     top = xp.max(L, axis=1)
     top = xp.where(xp.isfinite(top), top, 0.0)

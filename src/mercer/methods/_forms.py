@@ -15,7 +15,9 @@ from sklearn.base import clone
 from sklearn.utils import compute_class_weight
 
 from ..gram import Gram
+from ..kernels import KernelLike
 from ..solvers.fit import FitProblem
+from ..types import Array, EstimatorLike
 
 __all__ = ["LinearForm", "NoProblemError", "SolvedProblem", "frozen", "with_kernel"]
 
@@ -54,13 +56,13 @@ class LinearForm:
     points: Callable[[Any], Any]
 
 
-def with_kernel(estimator: Any, kernel: Any) -> Any:
+def with_kernel(estimator: EstimatorLike, kernel: KernelLike) -> Any:
     """A clone with this kernel, and with parameters of named kernels as they are by default."""
     form, defaults = clone(estimator), signature(type(estimator)).parameters
     return form.set_params(kernel=kernel, **{name: defaults[name].default for name in OF_KERNELS if name in defaults})
 
 
-def frozen(model: Any, y: Any) -> Any:
+def frozen(model: EstimatorLike, y: Array) -> Any:
     """An unfitted estimator, of any library, with the values that a fitted one took from the data as its parameters."""
     form = model.plain_form() if hasattr(model, "plain_form") else clone(model)
     names = form.get_params(deep=False)

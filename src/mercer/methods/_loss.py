@@ -11,12 +11,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..losses import Loss, as_loss
+from ..types import Array, Data
 from ._base import KernelEstimator
 
 LABELS = ("binary", "multiclass")
 
 
-def concordance(y: Any, f: np.ndarray, sample_weight: Any = None) -> float:
+def concordance(y: Array, f: np.ndarray, sample_weight: Array = None) -> float:
     r"""The share of comparable pairs in which the one that has its event first has the larger f; equal f count half.
 
     A pair is comparable if the earlier of its times is that of an event. Harrell, Lee, Mark, *Multivariable prognostic
@@ -48,12 +49,12 @@ class LossEstimator(KernelEstimator):
     def _has_probabilities(self) -> bool:
         return self._is_classifier() and "link_inverse" in self._loss().provides
 
-    def values(self, X: Any) -> np.ndarray:
+    def values(self, X: Data) -> np.ndarray:
         """f(x), from which answers are decided."""
         X = self._check_new(X)
         return np.asarray(self.function_(X))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Data) -> np.ndarray:
         """Labels, or the mean that the value stands for (a median or quantile, where the loss asks for one)."""
         return self.decide(self.values(X))
 
@@ -66,19 +67,19 @@ class LossEstimator(KernelEstimator):
         return self.loss_.link_inverse(values) if "link_inverse" in self.loss_.provides else values
 
     @available_if(_is_classifier)
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Data) -> np.ndarray:
         """f(x): one value for two classes, positive for the second, else one per class."""
         values = self.values(X)
         return values[:, 1] - values[:, 0] if values.ndim == 2 and values.shape[1] == 2 else values
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Data) -> np.ndarray:
         """Probabilities of the classes, one column each."""
         values = self.values(X)
         p = np.asarray(self.loss_.link_inverse(values))
         return p if p.ndim == 2 else np.stack([1 - p, p], axis=1)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Data, y: Array, sample_weight: Array = None) -> float:
         """Accuracy for labels, explained deviance for counts, concordance for times of survival, else R²."""
         check_is_fitted(self)
         if self.loss_.task == "survival":
@@ -88,7 +89,7 @@ class LossEstimator(KernelEstimator):
         metric = accuracy_score if self._is_classifier() else r2_score
         return float(metric(y, self.predict(X), sample_weight=sample_weight))
 
-    def _explained(self, y: np.ndarray, f: np.ndarray, sample_weight: Any) -> float:
+    def _explained(self, y: np.ndarray, f: np.ndarray, sample_weight: Array) -> float:
         """1 minus the deviance at f over that of one rate for all."""
         count, exposure = (y, np.ones_like(y)) if y.ndim == 1 else y.T
         rate = np.average(count / exposure, weights=exposure * (1.0 if sample_weight is None else sample_weight))

@@ -14,6 +14,7 @@ from ..domains import Categories
 from ..kernels import Kernel, is_kernel
 from ..kernels.tasks import Shared, Tasks
 from ..solvers.multitask import Evidence, learn
+from ..types import Array, Data
 from ._base import KernelEstimator
 
 PAIRS = "pairs"
@@ -21,7 +22,7 @@ SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 1.0)
 Points = tuple[Any, np.ndarray | None]  # samples and, where they come with them, their tasks
 
 
-def preferred(losses: np.ndarray, weight: Any) -> int:
+def preferred(losses: np.ndarray, weight: Array) -> int:
     """The candidate (row) with the least mean loss, if it is better than the first by a standard error.
 
     That is of the mean difference of their losses, sample by sample; otherwise the first.
@@ -48,14 +49,14 @@ class Multitask(KernelEstimator):
             raise ValueError(f"{where(self)}: kernel = {self.kernel!r} knows no tasks; give the kernel itself.")
         return kernel
 
-    def _split(self, X: Any) -> Points:
+    def _split(self, X: Data) -> Points:
         """The samples and the labels of their tasks."""
         if self.task is None:
             return X, None
         X, labels = self._pairs(X) if isinstance(self.task, str) and self.task == PAIRS else self._column(X)
         return X, detached(Categories().check(labels, self, "the tasks")[:, 0], labels)
 
-    def _pairs(self, X: Any) -> tuple[Any, Any]:
+    def _pairs(self, X: Data) -> tuple[Any, Any]:
         if isinstance(X, tuple) and len(X) == 2:
             return X
         if isinstance(X, (list, np.ndarray)) and len(X) and all(isinstance(x, tuple) and len(x) == 2 for x in X):
@@ -92,7 +93,7 @@ class Multitask(KernelEstimator):
             "in a DataFrame."
         )
 
-    def _check_training(self, X: Any, y: Any, **options: Any) -> tuple[Points, Any]:
+    def _check_training(self, X: Data, y: Array, **options: Any) -> tuple[Points, Any]:
         X, labels = self._split(X)
         X, y = super()._check_training(X, y, **options)
         if is_array(X) and not isinstance(X, np.ndarray):
@@ -110,7 +111,7 @@ class Multitask(KernelEstimator):
             raise TypeError(f"{where(self)}: the tasks are labels of several types; convert them to one.") from None
         return (X, labels), y
 
-    def _check_new(self, X: Any) -> Points:
+    def _check_new(self, X: Data) -> Points:
         X, labels = self._split(X)
         X = super()._check_new(X)
         if labels is not None and labels.dtype.kind == self.tasks_.dtype.kind == "f":

@@ -22,6 +22,7 @@ from ..solvers.design import Design, Resolvent, posterior_variance
 from ..solvers.likelihood import log_marginal_likelihood
 from ..solvers.linear import LinearSolution, PseudoInverse, Symmetric, System, solve
 from ..solvers.spectral import Spectral
+from ..types import Array, Data
 from ._base import UNFOUNDED, KernelEstimator, chosen
 from ._classifier import encode
 from ._forms import LinearForm
@@ -61,7 +62,7 @@ class RidgeSummary:
     log_marginal_likelihood: Any
 
     def __str__(self) -> str:
-        def text(v: Any) -> str:
+        def text(v: Array) -> str:
             return " ".join(f"{x:.6g}" for x in np.atleast_1d(v))
 
         lines = [
@@ -85,7 +86,7 @@ class RidgeMethod(KernelEstimator):
 
     solver: Any = "auto"
 
-    def _fit_system(self, X: Any, y: Any, alpha: np.ndarray, weight: Any, basis: Any) -> None:
+    def _fit_system(self, X: Data, y: Array, alpha: np.ndarray, weight: Array, basis: Any) -> None:
         """Solve for targets y of shape (n,) or (n, t), with one strength or one of each target."""
         self._definite = definite = self._is_definite(X, basis)
         gram = self._matrix(X, basis)
@@ -108,7 +109,7 @@ class RidgeMethod(KernelEstimator):
             c = None if H is None else xp.stack(frees, axis=1)
         self._keep(gram, b, alpha, weight, basis, solution, a, c)
 
-    def _matrix(self, X: Any, basis: Any) -> Gram:
+    def _matrix(self, X: Data, basis: Any) -> Gram:
         """The Gram operator beside a free part, refused where its products would overflow."""
         gram = self._build(X, annihilated(basis) > 0)
         with np.errstate(over="ignore"):
@@ -121,7 +122,15 @@ class RidgeMethod(KernelEstimator):
         return gram
 
     def _keep(
-        self, gram: Gram, b: Any, alpha: np.ndarray, weight: Any, basis: Any, solution: LinearSolution, a: Any, c: Any
+        self,
+        gram: Gram,
+        b: Array,
+        alpha: np.ndarray,
+        weight: Array,
+        basis: Any,
+        solution: LinearSolution,
+        a: Array,
+        c: Array,
     ) -> None:
         self._warn_of_rounding(gram, alpha, annihilated(basis) > 0)
         self.X_fit_ = gram.X
@@ -152,7 +161,9 @@ class RidgeMethod(KernelEstimator):
         state = super().__getstate__()
         return {**state, "_resolvents": {}, "_told": None} if "_resolvents" in state else state
 
-    def _solve(self, gram: Gram, b: Any, alpha: float, definite: bool | None, H: Any, weight: Any) -> LinearSolution:
+    def _solve(
+        self, gram: Gram, b: Array, alpha: float, definite: bool | None, H: Array, weight: Array
+    ) -> LinearSolution:
         current().check()
         system = System(gram, b, alpha, H, weight, definite is not False)
         try:
@@ -174,7 +185,7 @@ class RidgeMethod(KernelEstimator):
         H = None if self._basis is None else like(self._basis(self.X_fit_), gram.like)
         return gram, H, self._weight
 
-    def linear_form(self, X: Any, y: Any, sample_weight: Any = None) -> LinearForm:
+    def linear_form(self, X: Data, y: Array, sample_weight: Array = None) -> LinearForm:
         """The system."""
         return LinearForm(*self._system(), *self._columns(), self._basis, self._check_new)
 
@@ -183,7 +194,7 @@ class RidgeMethod(KernelEstimator):
         b = self._target if self._target.ndim == 2 else self._target[:, None]
         return b, np.broadcast_to(self._strength, (int(b.shape[1]),)).astype(np.float64)
 
-    def _std(self, X: Any) -> Any:
+    def _std(self, X: Data) -> Any:
         """The posterior standard deviation at checked new points, of shape (n,) or (n, n_targets)."""
         if self._definite is False:
             raise ValueError(
@@ -207,7 +218,7 @@ class RidgeMethod(KernelEstimator):
         std = namespace(blocks[0]).concat(blocks, axis=0)
         return std[:, 0] if self._target.ndim == 1 else std
 
-    def _prior_variance(self, kernel: Kernel, X: Any) -> Any:
+    def _prior_variance(self, kernel: Kernel, X: Data) -> Any:
         if self.kernel_.domain.precomputed:
             raise TypeError(
                 f"{where(self)}: return_std needs k(x, x) of the new points, which a precomputed matrix does not hold; "
@@ -337,7 +348,7 @@ class RidgeRegressor(MultiOutputMixin, RegressorMixin, RidgeMethod):
         """σ² = Σ wᵢrᵢ² / (n − edf)."""
         return self._statistics().residual_variance
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Data, return_std: bool = False) -> Any:
         r"""The values of `function_` at X, of shape (n,) or (n, n_targets).
 
         With ``return_std`` also the posterior standard deviation of the function, without the noise, of the same shape:
@@ -359,7 +370,7 @@ class RidgeClassifier(ClassifierMixin, RidgeMethod):
 
     class_weight: Any
 
-    def _encode(self, y: Any, weight: Any, low: float) -> tuple[np.ndarray, Any]:
+    def _encode(self, y: Array, weight: Array, low: float) -> tuple[np.ndarray, Any]:
         """Targets ±1 of shape (n,) for two classes, else `low` or 1 of shape (n, n_classes); and the weights."""
         plain = weight is None and self.class_weight is None
         index, weight = encode(self, y, weight)
@@ -368,16 +379,16 @@ class RidgeClassifier(ClassifierMixin, RidgeMethod):
             return np.where(index == 1, 1.0, -1.0), weight
         return np.where(index[:, None] == np.arange(len(self.classes_))[None, :], 1.0, low), weight
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Data) -> Any:
         """The values of `function_`: one for two classes (positive for ``classes_[1]``), else one per class."""
         X = self._check_new(X)
         return self.function_(X)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Data) -> Any:
         """The labels."""
         return self.decide(self.decision_function(X))
 
-    def decide(self, values: Any) -> Any:
+    def decide(self, values: Array) -> Any:
         """The labels that values of the function stand for."""
         labels = chosen(self.classes_, host(values))
         xp = namespace(values)

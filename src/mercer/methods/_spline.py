@@ -13,6 +13,7 @@ from .._array import host, like, namespace
 from .._errors import check_number, where
 from ..solvers.smoothing import CRITERIA, criterion
 from ..solvers.spectral import Spectral
+from ..types import Array, Data
 from ._forms import LinearForm
 
 
@@ -73,7 +74,7 @@ class Smoother:
     alpha: Any
     substitutes: tuple[str, ...] = ()
 
-    def _check_values(self, X: Any) -> None:
+    def _check_values(self, X: Data) -> None:
         """Nothing yet: the kernel is that of other coordinates, which are set from the data."""
 
     def _check_penalty(self, criteria: tuple[str, ...] = CRITERIA) -> None:
@@ -83,14 +84,14 @@ class Smoother:
             raise ValueError(f"{where(self)}: {listed} exclude each other; give one of them.")
         check_number(self, "alpha", self.alpha, above=0, besides=criteria)
 
-    def _in_double(self, X: Any) -> Any:
+    def _in_double(self, X: Data) -> Any:
         """X in double precision, to which new points are taken too: single precision does not resolve the criteria."""
         xp = namespace(X)
         X = xp.astype(X, xp.float64)
         self.dtype_ = X.dtype
         return X
 
-    def _record(self, path: Spectral, alpha: float, y: Any, unit: float) -> None:
+    def _record(self, path: Spectral, alpha: float, y: Array, unit: float) -> None:
         """Set what is reported of the fit at one alpha to y times `unit`."""
         n, b, alphas = path.design.effective, y[:, None], np.array([alpha])
         self.n_observations_, self.alpha_, self.edf_ = n, alpha, float(path.degrees_of_freedom(alphas)[0])
@@ -105,7 +106,7 @@ class Smoother:
         values: dict[str, Any] = dict.fromkeys(self.substitutes) | {"alpha": self.alpha_}
         return values | ({"theta": self.theta_} if hasattr(self, "theta_") else {})
 
-    def linear_form(self, X: Any, y: Any, sample_weight: Any = None) -> LinearForm | None:
+    def linear_form(self, X: Data, y: Array, sample_weight: Array = None) -> LinearForm | None:
         """The system of the spline, where it was solved as one."""
         path: Spectral | None = getattr(self, "_path", None)
         if path is None:
@@ -116,15 +117,15 @@ class Smoother:
 
     _basis: Any
 
-    def _points(self, X: Any) -> Any:
+    def _points(self, X: Data) -> Any:
         """New samples, checked, in the coordinates of the kernel."""
         raise NotImplementedError
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Data, return_std: bool = False) -> Any:
         """The values f(x); with `return_std` also their posterior standard deviations, without the noise."""
         raise NotImplementedError
 
-    def interval(self, X: Any, coverage: float = 0.95) -> tuple[Any, Any]:
+    def interval(self, X: Data, coverage: float = 0.95) -> tuple[Any, Any]:
         """The lower and upper ends of the Bayesian band for f, of the given coverage on average over the samples."""
         check_number(self, "coverage", coverage, above=0, at_most=1)
         values, std = self.predict(X, return_std=True)

@@ -29,6 +29,7 @@ from ..losses import Loss
 from ..solvers.fit import Block, FitProblem, Segment
 from ..solvers.fit.working_set import SINGLE, SMALL, BoxProblem, BoxSolution
 from ..space import Function
+from ..types import Array, Data, DType
 from ._base import KernelEstimator
 from ._forms import SolvedProblem
 
@@ -89,7 +90,7 @@ class SupportVectorMachine(KernelEstimator):
                 )
         return from_sklearn(self.kernel, n_features=n_features)
 
-    def _resolved_kernel(self, X: Any, n_features: int) -> Kernel:
+    def _resolved_kernel(self, X: Data, n_features: int) -> Kernel:
         gamma = self.gamma
         if gamma == "scale" and (is_array(X) or is_sparse(X)):
             length = bandwidth.scale(_compact(X))
@@ -106,7 +107,7 @@ class SupportVectorMachine(KernelEstimator):
         self._gamma = gamma
         return self._kernel_with(gamma, n_features).resolve(X)
 
-    def _prepare(self, X: Any) -> Sample:
+    def _prepare(self, X: Data) -> Sample:
         """Check the kernel, and build the representation if one is asked for.
 
         Indefinite kernels are warned of, as the drop-in rule says; conditionally definite ones need the offset.
@@ -133,7 +134,7 @@ class SupportVectorMachine(KernelEstimator):
             )
         return Sample(X, self._build(X, constants=self._balanced))
 
-    def _build(self, X: Any, constants: bool = False) -> Gram:
+    def _build(self, X: Data, constants: bool = False) -> Gram:
         with _threads.one_blas_thread:  # the steps of the solver, and so its end within tol, depend on the last digits
             return super()._build(_compact(X) if self._by_rows else X, constants)
 
@@ -154,7 +155,7 @@ class SupportVectorMachine(KernelEstimator):
 
     # ---- from data to rows
 
-    def _segment(self, sample: Sample, dtype: Any) -> Segment:
+    def _segment(self, sample: Sample, dtype: DType) -> Segment:
         """All samples, ready to give rows in the given precision, and exact values in double."""
         segment = Segment(sample.gram.evaluator, dtype)
         if 0 < (largest := float(np.abs(segment.diagonal).max())) < LEAST:
@@ -168,7 +169,7 @@ class SupportVectorMachine(KernelEstimator):
         """Of kernel rows: double for small tolerances, and for problems so small that it saves the check of single."""
         return np.float32 if self.tol >= SINGLE and variables > SMALL else np.float64
 
-    def _capacity(self, columns: int, dtype: Any, share: float = 1.0) -> int:
+    def _capacity(self, columns: int, dtype: DType, share: float = 1.0) -> int:
         """How many rows of so many columns fit into a share of the cache."""
         return int(share * self.cache_size * 2**20 / (np.dtype(dtype).itemsize * max(columns, 1)))
 
@@ -180,7 +181,7 @@ class SupportVectorMachine(KernelEstimator):
         with _threads.one_blas_thread, ThreadPoolExecutor(count + 1) as pool:
             yield Workers(pool, count)
 
-    def _begin(self, tasks: int | None, X: Any, y: Any, weight: Any) -> Context:
+    def _begin(self, tasks: int | None, X: Data, y: Array, weight: Array) -> Context:
         """The context, of so many tasks, with the checkpoint."""
         context = current()
         if self.checkpoint is not None:
@@ -195,7 +196,7 @@ class SupportVectorMachine(KernelEstimator):
         context.begin(tasks, X=X, y=y)
         return context
 
-    def _support_vectors(self, X: Any) -> Any:
+    def _support_vectors(self, X: Data) -> Any:
         """The support vectors themselves, where the data are vectors (none of a precomputed matrix)."""
         if self.kernel_.domain.precomputed:
             return np.empty((0, 0))
@@ -242,7 +243,7 @@ class SupportVectorMachine(KernelEstimator):
 
     # ---- what others ask of a fitted machine
 
-    def _solved(self, X: Any, loss: Loss, target: np.ndarray, weight: np.ndarray) -> SolvedProblem:
+    def _solved(self, X: Data, loss: Loss, target: np.ndarray, weight: np.ndarray) -> SolvedProblem:
         """The problem of this loss, of numbers as targets, that the machine solved, with bounds C·weight."""
         gram = self._build(self._check_new(X))
         a, dual = np.zeros(gram.n), self.dual_coef_
@@ -329,7 +330,7 @@ class KernelRows:
         else:
             self._build(model._precision(copies * len(index)))
 
-    def _build(self, dtype: Any) -> None:
+    def _build(self, dtype: DType) -> None:
         segment = self.model._segment(self.sample, dtype).take(self.index)
         block = Block(segment, segment, self.model._capacity(segment.n, dtype), dtype)
         self.segments = [segment] * self.copies
@@ -421,7 +422,7 @@ def _fault(problem: Any, saved: dict[str, np.ndarray]) -> str | None:
     return "whose beta have another sum than they must" if np.any(np.abs(sums) > 1e-8 * np.abs(beta).sum()) else None
 
 
-def _compact(X: Any) -> Any:
+def _compact(X: Data) -> Any:
     """A sparse matrix as an array where that is small or faster, so that dense and sparse data have the same digits."""
     return X.toarray() if is_sparse(X) and (X.shape[0] * X.shape[1] <= DENSE or dense_enough(X)) else X
 

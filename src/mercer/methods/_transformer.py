@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ..gram.centered import CenteredGram
+from ..types import Array, Data
 from ._base import KernelEstimator
 
 
@@ -19,13 +20,13 @@ class KernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
 
     offset_: Any
 
-    def _keep(self, gram: CenteredGram, coefficients: Any) -> None:
+    def _keep(self, gram: CenteredGram, coefficients: Array) -> None:
         """Set `function_` and `offset_` from a column of coefficients per component."""
         self.function_ = self._function(gram, coefficients)
         self.offset_ = gram.offset(coefficients)
         self._n_features_out = int(coefficients.shape[1])
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Data) -> Any:
         """The features of X, of shape (n, n_components)."""
         X = self._check_new(X)
         return self.function_(X) - self.offset_

@@ -23,6 +23,7 @@ from ..kernels import Features, Kernel
 from ..kernels.bernoulli import Bernoulli, scaled_bernoulli
 from ..solvers.spectral import Spectral
 from ..space import Function
+from ..types import Array, Data
 from ._base import KernelEstimator
 from ._spline import Smoother
 
@@ -185,11 +186,11 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
             *(BernoulliProduct(t, r) for t in self.terms_ for r in product(degrees, repeat=len(t))),
         ]
 
-    def scale(self, X: Any) -> Any:
+    def scale(self, X: Data) -> Any:
         """The columns mapped so that their intervals become [0, 1]."""
         return (X - like(self.lower_, X)) / like(self.upper_ - self.lower_, X)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X of shape (n, d) and values y of shape (n,)."""
         self._check_penalty(("gcv", "reml"))
         check_number(self, "order", self.order, at_least=1, integer=True)
@@ -240,7 +241,7 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         self._record(self._path, alpha, target, unit)
         return self
 
-    def _set_interval(self, X: np.ndarray, weight: Any) -> None:
+    def _set_interval(self, X: np.ndarray, weight: Array) -> None:
         X = X if weight is None else X[weight > 0]
         low, high = X.min(axis=0), X.max(axis=0)
         used = sorted({j for t in self.terms_ for j in t})
@@ -256,10 +257,10 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
 
     # ---- what the fit is for
 
-    def _points(self, X: Any) -> Any:
+    def _points(self, X: Data) -> Any:
         return self.scale(self._check_new(X))
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Data, return_std: bool = False) -> Any:
         """The values f(x); with `return_std` also their posterior standard deviations, without the noise."""
         U = self._points(X)
         values = self.function_(U)
@@ -267,7 +268,7 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
             return values
         return values, self._deviation(U, self.kernel_, self._basis(U))
 
-    def _deviation(self, U: Any, kernel: Kernel, H: Any) -> Any:
+    def _deviation(self, U: Array, kernel: Kernel, H: Array) -> Any:
         """The posterior standard deviation of the part of f with this kernel and these values of free functions."""
         cross = kernel.evaluate(U, self.function_.points)
         variance = self._path.variance(self.alpha_, cross, kernel.evaluate_diag(U), H)
@@ -277,7 +278,7 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
         variance = np.diagonal(self._path.free_covariance(self.alpha_))
         return host(self.function_.free), (self.noise_variance_ / self.alpha_) ** 0.5 * np.sqrt(variance)
 
-    def components(self, X: Any, return_std: bool = False) -> Any:
+    def components(self, X: Data, return_std: bool = False) -> Any:
         """The values of each component f_t at X, by its term; with `intercept_` they add up to `predict`.
 
         With `return_std` also their posterior standard deviations, by term.
@@ -305,7 +306,7 @@ class BernoulliFeatures:
     def __init__(self, order: int):
         self.order = order
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Data) -> Any:
         return namespace(X).stack([scaled_bernoulli(r, X[:, 0]) for r in range(1, self.order)], axis=1)
 
 
@@ -315,7 +316,7 @@ class BernoulliProduct:
     def __init__(self, columns: tuple[int, ...], degrees: tuple[int, ...]):
         self.columns, self.degrees = columns, degrees
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Data) -> Any:
         value = namespace(X).ones_like(X[:, 0])
         for j, r in zip(self.columns, self.degrees, strict=True):
             value = value * scaled_bernoulli(r, X[:, j])
@@ -330,7 +331,7 @@ class Selection:
     """
 
     def __init__(
-        self, criterion: str, matrices: list[np.ndarray], y: np.ndarray, H: np.ndarray, weight: Any, n: int
+        self, criterion: str, matrices: list[np.ndarray], y: np.ndarray, H: np.ndarray, weight: Array, n: int
     ) -> None:
         root = np.ones(len(y)) if weight is None else np.sqrt(weight)
         Q, _ = linalg.qr(H * root[:, None])

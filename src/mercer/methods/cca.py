@@ -19,11 +19,14 @@ from .._random import generator
 from .._units import power_of_two
 from ..context import current
 from ..domains import plain
+from ..gram import GramLike
 from ..gram.centered import CenteredGram
+from ..kernels import KernelLike
 from ..kernels.expression import as_kernel
 from ..solvers.clustering import largest
 from ..solvers.correlation import Pairing, Range, mean_correlations, p_values, range_of
 from ..space import Function
+from ..types import Array, Data, RandomState, Splitter
 from ._base import Estimator
 from ._transformer import KernelTransformer
 
@@ -44,7 +47,7 @@ class View(KernelTransformer):
         self.gram = gram
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Data, y: Array = None) -> Self:
         """Build the centred Gram operator of a sample; `decompose` and `keep` follow."""
         X = self._check_sample(X)
         domain = self.kernel_.domain
@@ -173,14 +176,14 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self,
         n_components: int = 2,
         *,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         epsilon: Any = "auto",
         epsilons: Any = None,
-        cv: Any = 5,
+        cv: Splitter = 5,
         n_pairings: int = 3,
         n_permutations: int = 0,
-        gram: Any = "auto",
-        random_state: Any = None,
+        gram: GramLike = "auto",
+        random_state: RandomState = None,
         time_budget: float | None = None,
     ):
         self.n_components = n_components
@@ -196,7 +199,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     # ---- fitting
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Data, y: Array = None) -> Self:
         """Find the components of the views X and y, or of a list of two or more views X."""
         for name in ("epsilons_", "criterion_", "spectra_", "random_spectra_", "p_values_"):
             self.__dict__.pop(name, None)  # of an earlier fit
@@ -333,7 +336,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """Of the first view."""
         return self.views_[0].feature_names_in_
 
-    def transform(self, X: Any, y: Any = None, *, view: int | None = None) -> Any:
+    def transform(self, X: Data, y: Array = None, *, view: int | None = None) -> Any:
         """The features of new samples, of shape (n, n_components).
 
         After ``fit(X, y)`` those of X alone, or with y a tuple of both; after a list of views a tuple, from a list of
@@ -346,11 +349,11 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             return self._features(X, 0)
         return tuple(self._features(sample, j) for j, sample in enumerate(self._samples(X, y)))
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Data, y: Array = None) -> Any:
         """Fit, and the features of X (with y also of X alone, as pipelines expect), or of a list of views."""
         return self.fit(X, y).transform(X)
 
-    def correlations(self, X: Any, y: Any = None) -> np.ndarray:
+    def correlations(self, X: Data, y: Array = None) -> np.ndarray:
         """The correlation of each component on these samples; of m > 2 views the mean over pairs.
 
         Of shape (n_components,). On samples that were not fitted it tells what the components are worth.
@@ -360,7 +363,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self._check_lengths([len(Z) for Z in scores])
         return mean_correlations(scores)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Data, y: Array = None) -> float:
         """The mean of `correlations`."""
         return float(self.correlations(X, y).mean())
 
@@ -400,7 +403,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     # ---- the views
 
-    def _training(self, X: Any, y: Any) -> list[Any]:
+    def _training(self, X: Data, y: Array) -> list[Any]:
         """The samples of the views, and their names in messages."""
         if y is None:
             if not isinstance(X, (list, tuple)):
@@ -415,7 +418,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self._names = PAIR
         return [X, self._column(y, self._kernels(2)[1])]
 
-    def _samples(self, X: Any, y: Any) -> list[Any]:
+    def _samples(self, X: Data, y: Array) -> list[Any]:
         """The samples of all views, in the form that fit was called with."""
         if self._names == PAIR and y is not None:
             return [X, self._column(y, self.views_[1].kernel)]
@@ -426,14 +429,14 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             raise ValueError(f"{where(self)} was fitted with a list of {m} views; give such a list, or view=j for one.")
         return list(X)
 
-    def _column(self, y: Any, kernel: Any) -> Any:
+    def _column(self, y: Array, kernel: KernelLike) -> Any:
         """One number per sample as vectors of one coordinate."""
         if is_sparse(y) or not as_kernel(kernel).domain.vectors:
             return y
         A = y if is_array(y) else plain(y, where(self), "y")
         return A.reshape(-1, 1) if A.ndim == 1 else y
 
-    def _features(self, X: Any, j: int) -> Any:
+    def _features(self, X: Data, j: int) -> Any:
         with self._speaking_of(self._names[j]):
             return self.views_[j].transform(X)
 

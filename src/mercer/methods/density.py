@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from .._errors import KindError, check_choice, check_number, where
-from ..kernels import Integrable, Kernel, OfNorm, OnSphere
+from ..kernels import Integrable, Kernel, KernelLike, OfNorm, OnSphere
+from ..types import Array, Data
 from ._density import DensityEstimator
 
 POWERS: dict[str, Any] = {"manhattan": 1.0, "cityblock": 1.0, "l1": 1.0, "chebyshev": inf, "infinity": inf}
@@ -109,7 +110,7 @@ class KernelDensity(DensityEstimator):
         *,
         bandwidth: Any = 1.0,
         algorithm: str = "auto",
-        kernel: Any = "gaussian",
+        kernel: KernelLike = "gaussian",
         metric: str = "euclidean",
         atol: float = 0,
         rtol: float = 0,
@@ -133,7 +134,7 @@ class KernelDensity(DensityEstimator):
         self.criterion = criterion
         self.time_budget = time_budget
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array = None, sample_weight: Array = None) -> Self:
         """Fit to samples X; y is ignored."""
         check_choice(self, "algorithm", self.algorithm, ("auto", "kd_tree", "ball_tree"))
         check_number(self, "atol", self.atol, at_least=0)

@@ -20,13 +20,14 @@ from .._errors import check_choice, check_number, warn, where
 from .._random import generator
 from .._units import unit_of_squares
 from ..context import current
-from ..gram import IncompleteCholesky
+from ..gram import GramLike, IncompleteCholesky
 from ..gram.centered import CenteredGram
-from ..kernels import Kernel
+from ..kernels import Kernel, KernelLike
 from ..kernels.expression import as_kernel
 from ..solvers.linear import System, solve
 from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_pd, require_values
 from ..space import Function
+from ..types import Array, Data, EstimatorLike, RandomState, Splitter
 from ._base import KernelEstimator
 
 __all__ = ["KernelDimensionReduction"]
@@ -131,17 +132,17 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         n_components: Any = 2,
         *,
         method: str = "kdr",
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         kernel_y: Any = "auto",
         epsilon: float = 1e-3,
         n_init: int = 3,
-        estimator: Any = None,
-        cv: Any = None,
+        estimator: EstimatorLike = None,
+        cv: Splitter = None,
         tol: float = 1e-4,
         max_iter: int = 200,
         time_budget: float | None = None,
-        gram: Any = "auto",
-        random_state: Any = None,
+        gram: GramLike = "auto",
+        random_state: RandomState = None,
     ):
         self.n_components = n_components
         self.method = method
@@ -157,7 +158,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.gram = gram
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Data, y: Array) -> Self:
         """Find the directions of X, of shape (n, n_features), for targets y: numbers, rows of numbers, or labels."""
         self._check_parameters()
         self._forget("scores_", "starts_", "frame_", "unexplained_")
@@ -184,7 +185,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self._n_features_out = self.n_components_
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Data) -> np.ndarray:
         """The projections X Bᵀ, of shape (n, n_components)."""
         return np.asarray(self._check_new(X) @ self.components_.T)
 
@@ -205,13 +206,13 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         several = np.iterable(self.n_components) and not isinstance(self.n_components, str)
         return list(self.n_components) if several else [self.n_components]
 
-    def _require_vectors(self, X: Any) -> None:
+    def _require_vectors(self, X: Data) -> None:
         if is_sparse(X):
             raise TypeError(f"{where(self)}: X is sparse, but projections are dense; call X.toarray() first.")
         if is_array(X) and not isinstance(X, np.ndarray):
             raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; directions are computed in NumPy only.")
 
-    def _targets(self, y: Any) -> np.ndarray:
+    def _targets(self, y: Array) -> np.ndarray:
         """Ψ with K̃_y = ΨΨᵀ, and `kernel_y_`."""
         if isinstance(self.kernel_y, str) and self.kernel_y == "auto":
             with np.errstate(invalid="ignore"):  # it compares with integers, and some numbers are beyond those
@@ -235,7 +236,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     # ---- the work
 
-    def _choose(self, X: np.ndarray, y: Any) -> int:
+    def _choose(self, X: np.ndarray, y: Array) -> int:
         candidates = self._candidates()
         if isinstance(self.n_components, Integral):
             return int(self.n_components)

@@ -14,9 +14,11 @@ from .._random import generator
 from .._units import power_of_two
 from ..context import current, warn_early
 from ..domains import take
-from ..gram import Gram
+from ..gram import Gram, GramLike
+from ..kernels import KernelLike
 from ..solvers.orthogonal import require_pd
 from ..space import Function
+from ..types import Array, Data, RandomState
 from ._transformer import KernelTransformer
 
 __all__ = ["KernelFeatureAnalysis"]
@@ -99,11 +101,11 @@ class KernelFeatureAnalysis(KernelTransformer):
         self,
         n_components: int | None = None,
         *,
-        kernel: Any = "gaussian",
+        kernel: KernelLike = "gaussian",
         normalize: bool = True,
         candidates: int | None = None,
-        gram: Any = "auto",
-        random_state: Any = None,
+        gram: GramLike = "auto",
+        random_state: RandomState = None,
         time_budget: float | None = None,
     ):
         self.n_components = n_components
@@ -114,7 +116,7 @@ class KernelFeatureAnalysis(KernelTransformer):
         self.random_state = random_state
         self.time_budget = time_budget
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Data, y: Array = None) -> Self:
         """Choose the features of the sample X; y is ignored."""
         check_choice(self, "normalize", self.normalize, (True, False))
         for name in ("n_components", "candidates"):
@@ -173,7 +175,7 @@ class _Search:
         self.spreads: list[float] = []
         self.G = np.zeros((0, gram.n))
 
-    def _host(self, A: Any) -> np.ndarray:
+    def _host(self, A: Array) -> np.ndarray:
         return np.asarray(host(A), dtype=np.float64) / self.unit
 
     def _blocks(self) -> Any:

@@ -14,11 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import eps, host, is_numpy, like, namespace
 from .._errors import check_choice, check_number, where
 from ..context import current
-from ..gram import Gram
+from ..gram import Gram, GramLike
 from ..gram.centered import CenteredGram
+from ..kernels import KernelLike
 from ..solvers.clustering import largest
-from ..solvers.linear import System, solve
+from ..solvers.linear import LinearSolver, System, solve
 from ..solvers.spectral import Spectral
+from ..types import Array, Data, RandomState
 from ._classifier import encode
 from ._ridge import chosen
 from ._transformer import KernelTransformer
@@ -135,16 +137,16 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
 
     def __init__(
         self,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         *,
         alpha: Any = 1.0,
-        alphas: Any = None,
+        alphas: Array = None,
         n_components: int | None = None,
         priors: Any = None,
         calibration: str | None = None,
-        gram: Any = "auto",
-        solver: Any = "auto",
-        random_state: Any = None,
+        gram: GramLike = "auto",
+        solver: str | LinearSolver = "auto",
+        random_state: RandomState = None,
         time_budget: float | None = None,
     ):
         self.kernel = kernel
@@ -158,7 +160,7 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
         self.random_state = random_state
         self.time_budget = time_budget
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X with labels y."""
         check_number(self, "alpha", self.alpha, above=0, besides=("loo",))
         check_choice(self, "calibration", self.calibration, (None, "loo"))
@@ -227,28 +229,28 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
 
     # ---- new points
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Data) -> Any:
         """The values of the discriminants less their means on the sample, of shape (n, n_components)."""
         return super().transform(X)[:, : self._n_features_out]
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Data) -> Any:
         """Logarithms of the probabilities of the classes up to a common term; of two classes their difference."""
         Z = super().transform(X)
         centre = np.log(self.priors_) - np.sum(self.means_**2, axis=1) / 2
         values = Z @ like(self.means_.T, Z) + like(centre, Z)
         return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Data) -> Any:
         """The labels."""
         values = self.decision_function(X)
         labels, xp = chosen(self.classes_, host(values)), namespace(values)
         return labels if is_numpy(xp) else like(labels, values, dtype=getattr(xp, labels.dtype.name))
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Data) -> np.ndarray:
         """Logarithms of `predict_proba`."""
         return log_softmax(_columns(host(self.decision_function(X))) / self.temperature_, axis=1)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Data) -> np.ndarray:
         """Probabilities of the classes, one column each."""
         return np.exp(self.predict_log_proba(X))
 

@@ -18,9 +18,10 @@ from .._random import generator
 from .._units import power_of_two
 from ..context import Status, current
 from ..domains import Vectors
-from ..kernels import Gaussian, Kernel
+from ..kernels import Gaussian, Kernel, KernelLike
 from ..kernels.expression import as_kernel
 from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_pd, require_values
+from ..types import Array, Data, RandomState
 from ._base import Estimator, validated
 
 __all__ = ["KernelICA", "amari_error"]
@@ -116,13 +117,13 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         n_components: int | None = None,
         *,
         contrast: str = "kgv",
-        kernel: Any = "auto",
+        kernel: KernelLike = "auto",
         kappa: Any = "auto",
         n_init: int = 2,
         tol: float = 1e-4,
         max_iter: int = 200,
         time_budget: float | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.n_components = n_components
         self.contrast = contrast
@@ -134,7 +135,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.time_budget = time_budget
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Data, y: Array = None) -> Self:
         """Find the components of X of shape (n, n_features); y is ignored."""
         self._check_parameters()
         X = self._check(X, reset=True)
@@ -175,7 +176,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self._n_features_out = m
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Data) -> np.ndarray:
         """The sources of X, of shape (n, n_components)."""
         check_is_fitted(self)
         X = self._check(X, reset=False)
@@ -188,7 +189,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             )
         return np.asarray(sources)
 
-    def inverse_transform(self, X: Any) -> np.ndarray:
+    def inverse_transform(self, X: Data) -> np.ndarray:
         """The mixtures of sources X of shape (n, n_components)."""
         check_is_fitted(self)
         S = np.asarray(Vectors().check(X, self), dtype=np.float64)
@@ -204,7 +205,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         check_number(self, "tol", self.tol, above=0)
         check_number(self, "kappa", self.kappa, above=0, besides=("auto",))
 
-    def _check(self, X: Any, reset: bool) -> np.ndarray:
+    def _check(self, X: Data, reset: bool) -> np.ndarray:
         if is_array(X) and not isinstance(X, np.ndarray):
             raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; components are computed in NumPy only.")
         X = validated(self, X, dtype=np.float64, reset=reset, ensure_min_samples=2 if reset else 1)
@@ -367,7 +368,7 @@ def _correlation(R: np.ndarray) -> tuple[float, np.ndarray]:
     return -0.5 * float(np.log(values[0])), vectors @ vectors.T / values[0]
 
 
-def amari_error(V: Any) -> float:
+def amari_error(V: Array) -> float:
     r"""How far a square matrix is from a permutation of scaled axes: 0 for one, 1 for entries of equal size.
 
     .. math:: \frac{1}{2m(m-1)} \sum_i \Big(\frac{\sum_j |v_{ij}|}{\max_j |v_{ij}|} - 1\Big)

@@ -14,8 +14,10 @@ from ..basis import Polynomials, annihilated
 from ..context import current
 from ..evaluation import bind
 from ..gram import Dense
+from ..kernels import KernelLike
 from ..solvers.linear import Conditioned, Inverse, free_factor, typical, units
 from ..space import Function
+from ..types import Array, Data, FreePart
 from ._base import KernelEstimator
 from ._forms import LinearForm
 
@@ -75,9 +77,9 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     def __init__(
         self,
-        kernel: Any = "matern(nu=2.5, lengthscale='median')",
+        kernel: KernelLike = "matern(nu=2.5, lengthscale='median')",
         *,
-        free: Any = None,
+        free: FreePart = None,
         tol: float = 1e-6,
         time_budget: float | None = None,
     ):
@@ -86,7 +88,7 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         self.tol = tol
         self.time_budget = time_budget
 
-    def linear_form(self, X: Any, y: Any, sample_weight: Any = None) -> LinearForm | None:
+    def linear_form(self, X: Data, y: Array, sample_weight: Array = None) -> LinearForm | None:
         """The system; None where equal samples determine each other, so that there is none without them."""
         determined = self.rank_ + (0 if self.free_coef_ is None else len(self.free_coef_))
         if determined < len(self.dual_coef_):
@@ -97,7 +99,7 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         b = b[:, None] if b.ndim == 1 else b
         return LinearForm(gram, H, None, b, np.zeros(b.shape[1]), self._basis, self._check_new)
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Data, y: Array) -> Self:
         """Interpolate the values y, of shape (n,) or (n, n_targets), at the samples X."""
         check_number(self, "tol", self.tol, above=0)
         X, y = self._check_fit(X, y, multi_output=True, y_numeric=True)
@@ -150,7 +152,7 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         self.function_ = Function(*gram.expansion(a), basis, c)
         return self
 
-    def _refuse_conflicts(self, rest: Any, b: Any) -> None:
+    def _refuse_conflicts(self, rest: Any, b: Array) -> None:
         error, scale = np.abs(host(rest)), float(np.abs(host(b)).max()) or 1.0
         error = error if error.ndim == 1 else error.max(axis=1)
         limit = max(self.tol, 1e4 * float(np.finfo(error.dtype).eps)) * scale
@@ -164,12 +166,12 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
             "different values do that; merge them, shorten the lengthscale, or use KernelRidge."
         )
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Data) -> Any:
         """s(x)."""
         X = self._check_new(X)
         return self.function_(X)
 
-    def power(self, X: Any) -> Any:
+    def power(self, X: Data) -> Any:
         """The power function P(x): the largest |f(x)| over f in the space with ‖f‖ ≤ 1 that vanish on the samples."""
         X = self._check_new(X)
         kernel, centres = self.function_.kernel, self.function_.points
@@ -189,7 +191,7 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         K_u = bind(kernel, self.X_fit_).product(u)
         return xp.sqrt(xp.clip(d - 2 * xp.sum(u * B, axis=0) + xp.sum(u * K_u, axis=0), min=0.0))
 
-    def error_bound(self, X: Any, norm_bound: float) -> Any:
+    def error_bound(self, X: Data, norm_bound: float) -> Any:
         """√(B² − ‖s‖²)·P(x) ≥ |f(x) − s(x)| for every f with these values and ‖f‖ ≤ B = `norm_bound`."""
         check_is_fitted(self)
         check_number(self, "norm_bound", norm_bound, at_least=0)

@@ -14,9 +14,11 @@ from .._array import host, is_numpy, is_sparse, like, namespace
 from .._errors import IndefiniteKernelWarning, check_choice, check_number, warn, where
 from .._random import generator
 from ..evaluation import bind
-from ..gram import Gram
+from ..gram import Gram, GramLike
+from ..kernels import KernelLike
 from ..solvers.clustering import Clusters, Partition, clusters_of, partitions, random_seeds, spread_seeds
 from ..space import Function
+from ..types import Array, Data, RandomState
 from ._base import KernelEstimator
 
 SEEDS = {"k-means++": spread_seeds, "random": random_seeds}
@@ -109,14 +111,14 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self,
         n_clusters: int = 8,
         *,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         init: Any = "k-means++",
         n_init: int = 10,
         max_iter: int = 300,
         tol: float = 1e-6,
         local_search: bool = False,
-        random_state: Any = None,
-        gram: Any = "auto",
+        random_state: RandomState = None,
+        gram: GramLike = "auto",
         time_budget: float | None = None,
     ):
         self.n_clusters = n_clusters
@@ -132,7 +134,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     # ---- fitting
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array = None, sample_weight: Array = None) -> Self:
         """Find clusters of the sample X; y is ignored. Samples of weight 0 are labelled and have no say."""
         self._check_parameters()
         X = self._check_sample(X)
@@ -158,7 +160,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if isinstance(self.init, str):
             check_choice(self, "init", self.init, tuple(SEEDS))
 
-    def _best(self, points: Clusters, X: Any) -> Partition:
+    def _best(self, points: Clusters, X: Data) -> Partition:
         seeds = SEEDS[self.init] if isinstance(self.init, str) else self._given_seeds(points, X)
         results = partitions(
             points,
@@ -173,11 +175,11 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.inertias_ = np.array([r.objective for r in results])
         return results[0]
 
-    def _given_seeds(self, points: Clusters, X: Any) -> Callable[..., np.ndarray]:
+    def _given_seeds(self, points: Clusters, X: Data) -> Callable[..., np.ndarray]:
         labels = self._given_labels(points, X)
         return lambda *_: labels
 
-    def _given_labels(self, points: Clusters, X: Any) -> np.ndarray:
+    def _given_labels(self, points: Clusters, X: Data) -> np.ndarray:
         """The labels that `init` is, or those by the nearest of its points."""
         k, n = self.n_clusters, points.n
         if _is_vector_of_integers(self.init) and len(self.init) == n:
@@ -199,7 +201,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         K = host(bind(kernel, X, centres).dense())
         return (host(kernel.evaluate_diag(centres)) - 2 * K).argmin(axis=1)
 
-    def _given_points(self, X: Any) -> Any:
+    def _given_points(self, X: Data) -> Any:
         """The points of `init`, in the floating type of X."""
         centres = self.init
         if self.kernel_.domain.vectors and len(getattr(centres, "shape", np.shape(centres))) != 2:
@@ -237,17 +239,17 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     # ---- new points
 
-    def _relative(self, X: Any) -> Any:
+    def _relative(self, X: Data) -> Any:
         """‖φ(x) − m‖² less ‖φ(x)‖², which all means share."""
         return self.squared_norms_ - 2 * self.function_(X)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Data) -> Any:
         """The cluster whose mean is nearest."""
         values = self._relative(self._check_new(X))
         labels, xp = host(values).argmin(axis=1).astype(np.int32), namespace(values)
         return labels if is_numpy(xp) else like(labels, values, dtype=xp.int32)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Data) -> Any:
         """The distances ‖φ(x) − m‖ to all means, of shape (n, n_clusters).
 
         They need k(x, x), which a precomputed matrix holds for the sample itself alone.
@@ -256,11 +258,11 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         xp = namespace(D)
         return xp.sqrt(xp.where(D > 0, D, xp.zeros_like(D)))
 
-    def _squared(self, X: Any) -> Any:
+    def _squared(self, X: Data) -> Any:
         self.function_.kernel.check_values(X, self)
         return self._relative(X) + self.function_.kernel.evaluate_diag(X)[:, None]
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Data, y: Array = None, sample_weight: Array = None) -> float:
         """Minus the sum of squared distances to the nearest means: −J for the sample itself."""
         X = self._check_new(X)
         weight = self._check_weight(sample_weight, X)
@@ -268,7 +270,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return -float(nearest.sum() if weight is None else nearest @ weight)
 
 
-def _is_vector_of_integers(values: Any) -> bool:
+def _is_vector_of_integers(values: Array) -> bool:
     if hasattr(values, "dtype"):
         return len(values.shape) == 1 and host(values).dtype.kind in "iu"
     return isinstance(values, (list, tuple)) and all(

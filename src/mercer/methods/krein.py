@@ -16,9 +16,10 @@ from ..context import current
 from ..evaluation import bind
 from ..gram import Dense
 from ..gram.dense import DenseGram
-from ..kernels import Kernel
+from ..kernels import Kernel, KernelLike
 from ..solvers.design import Design
 from ..solvers.linear import Symmetric, System
+from ..types import Array, ClassWeight, Data
 from ._base import KernelEstimator
 from ._classifier import Classifier
 from ._svm import Sample
@@ -111,7 +112,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     def __init__(
         self,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         *,
         alpha: float = 1.0,
         fit_intercept: bool = False,
@@ -122,7 +123,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         self.fit_intercept = fit_intercept
         self.time_budget = time_budget
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X and targets y of shape (n,) or (n, n_targets)."""
         check_number(self, "alpha", self.alpha, at_least=0)
         X, y = self._check_fit(X, y, multi_output=True, y_numeric=True)
@@ -173,7 +174,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
                 IndefiniteKernelWarning,
             )
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Data) -> Any:
         """The values of `function_` at X, of shape (n,) or (n, n_targets)."""
         X = self._check_new(X)
         return self.function_(X)
@@ -210,7 +211,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
 class FlippedGram(DenseGram):
     """U|Λ|Uᵀ of a kernel matrix UΛUᵀ, whose functions are written in the space of the kernel itself."""
 
-    def __init__(self, kernel: Kernel, X: Any):
+    def __init__(self, kernel: Kernel, X: Data):
         K = np.asarray(bind(kernel, X).dense())
         with _threads.one_blas_thread:  # the steps of the solver, and so its end within tol, depend on the last digits
             values, self.vectors = np.linalg.eigh((K + K.T).astype(np.float64) / 2)
@@ -219,7 +220,7 @@ class FlippedGram(DenseGram):
         self.signs = np.sign(values) * (np.abs(values) > len(K) * self.precision * np.abs(values).max())
         super().__init__(kernel, X, flipped)
 
-    def expansion(self, coefficients: Any) -> tuple[Kernel, Any, Any]:
+    def expansion(self, coefficients: Array) -> tuple[Kernel, Any, Any]:
         A = coefficients.reshape(self.n, -1)
         if (self.signs >= 0).all():  # |K| = K, and coefficients that are zero stay so
             kept = np.flatnonzero(A.any(axis=1)) if A.any() else np.zeros(1, dtype=np.int64)
@@ -309,10 +310,10 @@ class KreinSVC(Classifier):
 
     def __init__(
         self,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         *,
         C: float = 1.0,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         multi_class: str = "ovo",
         fit_intercept: bool = True,
         tol: float = 1e-3,
@@ -337,7 +338,7 @@ class KreinSVC(Classifier):
     def _kernel(self, n_features: int) -> Kernel:
         return KernelEstimator._kernel(self, n_features)
 
-    def _resolved_kernel(self, X: Any, n_features: int) -> Kernel:
+    def _resolved_kernel(self, X: Data, n_features: int) -> Kernel:
         return KernelEstimator._resolved_kernel(self, X, n_features)
 
     def _check_parameters(self) -> None:
@@ -345,7 +346,7 @@ class KreinSVC(Classifier):
         check_number(self, "C", self.C, above=0)
         check_choice(self, "multi_class", self.multi_class, ("ovo", "ovr"))
 
-    def _prepare(self, X: Any) -> Sample:
+    def _prepare(self, X: Data) -> Sample:
         if is_array(X) and not isinstance(X, np.ndarray):
             raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
         gram = FlippedGram(self.kernel_, X)

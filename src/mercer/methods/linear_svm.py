@@ -22,6 +22,7 @@ from ..kernels import Kernel, Linear
 from ..solvers.fit.primal import Box, Design, PrimalSolution, Simplices, minimise
 from ..solvers.fit.primal_l1 import minimise_l1
 from ..space import Function
+from ..types import Array, ClassWeight, Data, Index, RandomState
 from ._base import KernelEstimator
 from ._classifier import encode
 
@@ -52,7 +53,7 @@ class LinearMachine(KernelEstimator):
         check_choice(self, "dual", self.dual, ("auto", True, False))
         check_number(self, "intercept_scaling", self.intercept_scaling, above=0, besides=(np.inf,))
 
-    def _machine(self, X: Any, cost: np.ndarray, pieces: Callable[[Any], Any]) -> PrimalSolution:
+    def _machine(self, X: Data, cost: np.ndarray, pieces: Callable[[Any], Any]) -> PrimalSolution:
         """Fit one machine to the samples that cost anything."""
         kept = np.flatnonzero(cost > 0)
         largest = float(cost.max())
@@ -76,7 +77,7 @@ class LinearMachine(KernelEstimator):
         dual[rows] = solution.dual
         return replace(solution, dual=dual)
 
-    def _store(self, X: Any, solution: PrimalSolution, W: np.ndarray, b: np.ndarray) -> None:
+    def _store(self, X: Data, solution: PrimalSolution, W: np.ndarray, b: np.ndarray) -> None:
         """Attributes from the weights W, a row for each machine, and intercepts b."""
         if not solution.converged:
             warn(
@@ -92,7 +93,7 @@ class LinearMachine(KernelEstimator):
         basis = Polynomials(0) if self.fit_intercept else None
         self.function_ = Function(self.kernel_, self.coef_, outputs[0], basis, outputs[1] if basis else None)
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Data) -> Any:
         """Xwᵀ + b, a column for each machine, or one dimension for one."""
         X = self._check_new(X)
         W = self.coef_ if len(self.coef_.shape) == 2 else self.coef_[None, :]
@@ -188,9 +189,9 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         multi_class: str = "ovr",
         fit_intercept: bool = True,
         intercept_scaling: float = 1,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomState = None,
         max_iter: int = 1000,
         time_budget: float | None = None,
     ):
@@ -216,7 +217,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         if self.penalty == "l1" and self.loss == "hinge" and self.multi_class == "ovr":
             raise ValueError(f"{where(self)}: penalty = 'l1' needs loss = 'squared_hinge', not 'hinge'.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X with labels y."""
         self._validate()
         X, y = self._check_fit(X, y)
@@ -237,7 +238,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         self._store(X, solution, W, b)
         return self
 
-    def _against_the_rest(self, X: Any, cost: np.ndarray, own: np.ndarray, index: np.ndarray) -> PrimalSolution:
+    def _against_the_rest(self, X: Data, cost: np.ndarray, own: np.ndarray, index: np.ndarray) -> PrimalSolution:
         """A machine for each class, or for the second of two; one objective, in which they do not meet."""
         squared = self.loss == "squared_hinge"
 
@@ -258,11 +259,11 @@ class LinearSVC(ClassifierMixin, LinearMachine):
             method=machines[0].method,
         )
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Data) -> Any:
         """Xwᵀ + b: one value for two classes (positive for ``classes_[1]``), else one per class."""
         return self._scores(X)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Data) -> np.ndarray:
         """The class on whose side x lies, or whose value is largest."""
         scores = host(self._scores(X))
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
@@ -334,7 +335,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
         intercept_scaling: float = 1.0,
         dual: Any = "auto",
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomState = None,
         max_iter: int = 1000,
         time_budget: float | None = None,
     ):
@@ -355,7 +356,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
         check_number(self, "epsilon", self.epsilon, at_least=0)
         check_choice(self, "loss", self.loss, ("epsilon_insensitive", "squared_epsilon_insensitive"))
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X and targets y."""
         self._validate()
         X, y = self._check_fit(X, y, y_numeric=True)
@@ -367,7 +368,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
         cost = self.C * (np.ones(len(target)) if weight is None else weight)
         squared = self.loss == "squared_epsilon_insensitive"
 
-        def pieces(rows: Any) -> Box:
+        def pieces(rows: Index) -> Box:
             return Box.regression(target[rows], cost[rows], float(self.epsilon), squared)
 
         solution = self._machine(_double(X), cost, pieces)
@@ -376,11 +377,11 @@ class LinearSVR(RegressorMixin, LinearMachine):
         self.coef_ = self.coef_[0, :]
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Data) -> Any:
         """wᵀx + b."""
         return self._scores(X)
 
 
-def _double(X: Any) -> Any:
+def _double(X: Data) -> Any:
     """X on the host in double precision, without a copy where it already is."""
     return X.astype(np.float64, copy=False) if is_sparse(X) else np.ascontiguousarray(host(X), dtype=np.float64)

@@ -10,9 +10,12 @@ from scipy.special import log_expit, log_softmax
 from sklearn.base import ClassifierMixin
 
 from .._errors import check_number, remedies, where
+from ..gram import GramLike
+from ..kernels import KernelLike
 from ..losses import Logistic, Loss, Multinomial
 from ..solvers.fit import FitSolution
 from ..solvers.fit.import_vectors import import_vectors
+from ..types import Array, ClassWeight, Data, FreePart, RandomState
 from .machine import KernelMachine
 
 
@@ -29,14 +32,14 @@ class LogisticMethod(ClassifierMixin, KernelMachine):
     def _loss(self) -> Loss:
         return Multinomial()
 
-    def _targets(self, y: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _targets(self, y: Array, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         labels, weight = super()._targets(y, weight)
         if len(self.classes_) > 2:
             return labels, weight
         self.loss_ = Logistic()
         return np.where(labels == 1, 1.0, -1.0), weight
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Data) -> np.ndarray:
         """Logarithms of the probabilities, exact also where these are 0 in floating point."""
         f = self.values(X)
         return log_softmax(f, axis=1) if f.ndim == 2 else np.stack([log_expit(-f), log_expit(f)], axis=1)
@@ -113,17 +116,17 @@ class KernelLogisticRegression(LogisticMethod):
 
     def __init__(
         self,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         *,
         alpha: float = 1.0,
-        free: Any = 0,
-        class_weight: Any = None,
-        gram: Any = "auto",
+        free: FreePart = 0,
+        class_weight: ClassWeight = None,
+        gram: GramLike = "auto",
         solver: str = "auto",
         tol: float = 1e-8,
         max_iter: int | None = None,
         time_budget: float | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.kernel = kernel
         self.alpha = alpha
@@ -206,14 +209,14 @@ class ImportVectorMachine(LogisticMethod):
 
     def __init__(
         self,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         *,
         alpha: float = 1.0,
-        free: Any = 0,
+        free: FreePart = 0,
         epsilon: float = 1e-3,
         lag: int = 1,
         max_points: int | None = None,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         tol: float = 1e-8,
         max_iter: int | None = None,
         time_budget: float | None = None,
@@ -242,7 +245,7 @@ class ImportVectorMachine(LogisticMethod):
     def _is_plain(self) -> bool:
         return False  # points are chosen
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X with labels y."""
         problem, basis = self._problem(X, y, sample_weight)
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(problem.gram.X))

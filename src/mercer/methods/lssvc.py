@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from .._errors import check_number
 from ..basis import Polynomials
+from ..gram import GramLike
+from ..kernels import KernelLike
+from ..solvers.linear import LinearSolver
+from ..types import Array, ClassWeight, Data, RandomState
 from ._ridge import RidgeClassifier
 
 
@@ -74,13 +78,13 @@ class LeastSquaresSVC(RidgeClassifier):
 
     def __init__(
         self,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         *,
         alpha: float = 1.0,
-        class_weight: Any = None,
-        gram: Any = "auto",
-        solver: Any = "auto",
-        random_state: Any = None,
+        class_weight: ClassWeight = None,
+        gram: GramLike = "auto",
+        solver: str | LinearSolver = "auto",
+        random_state: RandomState = None,
         time_budget: float | None = None,
     ):
         self.kernel = kernel
@@ -91,7 +95,7 @@ class LeastSquaresSVC(RidgeClassifier):
         self.random_state = random_state
         self.time_budget = time_budget
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X with labels y."""
         check_number(self, "alpha", self.alpha, above=0)
         X, y = self._check_fit(X, y)

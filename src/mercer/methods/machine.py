@@ -13,10 +13,14 @@ from .._errors import SQUARED, check_choice, check_number, warn, where
 from .._units import exponent, unit_of_squares
 from ..basis import annihilated
 from ..context import StoppedError
+from ..gram import GramLike
+from ..kernels import KernelLike
+from ..losses import LossLike
 from ..solvers.fit import FitProblem, FitSolution, finish
 from ..solvers.fit.l1 import l1
 from ..solvers.fit.penalty import minimise_penalty, within_ball
 from ..solvers.fit.table import NAMES, FitSolver, fit_solver
+from ..types import Array, ClassWeight, Data, FreePart, RandomState
 from ._classifier import encode
 from ._forms import LinearForm, NoProblemError, SolvedProblem, frozen
 from ._loss import LABELS, LossEstimator
@@ -117,19 +121,19 @@ class KernelMachine(LossEstimator):
 
     def __init__(
         self,
-        loss: Any = "squared",
+        loss: LossLike = "squared",
         *,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         alpha: float = 1.0,
-        free: Any = None,
+        free: FreePart = None,
         penalty: Any = "squared",
-        gram: Any = "auto",
+        gram: GramLike = "auto",
         solver: str | FitSolver = "auto",
         tol: float = 1e-8,
         max_iter: int | None = None,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         time_budget: float | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.loss = loss
         self.kernel = kernel
@@ -144,7 +148,7 @@ class KernelMachine(LossEstimator):
         self.time_budget = time_budget
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X and targets y (labels, numbers, counts, times and events: as the loss asks)."""
         problem, basis = self._problem(X, y, sample_weight)
         self.solution_, self.alpha_ = self._minimise(problem)
@@ -170,7 +174,7 @@ class KernelMachine(LossEstimator):
         given = {name: getattr(self, name) for name in shared if hasattr(self, name)}
         return KernelMachine(self.fitted_loss, alpha=self.alpha, penalty=self.penalty, **given)
 
-    def solved_problem(self, X: Any, y: Any, sample_weight: Any = None) -> SolvedProblem:
+    def solved_problem(self, X: Data, y: Array, sample_weight: Array = None) -> SolvedProblem:
         """The problem that this fit, to these data, solved."""
         if not self._is_plain() or not (isinstance(self.penalty, str) and self.penalty == "squared"):
             raise NoProblemError("it is not the minimiser of one loss with the squared penalty")
@@ -180,7 +184,7 @@ class KernelMachine(LossEstimator):
         a = np.asarray(self.dual_coef_)
         return SolvedProblem(problem, a, np.asarray(problem.gram @ a) + problem.free_part(self.function_.free))
 
-    def linear_form(self, X: Any, y: Any, sample_weight: Any = None) -> LinearForm | None:
+    def linear_form(self, X: Data, y: Array, sample_weight: Array = None) -> LinearForm | None:
         """The system of a quadratic loss."""
         if not getattr(self.fitted_loss, "quadratic", False):
             return None
@@ -193,7 +197,7 @@ class KernelMachine(LossEstimator):
 
     # ---- from data to a problem
 
-    def _problem(self, X: Any, y: Any, sample_weight: Any) -> tuple[FitProblem, Any]:
+    def _problem(self, X: Data, y: Array, sample_weight: Array) -> tuple[FitProblem, Any]:
         """The problem that data and parameters state, and the basis of its free part; `loss_` is set."""
         self._check_parameters()
         loss = self.loss_ = self._loss()
@@ -267,7 +271,7 @@ class KernelMachine(LossEstimator):
         elif isinstance(self.penalty, type) or not callable(self.penalty):
             check_choice(self, "penalty", self.penalty, ("squared", "norm", "l1"))
 
-    def _targets(self, y: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _targets(self, y: Array, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Targets as the loss wants them, and weights with those of the classes."""
         loss = self.loss_
         if loss.task not in LABELS:

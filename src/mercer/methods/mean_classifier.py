@@ -10,6 +10,9 @@ from sklearn.base import ClassifierMixin
 from .._array import host, is_numpy, like, namespace
 from .._errors import where
 from ..context import current
+from ..gram import GramLike
+from ..kernels import KernelLike
+from ..types import Array, Data, RandomState
 from ._base import KernelEstimator, classes_of
 
 
@@ -65,10 +68,10 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
 
     def __init__(
         self,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         *,
-        gram: Any = "auto",
-        random_state: Any = None,
+        gram: GramLike = "auto",
+        random_state: RandomState = None,
         time_budget: float | None = None,
     ):
         self.kernel = kernel
@@ -76,7 +79,7 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
         self.random_state = random_state
         self.time_budget = time_budget
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X with labels y; weights weigh the means."""
         X, y = self._check_fit(X, y)
         classes, labels = classes_of(self, y)
@@ -104,12 +107,12 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
         self.function_ = self._function(gram, A)
         return self
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Data) -> Any:
         """g(x): one value for two classes (positive for ``classes_[1]``), else one per class."""
         X = self._check_new(X)
         return self.function_(X) + self.intercept_
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Data) -> Any:
         """The label of the nearest mean."""
         values = self.decision_function(X)
         g, xp = host(values), namespace(values)

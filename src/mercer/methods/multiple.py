@@ -21,7 +21,7 @@ from ..context import current
 from ..gram import Gram, as_representation
 from ..gram.centered import CenteredGram
 from ..gram.combined import Combined
-from ..kernels import Kernel, Table, is_kernel
+from ..kernels import Kernel, KernelLike, Table, is_kernel
 from ..kernels.algebra import Scaled, Sum, Translated
 from ..kernels.expression import as_kernel
 from ..solvers.multiple import (
@@ -39,6 +39,7 @@ from ..solvers.multiple import (
     target_columns,
     variance,
 )
+from ..types import Array, Data, EstimatorLike
 from ._base import KernelEstimator, classes_of
 from ._multitask import Multitask
 from .cca import KernelCCA
@@ -189,7 +190,7 @@ class MultipleKernel(KernelEstimator):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: EstimatorLike,
         kernels: Any,
         *,
         method: str = "auto",
@@ -271,7 +272,7 @@ class MultipleKernel(KernelEstimator):
             if isinstance(self.estimator, cls) and getattr(self.estimator, "task", "") is not None:
                 raise TypeError(f"{where(self)}: the kernel of {where(self.estimator)} compares {what}.")
 
-    def _chosen_method(self, y: Any) -> str:
+    def _chosen_method(self, y: Array) -> str:
         method: str = self.method
         if method == "auto":
             supervised = is_classifier(self.estimator) or is_regressor(self.estimator)
@@ -306,14 +307,14 @@ class MultipleKernel(KernelEstimator):
         fixed = getattr(self.estimator, "penalty", "squared") == "squared"
         return fixed and isinstance(self.estimator, MINIMISERS) and not isinstance(self.estimator, BUT)
 
-    def _labelled(self, y: Any) -> bool:
+    def _labelled(self, y: Array) -> bool:
         if is_classifier(self.estimator) or is_regressor(self.estimator):
             return is_classifier(self.estimator)
         return not type_of_target(y).startswith("continuous")
 
     # ---- fitting
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array = None, sample_weight: Array = None) -> Self:
         """Learn the weights of the kernels from X (and targets y), and fit the estimator with the combination."""
         self._check_parameters()
         checked, target = self._checked(X, y)
@@ -341,7 +342,7 @@ class MultipleKernel(KernelEstimator):
         self.estimator_ = problem.fitted(self.weights_, problem.combined(self.weights_) if held else None)
         return self
 
-    def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
+    def _checked(self, X: Data, y: Array) -> tuple[Any, Any]:
         """X and y checked; y is None where the estimator has no use for it and the method neither."""
         required = get_tags(self.estimator).target_tags.required
         if y is None and required:
@@ -355,14 +356,14 @@ class MultipleKernel(KernelEstimator):
                 raise ValueError(f"{where(self)}: y holds one class; the number of classes has to be greater than one.")
         return X, y
 
-    def _grams(self, kernels: list[Kernel], X: Any) -> list[Gram]:
+    def _grams(self, kernels: list[Kernel], X: Data) -> list[Gram]:
         """The operators of the kernels, as the estimator would hold that of one; they share the memory of "auto"."""
         preferred = getattr(self.estimator, "_prefers_factor", False)
         representation = as_representation(getattr(self.estimator, "gram", "auto"), factor=preferred)
         representation, rng = representation.shared(len(kernels)), generator_of(self.estimator)
         return [representation.build(kernel, X, rng) for kernel in kernels]
 
-    def _near(self, kernels: list[Kernel], grams: list[Gram], X: Any) -> list[Gram]:
+    def _near(self, kernels: list[Kernel], grams: list[Gram], X: Data) -> list[Gram]:
         """The operators where constants are free: about the mean of X, if a kernel loses digits far from it."""
         if all(kernel.about(X) is kernel for kernel in kernels):
             return grams
@@ -380,7 +381,7 @@ class MultipleKernel(KernelEstimator):
             "once: 'alignf', or 'consensus' without y."
         )
 
-    def _inner_products(self, grams: list[Gram], target: Any, weight: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    def _inner_products(self, grams: list[Gram], target: Array, weight: Array) -> tuple[np.ndarray, np.ndarray | None]:
         """⟨Kᵢ, Kⱼ⟩ of the kernels divided by their scales, and ⟨Kᵢ, YYᵀ⟩/‖YYᵀ‖ if there are targets."""
         targets = []
         if target is not None:
@@ -396,7 +397,7 @@ class MultipleKernel(KernelEstimator):
         m = len(grams)
         return M[:m, :m], None if target is None else M[:m, m] / (np.sqrt(M[m, m]) or 1.0)
 
-    def _learn(self, method: str, M: np.ndarray, a: Any, problem: _Problem) -> np.ndarray:
+    def _learn(self, method: str, M: np.ndarray, a: Array, problem: _Problem) -> np.ndarray:
         m, self.n_iter_ = len(M), 1
         self._forget("descent_")
         if method == "uniform":
@@ -450,53 +451,53 @@ class MultipleKernel(KernelEstimator):
         return getattr(self.estimator_, name)(*args, **options)
 
     @_inner_has("predict")
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Data) -> Any:
         """What the estimator predicts."""
         return self._delegate("predict", X)
 
     @_inner_has("decision_function")
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Data) -> Any:
         """The decision function of the estimator."""
         return self._delegate("decision_function", X)
 
     @_inner_has("predict_proba")
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Data) -> Any:
         """The probabilities of the estimator."""
         return self._delegate("predict_proba", X)
 
     @_inner_has("predict_log_proba")
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: Data) -> Any:
         """Their logarithms."""
         return self._delegate("predict_log_proba", X)
 
     @_inner_has("score_samples")
-    def score_samples(self, X: Any) -> Any:
+    def score_samples(self, X: Data) -> Any:
         """The scores of single samples."""
         return self._delegate("score_samples", X)
 
     @_inner_has("transform")
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Data) -> Any:
         """The features of the estimator."""
         return self._delegate("transform", X)
 
     @_inner_has("inverse_transform")
-    def inverse_transform(self, X: Any) -> Any:
+    def inverse_transform(self, X: Data) -> Any:
         """Back from features to samples, as the estimator does it."""
         return self._delegate("inverse_transform", X)
 
     @_inner_has("score")
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Data, y: Array = None, sample_weight: Array = None) -> float:
         """The score of the estimator."""
         options = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(self._delegate("score", X, y, **options))
 
     @_inner_has("fit_transform")
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit_transform(self, X: Data, y: Array = None, sample_weight: Array = None) -> Any:
         """The features of the sample itself."""
         return self.fit(X, y, sample_weight).transform(X)
 
     @_inner_has("fit_predict")
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit_predict(self, X: Data, y: Array = None, sample_weight: Array = None) -> Any:
         """The labels of the sample itself."""
         fitted = self.fit(X, y, sample_weight).estimator_
         return fitted.labels_ if hasattr(fitted, "labels_") else fitted.predict(X)
@@ -532,9 +533,9 @@ class _Problem:
         grams: list[Gram],
         near: list[Gram],
         scales: np.ndarray,
-        X: Any,
-        y: Any,
-        weight: Any,
+        X: Data,
+        y: Array,
+        weight: Array,
     ):
         self.model, self.kernels, self.grams, self.near, self.scales = model, kernels, grams, near, scales
         self.X, self.y = X, y
@@ -547,7 +548,7 @@ class _Problem:
         terms: list[Kernel] = [Scaled(kernel, float(c)) for kernel, c in pairs if c > 0]
         return terms[0] if len(terms) == 1 else Sum(terms)
 
-    def fitted(self, mu: np.ndarray, representation: Any, estimator: Any = None) -> Any:
+    def fitted(self, mu: np.ndarray, representation: Any, estimator: EstimatorLike = None) -> Any:
         """The estimator fitted with weights μ, from operators that are there (None: as its parameters say)."""
         model = clone(self.model.estimator if estimator is None else estimator)
         own = model.get_params(deep=False).get("gram")
@@ -562,7 +563,7 @@ class _Problem:
         """The operator with weights μ."""
         return Combined(self.grams, mu / self.scales, None if self.near is self.grams else self.near)
 
-    def coefficients(self, mu: np.ndarray, estimator: Any = None) -> tuple[Sequence[Gram], np.ndarray]:
+    def coefficients(self, mu: np.ndarray, estimator: EstimatorLike = None) -> tuple[Sequence[Gram], np.ndarray]:
         """Those of the fitted functions, on the whole sample: a column for each; and the operators used for them."""
         representation = self.combined(mu)
         self.fitted(mu, representation, estimator)
@@ -600,7 +601,7 @@ class _Problem:
         return np.asarray(forms / forms.sum())
 
 
-def _base_kernel(owner: object, kernel: Any) -> Kernel:
+def _base_kernel(owner: object, kernel: KernelLike) -> Kernel:
     """A kernel, its text, or a pair of it and columns: places in an array, or names in a table."""
     if not isinstance(kernel, tuple):
         return as_kernel(kernel, "kernels")

@@ -16,14 +16,15 @@ from .._errors import check_class_weight, check_number, check_targets, warn, whe
 from .._random import generator
 from .._units import SQUARED, unit_of_squares
 from ..context import Status, current
-from ..gram import Gram
-from ..kernels import Kernel
+from ..gram import Gram, GramLike
+from ..kernels import Kernel, KernelLike
 from ..kernels.algebra import Tensor
 from ..kernels.tasks import Tasks
 from ..solvers.linear import System, solve
 from ..solvers.multitask import Complete, Scattered, TaskGram
 from ..solvers.spectral import Spectral
 from ..space import Function
+from ..types import Array, ClassWeight, Data, RandomState
 from ._base import classes_of
 from ._multitask import Multitask, Points, preferred
 from .ridge_cv import ALPHAS
@@ -35,7 +36,7 @@ VANISHING = 1e-13  # of the largest eigenvalue of B; smaller ones count as this,
 class Rotated:
     """Targets Y of all tasks at all samples: one problem for each eigenvector of B."""
 
-    def __init__(self, gram: Gram, Y: np.ndarray, weight: Any):
+    def __init__(self, gram: Gram, Y: np.ndarray, weight: Array):
         self.gram, self.Y, self.weight = gram, Y, weight
 
     @cached_property
@@ -76,7 +77,7 @@ class Rotated:
 class Entries:
     """Targets at some samples and tasks: one problem on all of them."""
 
-    def __init__(self, gram: Gram, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: Any):
+    def __init__(self, gram: Gram, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: Array):
         self.gram, self.rows, self.tasks, self.y, self.weight = gram, rows, tasks, y, weight
 
     def _gram(self, B: np.ndarray) -> TaskGram:
@@ -205,13 +206,13 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         self,
         alpha: Any = "auto",
         *,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         task: Any = None,
         coupling: Any = "auto",
         rank: int = 1,
-        gram: Any = "auto",
+        gram: GramLike = "auto",
         time_budget: float | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.alpha = alpha
         self.kernel = kernel
@@ -222,7 +223,7 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         self.time_budget = time_budget
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X, with their tasks or with targets y of shape (n, T)."""
         self._check_parameters()
         (X, labels), y = self._check_fit(X, y, multi_output=True, y_numeric=True)
@@ -268,7 +269,7 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
             return
         check_number(self, "alpha", self.alpha, above=0)
 
-    def _check_training(self, X: Any, y: Any, **options: Any) -> tuple[Points, Any]:
+    def _check_training(self, X: Data, y: Array, **options: Any) -> tuple[Points, Any]:
         Y = host(check_targets(self, y))
         if self.task is not None or Y.ndim != 2 or Y.dtype.kind != "f" or not np.isnan(Y).any():
             return super()._check_training(X, y, **options)
@@ -307,7 +308,7 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         kernel, points, a = self._expansion
         return Function(kernel, points, a @ like(columns, a))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Data) -> np.ndarray:
         """The value of each sample's task, or with ``task=None`` of all, of shape (n, T)."""
         check_is_fitted(self)
         X, labels = self._check_new(X)
@@ -405,18 +406,18 @@ class MultitaskSVC(ClassifierMixin, Multitask):
         self,
         *,
         C: float = 1.0,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         task: Any = None,
         coupling: Any = "auto",
         rank: int = 1,
         cv: int = 5,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         tol: float = 1e-3,
         cache_size: float = 200,
-        gram: Any = "auto",
+        gram: GramLike = "auto",
         n_jobs: int | None = None,
         time_budget: float | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.C = C
         self.kernel = kernel
@@ -432,7 +433,7 @@ class MultitaskSVC(ClassifierMixin, Multitask):
         self.time_budget = time_budget
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X, with their tasks or with an indicator matrix y of shape (n, T)."""
         self._check_parameters()
         (X, labels), y = self._check_fit(X, y.toarray() if is_sparse(y) else y, multi_output=True)
@@ -462,7 +463,7 @@ class MultitaskSVC(ClassifierMixin, Multitask):
         self.classes_ = self.tasks_ if self._many else self.machine_.classes_
         return self
 
-    def _fit_entries(self, X: Any, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: Any) -> None:
+    def _fit_entries(self, X: Data, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: Array) -> None:
         """The machine on pairs of a sample and a task."""
         domain = self.kernel_.domain
         current().lift()  # the last fit has a budget of its own
@@ -489,12 +490,12 @@ class MultitaskSVC(ClassifierMixin, Multitask):
                 check_number(self, name, getattr(self, name), above=0)
         check_class_weight(self)
 
-    def _machine(self, kernel: Any) -> SVC:
+    def _machine(self, kernel: KernelLike) -> SVC:
         names = ("C", "class_weight", "tol", "cache_size", "n_jobs", "time_budget", "random_state")
         gram = "auto" if isinstance(kernel, str) else self.gram
         return SVC(kernel=kernel, fit_intercept=False, gram=gram, **{name: getattr(self, name) for name in names})
 
-    def _decide(self, X: Any, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: Any) -> None:
+    def _decide(self, X: Data, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: Array) -> None:
         """The kernel between tasks; y and tasks are of entries, of which `rows` tells the samples."""
         if self._learns:
             self._learn(self._evidence(self._build(X), tasks, y, weight), None)
@@ -506,7 +507,7 @@ class MultitaskSVC(ClassifierMixin, Multitask):
             kernels = [kernels[self._judge(kernels, self._build(X), rows, tasks, y, weight)]]
         self._couple(kernels[0])
 
-    def _evidence(self, gram: Gram, tasks: np.ndarray, y: np.ndarray, weight: Any) -> Complete | Scattered:
+    def _evidence(self, gram: Gram, tasks: np.ndarray, y: np.ndarray, weight: Array) -> Complete | Scattered:
         """The likelihood of a regression on ±1, of one target for each class or one for two.
 
         Each is centred, so that classes which are rare in all tasks do not make them alike.
@@ -520,7 +521,7 @@ class MultitaskSVC(ClassifierMixin, Multitask):
         return Scattered(host(gram.dense()), tasks, signs, weight)
 
     def _judge(
-        self, kernels: list[Kernel], gram: Gram, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: Any
+        self, kernels: list[Kernel], gram: Gram, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: Array
     ) -> int:
         """Which of the kernels between tasks makes the fewest errors on samples held out."""
         weight = None if weight is None else weight[rows]
@@ -573,7 +574,7 @@ class MultitaskSVC(ClassifierMixin, Multitask):
         fold[order] = np.arange(len(order)) % self.cv
         return fold[rows]
 
-    def _held_out(self, K: np.ndarray, y: np.ndarray, weight: Any, fold: np.ndarray) -> np.ndarray:
+    def _held_out(self, K: np.ndarray, y: np.ndarray, weight: Array, fold: np.ndarray) -> np.ndarray:
         """The class of each entry by a machine that had not seen its sample."""
         out = y.copy()
         for k in range(fold.max() + 1):
@@ -583,18 +584,18 @@ class MultitaskSVC(ClassifierMixin, Multitask):
             out[test] = machine.predict(K[np.ix_(test, train)])
         return out
 
-    def _points(self, X: Any) -> Any:
+    def _points(self, X: Data) -> Any:
         X, labels = self._check_new(X)
         return X if labels is None else (X, labels)
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Data) -> np.ndarray:
         """The values of `machine_`, or of an indicator matrix one for each label, of shape (n, T)."""
         check_is_fitted(self)
         if self._many:
             return self._labels(self._check_new(X)[0])
         return self.machine_.decision_function(self._points(X))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Data) -> np.ndarray:
         """The class of each sample in its task, or of an indicator matrix zeros and ones of shape (n, T)."""
         check_is_fitted(self)
         if self._many:

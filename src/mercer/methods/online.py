@@ -12,7 +12,10 @@ from .._errors import check_labels, check_number, remedies, where
 from ..basis import Polynomials
 from ..context import current, warn_early
 from ..evaluation import bind
+from ..kernels import KernelLike
+from ..losses import LossLike
 from ..space import Function
+from ..types import Array, Data
 from ._base import classes_of
 from ._loss import LossEstimator
 
@@ -101,9 +104,9 @@ class OnlineKernelMachine(LossEstimator):
 
     def __init__(
         self,
-        loss: Any = "squared",
+        loss: LossLike = "squared",
         *,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         alpha: float = 1e-3,
         eta0: float = 1.0,
         power_t: float = 0.5,
@@ -122,14 +125,14 @@ class OnlineKernelMachine(LossEstimator):
 
     # ---- the stream
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Data, y: Array) -> Self:
         """One pass over samples X and targets y, from the beginning."""
         self._check_parameters()
         X, y = self._check_fit(X, y, **self._target_options())
         self._start(X, classes_of(self, y)[0] if self._is_classifier() else None)
         return self._pass(X, self.kernel_.domain.centres(X), y)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Data, y: Array, classes: Any = None) -> Self:
         """Go on with samples X and targets y; the first call of a classifier names all `classes`."""
         self._check_parameters()
         if self._kernel(1).domain.precomputed:
@@ -165,7 +168,7 @@ class OnlineKernelMachine(LossEstimator):
     def _target_options(self) -> dict[str, Any]:
         return {"y_numeric": not self._is_classifier()}
 
-    def _start(self, X: Any, classes: np.ndarray | None) -> None:
+    def _start(self, X: Data, classes: np.ndarray | None) -> None:
         """f = 0, with one output or one for each class."""
         loss = self.loss_ = self._loss()
         self._given = tuple(clone(value, safe=False) for value in (self.loss, self.kernel, self.fit_intercept))
@@ -197,7 +200,7 @@ class OnlineKernelMachine(LossEstimator):
         self.intercept_: Any = np.zeros(shape)
         self.truncation_error_: Any = np.zeros(shape)
 
-    def _encode(self, y: Any) -> np.ndarray:
+    def _encode(self, y: Array) -> np.ndarray:
         """Targets as the loss wants them."""
         if not self._is_classifier():
             return np.asarray(host(y), dtype=np.float64)
@@ -208,7 +211,7 @@ class OnlineKernelMachine(LossEstimator):
             raise ValueError(f"{where(self)}: y holds {unknown.tolist()[0]!r}, which is not among classes.")
         return place if self.loss_.task == "multiclass" else np.where(place == 1, 1.0, -1.0)
 
-    def _pass(self, X: Any, centres: Any, y: Any) -> Self:
+    def _pass(self, X: Data, centres: Array, y: Array) -> Self:
         """Take the samples one by one; `centres` are what f keeps of them."""
         if is_array(X) and not isinstance(X, np.ndarray):
             raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
@@ -237,7 +240,7 @@ class OnlineKernelMachine(LossEstimator):
             self.function_ = Function(self.kernel_, points, coefficients, basis, free)
         return self
 
-    def _advance(self, X: Any, centres: Any, y: np.ndarray) -> None:
+    def _advance(self, X: Data, centres: Array, y: np.ndarray) -> None:
         """The steps of one block, from one matrix of kernel values between it and all terms."""
         old, size = len(self.dual_coef_), len(y)
         points = self.kernel_.domain.join([self.points_, centres]) if old else centres

@@ -15,14 +15,15 @@ from .._errors import REMEDIES, check_number, where
 from .._random import generator
 from ..context import current
 from ..domains import Vectors
-from ..gram import Gram, as_representation
+from ..gram import Gram, GramLike, as_representation
 from ..gram.centered import CenteredGram
 from ..gram.packed import Packed, suits
-from ..kernels import Kernel
+from ..kernels import Kernel, KernelLike
 from ..preimage import as_preimage
 from ..solvers.eigen import Eigenproblem, Spectrum, check_eigen_solver, eigen_solver
 from ..solvers.linear import System, solve
 from ..space import Function
+from ..types import Array, Data, RandomState
 from ._transformer import KernelTransformer
 
 SOLVERS = ("auto", "dense", "arpack", "randomized", "krylov", "factor")
@@ -135,7 +136,7 @@ class KernelPCA(KernelTransformer):
         self,
         n_components: int | None = None,
         *,
-        kernel: Any = "linear",
+        kernel: KernelLike = "linear",
         gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1,
@@ -147,10 +148,10 @@ class KernelPCA(KernelTransformer):
         max_iter: int | None = None,
         iterated_power: Any = "auto",
         remove_zero_eig: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
         copy_X: bool = True,
         n_jobs: int | None = None,
-        gram: Any = "auto",
+        gram: GramLike = "auto",
         time_budget: float | None = None,
     ):
         self.n_components = n_components
@@ -180,7 +181,7 @@ class KernelPCA(KernelTransformer):
 
     # ---- fitting
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Data, y: Array = None) -> Self:
         """Find the components of the sample X; y is ignored."""
         self._check_parameters()
         X, shift = self._without_skew(self._start(X))
@@ -198,14 +199,14 @@ class KernelPCA(KernelTransformer):
             self._learn_inverse(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Data, y: Array = None) -> Any:
         """The features of the sample itself, √λ v."""
         return self.fit(X)._own_features()
 
     def _own_features(self) -> Any:
         return self.eigenvectors_ * namespace(self.eigenvectors_).sqrt(self.eigenvalues_)[None, :]
 
-    def _start(self, X: Any) -> Any:
+    def _start(self, X: Data) -> Any:
         """X checked, the kernel resolved on it, and what an earlier fit left behind forgotten."""
         self._forget("eigenvectors_", "spectrum_", "X_fit_", "X_transformed_fit_", "dual_coef_", "_moments")
         X = self._check_sample(X)
@@ -216,7 +217,7 @@ class KernelPCA(KernelTransformer):
             self._warn_indefinite(f"{claim}: its leading components are computed, but lie in no space")
         return X
 
-    def _without_skew(self, K: Any) -> tuple[Any, Any]:
+    def _without_skew(self, K: Array) -> tuple[Any, Any]:
         """A precomputed matrix that constants of its rows and columns alone make asymmetric, without them.
 
         K = S + d1ᵀ − 1dᵀ has the centred matrix of the symmetric S; rows of new points then lack d.
@@ -231,7 +232,7 @@ class KernelPCA(KernelTransformer):
             return K, None  # which is refused
         return K - skew, d
 
-    def _build(self, X: Any, constants: bool = True) -> Gram:
+    def _build(self, X: Data, constants: bool = True) -> Gram:
         n, kernel = self.kernel_.domain.size(X), self.kernel_.about(X)
         few = n > 500 and self.n_components is not None and 10 * self.n_components <= n
         thin = "feature_map" in kernel.provides and 4 * kernel.feature_count(X) <= n
@@ -274,7 +275,7 @@ class KernelPCA(KernelTransformer):
         self._keep(gram, V * _inverse_root(values)[None, :])
         self._keep_variance(gram.n, trace)
 
-    def _positive(self, values: Any, V: Any, rounding: float) -> tuple[Any, Any]:
+    def _positive(self, values: Array, V: Array, rounding: float) -> tuple[Any, Any]:
         """Eigenvalues with those of rounding cut to 0, and left out where asked for.
 
         Beside scikit-learn's rules, relative to the largest, stands `rounding`, what centring leaves of equal samples.
@@ -306,7 +307,7 @@ class KernelPCA(KernelTransformer):
     # ---- streams
 
     @available_if(_streams)
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: Data, y: Array = None) -> Self:
         r"""Go on with another batch; y is ignored.
 
         The first batch (or `fit`) chooses the landmarks, whose features φ then stand for every sample; count, mean and
@@ -353,7 +354,7 @@ class KernelPCA(KernelTransformer):
 
     # ---- the way back
 
-    def _require_vectors(self, X: Any) -> None:
+    def _require_vectors(self, X: Data) -> None:
         if self.kernel_.domain.precomputed or not (is_array(X) or is_sparse(X)):
             raise ValueError(
                 f"{where(self)}: fit_inverse_transform = True needs samples that are vectors; {self.kernel_} has none."
@@ -363,7 +364,7 @@ class KernelPCA(KernelTransformer):
                 f"{where(self)}: fit_inverse_transform = True is not available for sparse X; call X.toarray() first."
             )
 
-    def _learn_inverse(self, X: Any) -> None:
+    def _learn_inverse(self, X: Data) -> None:
         """Ridge regression of the samples on their features, with the kernel itself on the features."""
         Z = self._own_features()
         if Z.shape[1] == 0:
@@ -376,7 +377,7 @@ class KernelPCA(KernelTransformer):
         self.X_transformed_fit_ = Z
         self.dual_coef_ = solve(System(gram, X, float(self.alpha), definite=definite)).coefficients
 
-    def inverse_transform(self, X: Any) -> Any:
+    def inverse_transform(self, X: Data) -> Any:
         """Points of the input space for features X of shape (n, n_components), by the learned map."""
         check_is_fitted(self)
         if not hasattr(self, "dual_coef_"):
@@ -389,17 +390,17 @@ class KernelPCA(KernelTransformer):
             raise ValueError(f"{where(self)}: X has {Z.shape[1]} features, but {known.shape[1]} components were found.")
         return Function(self.kernel_, known, self.dual_coef_)(like(Z, known))
 
-    def project(self, X: Any) -> Function:
+    def project(self, X: Data) -> Function:
         r"""The projections :math:`\mu + \sum_j \langle f_j, \varphi(x) - \mu \rangle f_j`, one per column."""
         X = self._check_new(X)
         return self._projection(self.function_(X) - self.offset_)
 
-    def _projection(self, Z: Any) -> Function:
+    def _projection(self, Z: Array) -> Function:
         f, xp = self.function_, namespace(Z)
         coefficients = self.mean_.coefficients[:, None] + f.coefficients @ xp.matrix_transpose(Z)
         return Function(f.kernel, f.points, coefficients)
 
-    def denoise(self, X: Any, preimage: Any = "auto") -> Any:
+    def denoise(self, X: Data, preimage: Any = "auto") -> Any:
         """Points whose images come near to the projections of those of X onto the components.
 
         Parameters
@@ -417,7 +418,7 @@ class KernelPCA(KernelTransformer):
 
     # ---- what is left out
 
-    def reconstruction_error(self, X: Any, diagonal: Any = None) -> Any:
+    def reconstruction_error(self, X: Data, diagonal: Array = None) -> Any:
         r"""‖φ(x) − μ‖² minus the squares of the features: what the components leave out of each point, in the space.
 
         `diagonal` are the values k(x, x), needed for precomputed kernels, where the rows of new points lack them.
@@ -448,7 +449,7 @@ class _Moments:
     scatter: np.ndarray
 
     @classmethod
-    def of(cls, Z: Any) -> _Moments:
+    def of(cls, Z: Array) -> _Moments:
         Z = np.asarray(host(Z), dtype=np.float64)
         mean = Z.mean(axis=0)
         return cls(len(Z), mean, (Z - mean).T @ (Z - mean))
@@ -475,18 +476,18 @@ def _trace(gram: CenteredGram) -> tuple[float, float, float]:
     return float(xp.sum(gram.diagonal(), dtype=xp.float64)), n**0.5 * entry, entry
 
 
-def _squares(Z: Any) -> float:
+def _squares(Z: Array) -> float:
     return float(namespace(Z).sum(Z * Z, dtype=namespace(Z).float64))
 
 
-def _signs(V: Any) -> Any:
+def _signs(V: Array) -> Any:
     """For each column the sign of its largest entry, which is how scikit-learn makes eigenvectors unique."""
     values = host(V)
     largest = values[np.abs(values).argmax(axis=0), np.arange(values.shape[1])]
     return like(np.where(largest < 0, -1.0, 1.0), V)[None, :]
 
 
-def _inverse_root(values: Any) -> Any:
+def _inverse_root(values: Array) -> Any:
     """λ^(−1/2), and 0 for 0."""
     xp = namespace(values)
     positive = values > 0

@@ -19,10 +19,12 @@ from .._random import generator
 from .._units import exponent, power_of_two, unit_of_squares
 from ..basis import Polynomials
 from ..context import Status, StoppedError, current, warn_early
-from ..gram import Gram
+from ..gram import Gram, GramLike
 from ..gram.centered import CenteredGram
+from ..kernels import KernelLike
 from ..solvers.clustering import largest
 from ..space import Function
+from ..types import Array, ClassWeight, Data, Index, RandomState, Splitter
 from ._classifier import encode
 from ._ridge import chosen
 from ._transformer import KernelTransformer
@@ -54,13 +56,13 @@ class Components:
     explained: np.ndarray
     status: Status | None = None
 
-    def up_to_each(self, rows: Any) -> np.ndarray:
+    def up_to_each(self, rows: Index) -> np.ndarray:
         """The fitted values at some samples with 1, …, p components, of shape (p, rows, m)."""
         parts = host(self.scores)[rows].T[:, :, None] * host(self.loadings).T[:, None, :]
         return host(self.mean) + np.cumsum(parts, axis=0)
 
 
-def components(base: Gram, Y: Any, weight: Any, count: int) -> Components:
+def components(base: Gram, Y: Data, weight: Array, count: int) -> Components:
     r"""Up to `count` components; fewer where nothing of the targets, or of the matrix, is left but rounding.
 
     With D = W^{1/2}, K = DK̃D and E the targets centred, scaled by D and less what scores so far explain, the next
@@ -123,7 +125,7 @@ class PartialLeastSquares(KernelTransformer):
         check_number(self, "n_components", self.n_components, at_least=1, integer=True, besides=("cv",))
         check_number(self, "max_components", self.max_components, at_least=1, integer=True)
 
-    def _fit_targets(self, X: Any, target: Any, weight: Any, y: Any) -> None:
+    def _fit_targets(self, X: Data, target: Array, weight: Array, y: Array) -> None:
         """Components of targets of shape (n,) or (n, m)."""
         self._forget("cv_errors_")
         self._require_definite(X, 1)
@@ -166,7 +168,7 @@ class PartialLeastSquares(KernelTransformer):
         a, free = (a[:, 0], free[:, 0]) if single else (a, free)
         self.prediction_ = Function(*found.gram.expansion(a), Polynomials(0), free)
 
-    def _chosen_count(self, base: Gram, Y: Any, weight: Any, y: Any, unit: float) -> int:
+    def _chosen_count(self, base: Gram, Y: Data, weight: Array, y: Array, unit: float) -> int:
         """The number of components of least loss on held-out folds: one run for each fold, on one Gram operator."""
         n, w = base.n, host(weight)
         total, seen = np.zeros(self.max_components), 0.0
@@ -291,12 +293,12 @@ class KernelPLS(MultiOutputMixin, RegressorMixin, PartialLeastSquares):
     def __init__(
         self,
         n_components: Any = 2,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         *,
         max_components: int = 20,
-        cv: Any = 5,
-        gram: Any = "auto",
-        random_state: Any = None,
+        cv: Splitter = 5,
+        gram: GramLike = "auto",
+        random_state: RandomState = None,
         time_budget: float | None = None,
     ):
         self.n_components = n_components
@@ -307,14 +309,14 @@ class KernelPLS(MultiOutputMixin, RegressorMixin, PartialLeastSquares):
         self.random_state = random_state
         self.time_budget = time_budget
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X and targets y of shape (n,) or (n, n_targets)."""
         self._check_parameters()
         X, y = self._check_fit(X, y, multi_output=True, y_numeric=True)
         self._fit_targets(X, y, self._check_weight(sample_weight, X), y)
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Data) -> Any:
         """The values of `prediction_` at X, of shape (n,) or (n, n_targets)."""
         X = self._check_new(X)
         return self.prediction_(X)
@@ -364,13 +366,13 @@ class KernelPLSClassifier(ClassifierMixin, PartialLeastSquares):
     def __init__(
         self,
         n_components: Any = 2,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         *,
         max_components: int = 20,
-        cv: Any = 5,
-        class_weight: Any = None,
-        gram: Any = "auto",
-        random_state: Any = None,
+        cv: Splitter = 5,
+        class_weight: ClassWeight = None,
+        gram: GramLike = "auto",
+        random_state: RandomState = None,
         time_budget: float | None = None,
     ):
         self.n_components = n_components
@@ -382,7 +384,7 @@ class KernelPLSClassifier(ClassifierMixin, PartialLeastSquares):
         self.random_state = random_state
         self.time_budget = time_budget
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X with labels y."""
         self._check_parameters()
         X, y = self._check_fit(X, y)
@@ -396,12 +398,12 @@ class KernelPLSClassifier(ClassifierMixin, PartialLeastSquares):
             return ((values >= 0) != (target >= 0))[:, :, 0].astype(np.float64)
         return (values.argmax(axis=2) != target.argmax(axis=1)).astype(np.float64)
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Data) -> Any:
         """The values of `prediction_`: one for two classes (positive for ``classes_[1]``), else one per class."""
         X = self._check_new(X)
         return self.prediction_(X)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Data) -> Any:
         """The labels."""
         values = self.decision_function(X)
         labels, xp = chosen(self.classes_, host(values)), namespace(values)

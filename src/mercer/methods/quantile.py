@@ -10,9 +10,12 @@ from sklearn.base import RegressorMixin
 
 from .._array import host
 from .._errors import where
+from ..gram import GramLike
+from ..kernels import KernelLike
 from ..losses import Expectile, Loss, Pinball
 from ..solvers.fit import FitProblem, FitSolution
 from ..solvers.fit.ordered import ordered
+from ..types import Array, Data, FreePart, RandomState
 from .machine import KernelMachine
 
 
@@ -67,7 +70,7 @@ class LevelMethod(RegressorMixin, KernelMachine):
     def _ordered(self) -> bool:
         return bool(self.non_crossing) if isinstance(self.non_crossing, (bool, np.bool_)) else True
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X and numbers y."""
         levels = self._levels()
         losses = [self._at(float(level)) for level in np.atleast_1d(levels)]
@@ -106,11 +109,11 @@ class LevelMethod(RegressorMixin, KernelMachine):
             shared={},
         )
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Data) -> np.ndarray:
         """Values of shape (n,), or (n, n_levels) where a list of levels was given."""
         return self.values(X)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Data, y: Array, sample_weight: Array = None) -> float:
         """1 − loss / loss of the best constant, the mean over the levels: 1 is perfect, 0 no better than a constant.
 
         The constant is the quantile (expectile) of y itself (Koenker, Machado, *Goodness of fit and related inference
@@ -198,18 +201,18 @@ class KernelQuantileRegression(LevelMethod):
 
     def __init__(
         self,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         *,
         quantiles: Any = 0.5,
         alpha: float = 1.0,
-        free: Any = 0,
+        free: FreePart = 0,
         non_crossing: Any = False,
-        gram: Any = "auto",
+        gram: GramLike = "auto",
         solver: str = "auto",
         tol: float = 1e-6,
         max_iter: int | None = None,
         time_budget: float | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.kernel = kernel
         self.quantiles = quantiles
@@ -280,18 +283,18 @@ class KernelExpectileRegression(LevelMethod):
 
     def __init__(
         self,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         *,
         expectiles: Any = 0.5,
         alpha: float = 1.0,
-        free: Any = 0,
+        free: FreePart = 0,
         non_crossing: Any = False,
-        gram: Any = "auto",
+        gram: GramLike = "auto",
         solver: str = "auto",
         tol: float = 1e-8,
         max_iter: int | None = None,
         time_budget: float | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.kernel = kernel
         self.expectiles = expectiles

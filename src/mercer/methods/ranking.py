@@ -11,9 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import eps, host, is_sparse, like, namespace, on_host
 from .._errors import check_number, where
 from .._neighbours import check_rule, check_weights, connecting_length, links, nearest, within
-from ..gram import Operator
+from ..gram import GramLike, Operator
 from ..gram.normalized import GraphGram, NormalizedGram
+from ..kernels import KernelLike
 from ..solvers.laplacian import spread
+from ..types import Array, Data, RandomState
 from ._base import KernelEstimator, validated
 
 
@@ -86,14 +88,14 @@ class ManifoldRanking(KernelEstimator):
 
     def __init__(
         self,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         *,
         alpha: float = 0.99,
         graph: Any = 6,
         max_iter: int | None = None,
         tol: float = 1e-10,
-        gram: Any = "auto",
-        random_state: Any = None,
+        gram: GramLike = "auto",
+        random_state: RandomState = None,
         time_budget: float | None = None,
     ):
         self.kernel = kernel
@@ -105,7 +107,7 @@ class ManifoldRanking(KernelEstimator):
         self.random_state = random_state
         self.time_budget = time_budget
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Data, y: Array = None) -> Self:
         """Link the samples X, or take a matrix of affinities; with queries y (n,) or (n, n_queries), score all."""
         self._check_parameters()
         self._forget("scores_", "ranks_", "solution_", "affinity_matrix_", "_sample")
@@ -141,7 +143,7 @@ class ManifoldRanking(KernelEstimator):
             check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
         check_number(self, "tol", self.tol, above=0)
 
-    def _given_graph(self, X: Any) -> Operator:
+    def _given_graph(self, X: Data) -> Operator:
         X = validated(self, X, accept_sparse="csr", dtype=np.float64)
         if self.graph is not None:
             raise ValueError(
@@ -158,7 +160,7 @@ class ManifoldRanking(KernelEstimator):
                 f"{where(self)}: Negative values in data: X holds {least:g}, but affinities must be >= 0; clip them."
             )
 
-    def _affinities(self, X: Any) -> Operator:
+    def _affinities(self, X: Data) -> Operator:
         if self.graph is None:
             return self._build(X)
         self._sample = X
@@ -169,12 +171,12 @@ class ManifoldRanking(KernelEstimator):
 
     # ---- queries
 
-    def scores(self, y: Any) -> Any:
+    def scores(self, y: Array) -> Any:
         """f for other queries y, of shape (n_samples,) or (n_samples, n_queries), over the same samples."""
         check_is_fitted(self)
         return self._at_home(self._spread(self._check_queries(y)).coefficients)
 
-    def retrieve(self, X: Any, k: int = 10) -> np.ndarray:
+    def retrieve(self, X: Data, k: int = 10) -> np.ndarray:
         """For each query, a new point, the k samples of highest score, best first: indices of shape (n_queries, k).
 
         Samples of equal score are in their own order, and so are all if a query has affinity to none.
@@ -185,7 +187,7 @@ class ManifoldRanking(KernelEstimator):
         F = host(self._spread(namespace(S).matrix_transpose(S)).coefficients)
         return np.argsort(-F, axis=0, kind="stable")[:k].T
 
-    def score_samples(self, X: Any) -> Any:
+    def score_samples(self, X: Data) -> Any:
         """f at new points; 0 without affinity to any sample. For a precomputed matrix give their rows."""
         check_is_fitted(self, "_operator")
         if not hasattr(self, "scores_"):
@@ -196,7 +198,7 @@ class ManifoldRanking(KernelEstimator):
         values = self._at_home(self.alpha * scale[:, None] * (cross @ (self._operator.scale[:, None] * F)))
         return values if scores.ndim == 2 else values[:, 0]
 
-    def _check_queries(self, y: Any) -> Any:
+    def _check_queries(self, y: Array) -> Any:
         n = self._operator.n
         values = host(y)
         if values.dtype.kind not in "fiub":
@@ -207,15 +209,15 @@ class ManifoldRanking(KernelEstimator):
             raise ValueError(f"{where(self)}: y contains NaN or infinity; give 0 for samples without query.")
         return like(values, self._operator.like)
 
-    def _spread(self, Y: Any) -> Any:
+    def _spread(self, Y: Data) -> Any:
         return spread(self._operator, Y, self.alpha, self.tol, self.max_iter)
 
-    def _at_home(self, F: Any) -> Any:
+    def _at_home(self, F: Array) -> Any:
         """F in the array library of the samples; a sparse graph is held on the host."""
         X = getattr(self, "_sample", None)
         return F if on_host(X) else like(F, X)
 
-    def _links_to(self, X: Any) -> tuple[Any, Any]:
+    def _links_to(self, X: Data) -> tuple[Any, Any]:
         """1/√d(x) of new points, and their affinities to the samples as an operator."""
         check_is_fitted(self)
         base: Any = self._operator.base
@@ -225,7 +227,7 @@ class ManifoldRanking(KernelEstimator):
         seen = degree > 8 * eps(degree) * float(xp.max(xp.abs(self._operator.degrees)))
         return xp.where(seen, 1 / xp.sqrt(xp.where(seen, degree, xp.ones_like(degree))), 0 * degree), cross
 
-    def _new_links(self, X: Any) -> csr_array:
+    def _new_links(self, X: Data) -> csr_array:
         n = self._operator.n
         if self.graph is None:
             return csr_array(validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False))

@@ -13,10 +13,12 @@ from .._errors import check_number, warn, where
 from .._units import unit_of_squares
 from ..basis import Polynomials
 from ..context import Status
-from ..gram import Gram
+from ..gram import Gram, GramLike
+from ..kernels import KernelLike
 from ..losses import Logistic
 from ..solvers.fit.relevance import Design, Evidence, maximise_bernoulli, maximise_gaussian
 from ..space import Function
+from ..types import Array, Data, RandomState
 from ._base import KernelEstimator, classes_of
 
 LEAST = 2.0**-480  # noise variance in the unit of y², below which squares over it overflow
@@ -27,13 +29,13 @@ class RelevanceMethod(KernelEstimator):
 
     def __init__(
         self,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         *,
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_iter: int = 10_000,
-        gram: Any = "auto",
-        random_state: Any = None,
+        gram: GramLike = "auto",
+        random_state: RandomState = None,
         time_budget: float | None = None,
     ):
         self.kernel = kernel
@@ -44,7 +46,7 @@ class RelevanceMethod(KernelEstimator):
         self.random_state = random_state
         self.time_budget = time_budget
 
-    def _check_sample_and_targets(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
+    def _check_sample_and_targets(self, X: Data, y: Array, **options: Any) -> tuple[Any, Any]:
         """X, in double precision where it is numbers, and y; all parameters checked."""
         check_number(self, "tol", self.tol, above=0)
         check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
@@ -56,7 +58,7 @@ class RelevanceMethod(KernelEstimator):
             self.dtype_ = X.dtype
         return X, y
 
-    def _design(self, X: Any) -> Design:
+    def _design(self, X: Data) -> Design:
         """The columns on the sample, whose squares have to be numbers."""
         gram = self._build(X)
         unit_of_squares(self, "the kernel matrix", gram.diagonal())
@@ -96,11 +98,11 @@ class RelevanceMethod(KernelEstimator):
             return f
         return f.restrict(self.relevance_ if len(self.relevance_) else [0])
 
-    def _mean(self, X: Any) -> np.ndarray:
+    def _mean(self, X: Data) -> np.ndarray:
         X = self._check_new(X)
         return np.asarray(self.function_(X))
 
-    def _moments(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _moments(self, X: Data) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of f at new points, under the posterior of the weights."""
         X = self._check_new(X)
         return np.asarray(self.function_(X)), np.sum(np.asarray(self._deviations(X)) ** 2, axis=1)
@@ -200,14 +202,14 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
 
     def __init__(
         self,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         *,
         noise_variance: float | None = None,
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_iter: int = 10_000,
-        gram: Any = "auto",
-        random_state: Any = None,
+        gram: GramLike = "auto",
+        random_state: RandomState = None,
         time_budget: float | None = None,
     ):
         super().__init__(
@@ -221,7 +223,7 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
         )
         self.noise_variance = noise_variance
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Data, y: Array) -> Self:
         """Fit to samples X and targets y of shape (n,)."""
         if self.noise_variance is not None:
             check_number(self, "noise_variance", self.noise_variance, above=0)
@@ -242,7 +244,7 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
         self.noise_variance_ = unit**2 * evidence.noise
         return self
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Data, return_std: bool = False) -> Any:
         """The mean μᵀφ(x), and with `return_std` the standard deviation √(σ² + φ(x)ᵀΣφ(x)) of a new target."""
         if not return_std:
             return self._mean(X)
@@ -319,7 +321,7 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
     (True, True)
     """
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Data, y: Array) -> Self:
         """Fit to samples X with labels y of two classes."""
         X, y = self._check_sample_and_targets(X, y)
         self.classes_, index = classes_of(self, y)
@@ -337,16 +339,16 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
         self._finish(*maximise_bernoulli(design, np.where(index == 1, 1.0, -1.0), self.tol, self.max_iter))
         return self
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Data) -> np.ndarray:
         """The mean of f(x), positive for ``classes_[1]``."""
         return self._mean(X)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Data) -> np.ndarray:
         """The more probable label."""
         second = self.decision_function(X) >= 0
         return self.classes_[second.astype(int)]
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Data) -> np.ndarray:
         """Probabilities of the two classes, averaged over the weights."""
         mean, variance = self._moments(X)
         second = Logistic().link_inverse(mean / np.sqrt(1 + np.pi * variance / 8))

@@ -8,7 +8,10 @@ import numpy as np
 
 from .._array import host
 from .._errors import where
-from ..kernels import Kernel
+from ..gram import GramLike
+from ..kernels import Kernel, KernelLike
+from ..solvers.linear import LinearSolver
+from ..types import Array, Data, FreePart, RandomState
 from ._ridge import RidgeRegressor
 
 
@@ -99,16 +102,16 @@ class KernelRidge(RidgeRegressor):
         self,
         alpha: Any = 1,
         *,
-        kernel: Any = "linear",
+        kernel: KernelLike = "linear",
         gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         fit_intercept: bool = False,
-        free: Any = None,
-        gram: Any = "auto",
-        solver: Any = "auto",
-        random_state: Any = None,
+        free: FreePart = None,
+        gram: GramLike = "auto",
+        solver: str | LinearSolver = "auto",
+        random_state: RandomState = None,
         time_budget: float | None = None,
     ):
         self.alpha = alpha
@@ -127,7 +130,7 @@ class KernelRidge(RidgeRegressor):
     def _kernel(self, n_features: int) -> Kernel:
         return self._sklearn_kernel(n_features)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X and targets y of shape (n,) or (n, n_targets)."""
         X, y = self._check_fit(X, y, multi_output=True, y_numeric=True)
         weight = self._check_weight(sample_weight, X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from inspect import signature
 from typing import Any, Self
 
@@ -15,11 +16,12 @@ from .._folds import folds
 from .._units import unit_of_squares
 from ..basis import annihilated
 from ..context import Status, StoppedError, current, warn_early
-from ..gram import Gram
-from ..kernels import Kernel
+from ..gram import Gram, GramLike
+from ..kernels import Kernel, KernelLike
 from ..kernels.expression import as_kernel
 from ..solvers.likelihood import maximise_likelihood
 from ..solvers.spectral import Spectral
+from ..types import Array, Data
 from ._ridge import RidgeClassifier, RidgeMethod, RidgeRegressor, chosen
 from .ridge import KernelRidge
 
@@ -30,7 +32,7 @@ ALPHAS = tuple(10.0**e for e in range(-6, 4))
 class HeldOut(RegressorMixin, BaseEstimator):
     """What a scorer takes for an estimator: its samples are the predictions themselves."""
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Data) -> Any:
         """X."""
         return X
 
@@ -46,11 +48,11 @@ class HeldOutLabels(ClassifierMixin, BaseEstimator):
         """The labels."""
         return self.classes
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Data) -> Any:
         """X."""
         return X
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Data) -> Any:
         """The labels."""
         return chosen(self.classes, X)
 
@@ -71,7 +73,7 @@ class RidgeSearch(RidgeMethod):
         return as_kernel(self.kernel[0] if self._is_list(self.kernel) else self.kernel)
 
     @staticmethod
-    def _is_list(kernel: Any) -> bool:
+    def _is_list(kernel: KernelLike) -> bool:
         return isinstance(kernel, (list, tuple)) and len(kernel) > 0
 
     def _check_search(self) -> np.ndarray:
@@ -98,7 +100,7 @@ class RidgeSearch(RidgeMethod):
             check_choice(self, "scoring", self.scoring, tuple(get_scorer_names()))
         return alphas.astype(np.float64)
 
-    def _search(self, X: Any, y: Any, target: Any, weight: Any, groups: Any) -> None:
+    def _search(self, X: Data, y: Array, target: Array, weight: Array, groups: Array) -> None:
         """Score every strength with every kernel, and keep the best; y is what scorers are given."""
         alphas = self._check_search()
         unit_of_squares(self, "y", target)
@@ -151,7 +153,7 @@ class RidgeSearch(RidgeMethod):
         self._definite = True
         self._keep(gram, b, strength, path.design.weight, basis, solution, a, c)
 
-    def _decompose(self, X: Any, target: Any, weight: Any, basis: Any) -> tuple[Gram, Spectral, Any]:
+    def _decompose(self, X: Data, target: Array, weight: Array, basis: Any) -> tuple[Gram, Spectral, Any]:
         self._require_definite(X, annihilated(basis))
         gram = self._matrix(X, basis)
         sample = gram.like
@@ -161,7 +163,9 @@ class RidgeSearch(RidgeMethod):
 
     # ---- scores, of shape (1, A), or (n_targets, A) with one alpha of each target
 
-    def _scores(self, path: Spectral, b: Any, alphas: np.ndarray, y: np.ndarray, splits: Any) -> tuple[np.ndarray, Any]:
+    def _scores(
+        self, path: Spectral, b: Array, alphas: np.ndarray, y: np.ndarray, splits: Any
+    ) -> tuple[np.ndarray, Any]:
         if is_one_of(self.cv, ("gcv",)):
             return self._joined(-host(path.gcv(b, alphas)), np.mean), None
         if is_one_of(self.cv, ("marginal_likelihood",)):
@@ -203,7 +207,7 @@ class RidgeSearch(RidgeMethod):
         return np.array([[score(flat[..., j], y) for j in range(A)]])
 
     def _climb(
-        self, gram: Gram, path: Spectral, b: Any, alpha: float, target: Any, basis: Any
+        self, gram: Gram, path: Spectral, b: Array, alpha: float, target: Array, basis: Any
     ) -> tuple[Gram, Spectral, Any, np.ndarray, np.ndarray]:
         if gram.trace_error:
             raise TypeError(
@@ -324,7 +328,7 @@ class KernelRidgeCV(RidgeSearch, RidgeRegressor):
         self,
         alphas: Any = ALPHAS,
         *,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike | Sequence[KernelLike] = "gaussian(lengthscale='median')",
         fit_intercept: bool = True,
         free: Any = None,
         cv: Any = None,
@@ -332,7 +336,7 @@ class KernelRidgeCV(RidgeSearch, RidgeRegressor):
         alpha_per_target: bool = False,
         store_cv_results: bool = False,
         optimize: bool = False,
-        gram: Any = "auto",
+        gram: GramLike = "auto",
         random_state: Any = None,
         time_budget: float | None = None,
     ):
@@ -354,7 +358,7 @@ class KernelRidgeCV(RidgeSearch, RidgeRegressor):
         given = {name: getattr(self, name) for name in ("fit_intercept", "free", "gram", "random_state")}
         return KernelRidge(self.alpha_, **given)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None, groups: Array = None) -> Self:
         """Choose, and fit to samples X and targets y of shape (n,) or (n, n_targets); `groups` are for the splitter."""
         X, y = self._check_fit(X, y, multi_output=True, y_numeric=True)
         self._search(X, y, y, self._check_weight(sample_weight, X), groups)
@@ -410,7 +414,7 @@ class KernelRidgeClassifierCV(RidgeSearch, RidgeClassifier):
         self,
         alphas: Any = ALPHAS,
         *,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike | Sequence[KernelLike] = "gaussian(lengthscale='median')",
         fit_intercept: bool = True,
         free: Any = None,
         cv: Any = None,
@@ -418,7 +422,7 @@ class KernelRidgeClassifierCV(RidgeSearch, RidgeClassifier):
         class_weight: Any = None,
         store_cv_results: bool = False,
         optimize: bool = False,
-        gram: Any = "auto",
+        gram: GramLike = "auto",
         random_state: Any = None,
         time_budget: float | None = None,
     ):
@@ -439,7 +443,7 @@ class KernelRidgeClassifierCV(RidgeSearch, RidgeClassifier):
         """The alpha that was chosen."""
         return {"alphas": [self.alpha_], "optimize": False}
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None, groups: Array = None) -> Self:
         """Choose, and fit to samples X with labels y; `groups` are for the splitter."""
         X, y = self._check_fit(X, y)
         target, weight = self._encode(y, self._check_weight(sample_weight, X), low=-1.0)

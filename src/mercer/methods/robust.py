@@ -9,8 +9,11 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from .._errors import check_choice, check_number, where
+from ..gram import GramLike
+from ..kernels import KernelLike
 from ..losses import Hampel, Huber, Loss
 from ..solvers.fit import FitProblem
+from ..types import Array, Data, FreePart, RandomState
 from .machine import KernelMachine
 
 NORMAL = 0.6744897501960817  # the upper quartile of the normal distribution: the median of |z|
@@ -84,19 +87,19 @@ class RobustKernelRegression(RegressorMixin, KernelMachine):
 
     def __init__(
         self,
-        kernel: Any = "gaussian(lengthscale='median')",
+        kernel: KernelLike = "gaussian(lengthscale='median')",
         *,
         loss: str = "huber",
         alpha: float = 1.0,
         tuning: Any = None,
         scale: Any = "mad",
-        free: Any = 0,
-        gram: Any = "auto",
+        free: FreePart = 0,
+        gram: GramLike = "auto",
         solver: str = "auto",
         tol: float = 1e-8,
         max_iter: int | None = None,
         time_budget: float | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.kernel = kernel
         self.loss = loss
@@ -126,7 +129,7 @@ class RobustKernelRegression(RegressorMixin, KernelMachine):
             raise ValueError(f"{where(self)}: tuning = {self.tuning!r} must be three numbers a ≤ b < c for 'hampel'.")
         return Hampel(*(scale * float(constant) for constant in constants))
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X and numbers y."""
         problem, basis = self._problem(X, y, sample_weight)
         self.scale_ = self._pilot_scale(problem) if self.scale == "mad" else float(self.scale)

@@ -11,10 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 from .._array import eps, host, is_array, like
 from .._errors import check_choice, check_number, warn, where
 from ..context import Status, current
-from ..gram import Gram
+from ..gram import Gram, GramLike
+from ..kernels import KernelLike
 from ..losses import Hampel, Huber, Loss
 from ..solvers.solution import Solution
 from ..space import Function
+from ..types import Array, Data, RandomState
 from ._density import DensityEstimator
 
 QUANTILES = (0.5, 0.75, 0.95)
@@ -110,18 +112,18 @@ class RobustKernelDensity(DensityEstimator):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: KernelLike = "gaussian",
         *,
         bandwidth: Any = "cv",
         bandwidths: Any = None,
         criterion: str = "least_squares",
         loss: str = "huber",
         tuning: Any = None,
-        gram: Any = "auto",
+        gram: GramLike = "auto",
         tol: float = 1e-8,
         max_iter: int = 1000,
         time_budget: float | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.kernel = kernel
         self.bandwidth = bandwidth
@@ -135,7 +137,7 @@ class RobustKernelDensity(DensityEstimator):
         self.time_budget = time_budget
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array = None, sample_weight: Array = None) -> Self:
         """Fit to samples X; y is ignored."""
         check_choice(self, "loss", self.loss, ("huber", "hampel"))
         check_number(self, "tol", self.tol, above=0)
@@ -193,7 +195,7 @@ class RobustKernelDensity(DensityEstimator):
             )
         return found
 
-    def influence(self, X: Any) -> Function:
+    def influence(self, X: Data) -> Function:
         r"""The influence curves of the density: how it changes per unit of mass that is put at each row of X.
 
         .. math:: \frac{d}{d\varepsilon}\, f\big[(1 - \varepsilon) P + \varepsilon \delta_x\big] \Big|_{\varepsilon = 0}

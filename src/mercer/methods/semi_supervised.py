@@ -18,6 +18,7 @@ from ..domains import take
 from ..kernels import Kernel
 from ..kernels.deformed import Deformed
 from ..kernels.expression import as_kernel
+from ..types import Array, Data, EstimatorLike
 from ._base import Estimator, is_kernel_estimator
 
 
@@ -94,7 +95,7 @@ class SemiSupervised(MetaEstimatorMixin, Estimator):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: EstimatorLike,
         *,
         graph: Any = 6,
         weight: float = 100.0,
@@ -113,7 +114,7 @@ class SemiSupervised(MetaEstimatorMixin, Estimator):
         self.unlabelled = unlabelled
         self.time_budget = time_budget
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X, of which those have a label where y says so; weights of the others do not count."""
         inner = self._copy()
         check_choice(self, "normalized", self.normalized, (True, False))
@@ -142,7 +143,7 @@ class SemiSupervised(MetaEstimatorMixin, Estimator):
         return self
 
     @staticmethod
-    def _labels(y: Any, known: np.ndarray) -> Any:
+    def _labels(y: Array, known: np.ndarray) -> Any:
         values = host(y)
         return (
             np.array(values[known].tolist()) if values.dtype.kind == "O" else take(y if is_array(y) else values, known)
@@ -171,7 +172,7 @@ class SemiSupervised(MetaEstimatorMixin, Estimator):
         used = [name for name in ("gamma", "degree", "coef0", "kernel_params") if name in parameters]
         return {"kernel": kernel} | {name: parameters[name].default for name in used}
 
-    def _has_label(self, y: Any, n: int) -> np.ndarray:
+    def _has_label(self, y: Array, n: int) -> np.ndarray:
         values = host(y)
         if values.ndim not in (1, 2) or len(values) != n:
             raise ValueError(f"{where(self)}: X has {n} samples and y has shape {values.shape}; they must agree.")
@@ -193,7 +194,7 @@ class SemiSupervised(MetaEstimatorMixin, Estimator):
         rows = values.reshape(len(values), -1)
         return np.array([any(is_gap(v) or (classes and v == mark) for v in row) for row in rows], dtype=bool)
 
-    def _transduce(self, X: Any, labels: np.ndarray) -> np.ndarray:
+    def _transduce(self, X: Data, labels: np.ndarray) -> np.ndarray:
         known, unknown = np.flatnonzero(self.labelled_), np.flatnonzero(~self.labelled_)
         if not len(unknown):
             return labels
@@ -204,22 +205,22 @@ class SemiSupervised(MetaEstimatorMixin, Estimator):
     # ---- what the estimator does
 
     @_has("predict")
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Data) -> Any:
         """The estimator's predictions at new points."""
         return self._fitted().predict(X)
 
     @_has("decision_function")
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Data) -> Any:
         """The estimator's decision values at new points."""
         return self._fitted().decision_function(X)
 
     @_has("predict_proba")
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Data) -> Any:
         """The estimator's probabilities of the classes at new points."""
         return self._fitted().predict_proba(X)
 
     @_has("score")
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Data, y: Array, sample_weight: Array = None) -> float:
         """The estimator's score, accuracy or R², on the samples that have a label."""
         model, values = self._fitted(), host(y)
         known = np.flatnonzero(~self._gaps(values))

@@ -17,7 +17,7 @@ from .._errors import check_choice, check_number, warn, where
 from .._random import generator
 from .._units import lengths, power_of_two
 from ..context import Status, current, warn_early
-from ..gram import Operator
+from ..gram import GramLike, Operator
 from ..gram.normalized import GraphGram, NormalizedGram
 from ..kernels import Kernel
 from ..kernels.sklearn_names import SKLEARN, from_sklearn
@@ -25,6 +25,7 @@ from ..solvers.clustering import FactorClusters, largest, partitions, spread_see
 from ..solvers.eigen import Eigenproblem, Spectrum, canonical, check_eigen_solver, degenerate, eigen_solver
 from ..solvers.eigen.shift_invert import ResolventGram
 from ..space import Function
+from ..types import Array, Data, RandomState
 from ._base import KernelEstimator, validated
 
 GRAPHS = ("nearest_neighbors", "precomputed_nearest_neighbors")
@@ -131,7 +132,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         *,
         eigen_solver: Any = None,
         n_components: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_init: int = 10,
         gamma: float = 1.0,
         affinity: Any = "rbf",
@@ -144,7 +145,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         n_jobs: int | None = None,
         verbose: bool = False,
         normalization: str = "shi-malik",
-        gram: Any = "auto",
+        gram: GramLike = "auto",
         time_budget: float | None = None,
     ):
         self.n_clusters = n_clusters
@@ -183,7 +184,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
 
     # ---- fitting
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Data, y: Array = None) -> Self:
         """Find clusters of the sample X, or of a graph by its matrix; y is ignored."""
         self._check_parameters()
         rng = generator(self.random_state)
@@ -237,7 +238,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         check_eigen_solver(self, self.eigen_solver, SOLVERS)
         check_number(self, "eigen_tol", self.eigen_tol, at_least=0, besides=("auto",))
 
-    def _affinities(self, X: Any) -> Operator:
+    def _affinities(self, X: Data) -> Operator:
         """The affinities of the sample as an operator."""
         graph = isinstance(self.affinity, str) and self.affinity in GRAPHS
         precomputed = isinstance(self.affinity, str) and self.affinity == "precomputed"
@@ -263,7 +264,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         self.gram_choice_ = f"a sparse graph with {matrix.nnz} entries"
         return GraphGram(matrix)
 
-    def _both_ways(self, A: Any) -> Any:
+    def _both_ways(self, A: Array) -> Any:
         """Affinities that do not depend on the direction, as links to the nearest neighbours do."""
         if asymmetry(A) != "large" or float(A.min() if is_sparse(A) else namespace(A).min(A)) < 0:
             return A  # negative ones, which must not hide in a mean, are refused where all are
@@ -375,7 +376,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
 
     # ---- new points
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Data) -> np.ndarray:
         """The cluster of new points; −1 without affinity to any sample. For a precomputed matrix give their rows."""
         check_is_fitted(self)
         sums = host(self._extend(X)).astype(np.float64)
@@ -386,7 +387,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
             labels[seen] = self._apply_rule(self._normalised(sums[seen, 1:] / degree[seen, None]) / self._unit)
         return labels
 
-    def _extend(self, X: Any) -> Any:
+    def _extend(self, X: Data) -> Any:
         """Degree and weighted sums of the samples' rows at new points."""
         if hasattr(self, "function_"):
             return self.function_(self._check_new(X))

@@ -22,6 +22,7 @@ from ..kernels.polyharmonic import duchon
 from ..solvers.banded import smooth
 from ..solvers.smoothing import minimiser, modified_gcv, reml
 from ..space import Function
+from ..types import Array, Data
 from ._base import Estimator, validated
 from ._spline import Smoother, in_unit
 
@@ -151,7 +152,7 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         self.spar = spar
         self.time_budget = time_budget
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to points X of shape (n,) or (n, 1) and values y of shape (n,)."""
         self._check_parameters()
         X, y = self._check_data(X, y, fitting=True)
@@ -194,7 +195,7 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
             if self.order != 2:
                 raise ValueError(f"{where(self)}: spar is defined for order = 2, not {self.order!r}; give lam.")
 
-    def _check_data(self, X: Any, y: Any = None, fitting: bool = False) -> Any:
+    def _check_data(self, X: Data, y: Array = None, fitting: bool = False) -> Any:
         if fitting and y is None:
             raise ValueError(f"{where(self)} requires y to be passed, but the target y is None.")
         for name, values in (("X", X), ("y", y)):
@@ -221,7 +222,7 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
             )
         return (X, y) if fitting else X
 
-    def _check_weight(self, sample_weight: Any, n: int) -> np.ndarray:
+    def _check_weight(self, sample_weight: Array, n: int) -> np.ndarray:
         return check_weight(self, 1.0 if sample_weight is None else sample_weight, n).astype(np.float64)
 
     # ---- the mathematics
@@ -373,7 +374,7 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
 
     # ---- what the fit is for
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Data, return_std: bool = False) -> Any:
         """The values f(x); with `return_std` also their posterior standard deviations, without the noise."""
         check_is_fitted(self)
         x = self._check_data(X)[:, 0]
@@ -391,7 +392,7 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         variance[order] = smooth(np.diff(u), weight, y, self.lam_ * self._mean_weight, int(self.order)).variance
         return variance[len(self.x_) :]
 
-    def derivative(self, X: Any, order: int = 1) -> np.ndarray:
+    def derivative(self, X: Data, order: int = 1) -> np.ndarray:
         """f^(order) at X."""
         check_is_fitted(self)
         check_number(self, "order", order, at_least=0, integer=True)

@@ -14,9 +14,12 @@ from .._array import host
 from .._errors import check_choice, check_number, is_one_of, warn, where
 from .._threads import Workers
 from ..context import Context
+from ..gram import GramLike
+from ..kernels import KernelLike
 from ..losses import FAR, Hinge, SquaredHinge
 from ..solvers.fit.multiclass import MulticlassProblem
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
+from ..types import Array, ClassWeight, Data, FilePath, RandomState
 from ._classifier import Classifier, Solved, Task
 from ._forms import NoProblemError, SolvedProblem
 from ._svm import HARD, KernelRows, Sample, rescaled
@@ -123,29 +126,29 @@ class SVC(Classifier):
         self,
         *,
         C: float = 1.0,
-        kernel: Any = "rbf",
+        kernel: KernelLike = "rbf",
         degree: int = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
         tol: float = 1e-3,
         cache_size: float = 200,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         verbose: bool = False,
         max_iter: int = -1,
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
         probability: bool = False,
         loss: str = "hinge",
         budget: float | None = None,
         multi_class: str = "ovo",
         fit_intercept: bool = True,
         calibration: str | None = None,
-        gram: Any = "auto",
+        gram: GramLike = "auto",
         n_jobs: int | None = None,
         time_budget: float | None = None,
-        checkpoint: Any = None,
+        checkpoint: FilePath | None = None,
     ):
         self.C = C
         self.kernel = kernel
@@ -198,7 +201,7 @@ class SVC(Classifier):
             if np.inf == self.C:
                 raise ValueError(f"{where(self)}: C = inf needs multi_class='ovo' or 'ovr'.")
 
-    def solved_problem(self, X: Any, y: Any, sample_weight: Any = None) -> SolvedProblem:
+    def solved_problem(self, X: Data, y: Array, sample_weight: Array = None) -> SolvedProblem:
         """The problem that this fit of two classes, to these data, solved."""
         if len(self.classes_) > 2 or self.multi_class in JOINT:
             raise NoProblemError("there are more than two classes, each pair with a machine of its own")
@@ -215,7 +218,7 @@ class SVC(Classifier):
         """What asks for a hard margin, if anything does."""
         return "C = inf" if np.inf == self.C else "budget = 0" if self.budget == 0 else None
 
-    def _prepare(self, X: Any) -> Sample:
+    def _prepare(self, X: Data) -> Sample:
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
         if self.multi_class in JOINT and claim.is_cpd and claim.order == 1:
             raise ValueError(
@@ -387,25 +390,25 @@ class NuSVC(Classifier):
         self,
         *,
         nu: float = 0.5,
-        kernel: Any = "rbf",
+        kernel: KernelLike = "rbf",
         degree: int = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
         tol: float = 1e-3,
         cache_size: float = 200,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         verbose: bool = False,
         max_iter: int = -1,
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
         probability: bool = False,
         calibration: str | None = None,
-        gram: Any = "auto",
+        gram: GramLike = "auto",
         n_jobs: int | None = None,
         time_budget: float | None = None,
-        checkpoint: Any = None,
+        checkpoint: FilePath | None = None,
     ):
         self.nu = nu
         self.kernel = kernel

@@ -12,8 +12,11 @@ from sklearn.utils.metaestimators import available_if
 
 from .._array import host, is_sparse
 from .._errors import check_choice, check_number, where
+from ..gram import GramLike
+from ..kernels import KernelLike
 from ..losses import FAR, EpsilonInsensitive, SquaredEpsilonInsensitive
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
+from ..types import Array, Data, FilePath
 from ._calibration import FOLDS, folds
 from ._forms import NoProblemError, SolvedProblem
 from ._svm import KernelRows, SupportVectorMachine
@@ -23,7 +26,7 @@ from .svc import filled
 class _OneMachine(SupportVectorMachine):
     """One function on all samples of positive weight."""
 
-    def _fit_one(self, X: Any, y: np.ndarray | None, sample_weight: Any) -> None:
+    def _fit_one(self, X: Data, y: np.ndarray | None, sample_weight: Array) -> None:
         sample = self._prepare(X)
         n = self.kernel_.domain.size(X)
         weight = self._check_weight(sample_weight, X)
@@ -70,14 +73,14 @@ class _Regressor(RegressorMixin, _OneMachine):
     C: float
     _endless: tuple[float, ...] = ()  # C, besides numbers
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X and targets y; a weight multiplies the sample's C."""
         self._check_parameters()
         X, y = self._check_fit(X, y, y_numeric=True)
         self._fit_one(X, np.asarray(y), sample_weight)
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Data) -> np.ndarray:
         """The values of the machine."""
         return self._values(self._check_new(X))
 
@@ -131,7 +134,7 @@ class SVR(_Regressor):
     def __init__(
         self,
         *,
-        kernel: Any = "rbf",
+        kernel: KernelLike = "rbf",
         degree: int = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,
@@ -144,10 +147,10 @@ class SVR(_Regressor):
         max_iter: int = -1,
         loss: str = "epsilon_insensitive",
         fit_intercept: bool = True,
-        gram: Any = "auto",
+        gram: GramLike = "auto",
         n_jobs: int | None = None,
         time_budget: float | None = None,
-        checkpoint: Any = None,
+        checkpoint: FilePath | None = None,
     ):
         self.kernel = kernel
         self.degree = degree
@@ -194,7 +197,7 @@ class SVR(_Regressor):
             )
         return found[1]
 
-    def solved_problem(self, X: Any, y: Any, sample_weight: Any = None) -> SolvedProblem:
+    def solved_problem(self, X: Data, y: Array, sample_weight: Array = None) -> SolvedProblem:
         """The problem that this fit, to these data, solved."""
         if np.isinf(self.C):
             raise NoProblemError("a hard margin, or a budget of errors, has no loss")
@@ -255,7 +258,7 @@ class NuSVR(_Regressor):
         *,
         nu: float = 0.5,
         C: float = 1.0,
-        kernel: Any = "rbf",
+        kernel: KernelLike = "rbf",
         degree: int = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,
@@ -264,10 +267,10 @@ class NuSVR(_Regressor):
         cache_size: float = 200,
         verbose: bool = False,
         max_iter: int = -1,
-        gram: Any = "auto",
+        gram: GramLike = "auto",
         n_jobs: int | None = None,
         time_budget: float | None = None,
-        checkpoint: Any = None,
+        checkpoint: FilePath | None = None,
     ):
         self.nu = nu
         self.C = C
@@ -297,7 +300,7 @@ class NuSVR(_Regressor):
         box = np.concatenate([nothing, -bound]), np.concatenate([bound, nothing])
         return BoxProblem(np.concatenate([y, y]), *box, group, np.concatenate([start, -start])), 2
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X and targets y; a weight multiplies the sample's C."""
         super().fit(X, y, sample_weight)
         plus, minus = self.solutions_[0].offsets  # b + ε and b − ε
@@ -355,7 +358,7 @@ class OneClassSVM(OutlierMixin, _OneMachine):
     def __init__(
         self,
         *,
-        kernel: Any = "rbf",
+        kernel: KernelLike = "rbf",
         degree: int = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,
@@ -368,10 +371,10 @@ class OneClassSVM(OutlierMixin, _OneMachine):
         C: float | None = None,
         delta: float = 1.0,
         calibration: str | None = None,
-        gram: Any = "auto",
+        gram: GramLike = "auto",
         n_jobs: int | None = None,
         time_budget: float | None = None,
-        checkpoint: Any = None,
+        checkpoint: FilePath | None = None,
     ):
         self.kernel = kernel
         self.degree = degree
@@ -412,7 +415,7 @@ class OneClassSVM(OutlierMixin, _OneMachine):
             raise ValueError(f"{where(self)}: delta = {self.delta} belongs to the hinge form; give C as well.")
         check_choice(self, "calibration", self.calibration, (None, "cv"))
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array = None, sample_weight: Array = None) -> Self:
         """Fit to samples X; y is ignored."""
         self._check_parameters()
         X = self._check_sample(X)
@@ -461,15 +464,15 @@ class OneClassSVM(OutlierMixin, _OneMachine):
             scores[fold == k] = ((part.values + self._offset(part)) / (part.beta.sum() or 1.0))[fold == k]
         return scores
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Data) -> np.ndarray:
         """f(x) − ρ: positive inside."""
         return self._values(self._check_new(X))
 
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: Data) -> np.ndarray:
         """f(x), without the threshold."""
         return self.decision_function(X) + self.offset_
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Data) -> np.ndarray:
         """1 inside, −1 outside."""
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
@@ -479,7 +482,7 @@ class OneClassSVM(OutlierMixin, _OneMachine):
         return True
 
     @available_if(_has_p_values)
-    def p_values(self, X: Any) -> np.ndarray:
+    def p_values(self, X: Data) -> np.ndarray:
         """How rarely a sample of the same kind would look at least as odd as x, from held-out scores.
 
         Of new points of the sample's distribution, about a fraction t have a p-value of at most t.

@@ -12,11 +12,13 @@ from .._errors import check_number, where
 from .._units import SQUARED, power_of_two, unit_of_squares
 from ..basis import Polynomials
 from ..context import current
+from ..gram import GramLike
 from ..kernels import Kernel
 from ..kernels.polyharmonic import Polyharmonic, Reduced, anchors_of, duchon
 from ..solvers.smoothing import alpha_with_edf, best_alpha
 from ..solvers.spectral import Spectral
 from ..space import Function
+from ..types import Array, Data, RandomState
 from ._base import KernelEstimator
 from ._spline import Smoother
 
@@ -99,8 +101,8 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
         *,
         order: int | None = None,
         df: float | None = None,
-        gram: Any = "auto",
-        random_state: Any = None,
+        gram: GramLike = "auto",
+        random_state: RandomState = None,
         time_budget: float | None = None,
     ):
         self.alpha = alpha
@@ -113,7 +115,7 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
     def _kernel(self, n_features: int) -> Kernel:
         return Reduced(Polyharmonic(), None, 0)  # for its domain; the anchors come from the data
 
-    def _resolved_kernel(self, X: Any, n_features: int) -> Kernel:
+    def _resolved_kernel(self, X: Data, n_features: int) -> Kernel:
         d, smallest = n_features, n_features // 2 + 1
         if self.order is not None:
             check_number(self, "order", self.order, at_least=smallest, integer=True)
@@ -128,7 +130,7 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
         kernel = duchon(m, d) if 2 * m > d else Polyharmonic(1)
         return Reduced(kernel, anchors_of(X, m - 1), m - 1)
 
-    def _check_size(self, X: Any, power: int) -> None:
+    def _check_size(self, X: Data, power: int) -> None:
         """Refuse an X whose powers, as kernel and polynomials take them, have squares that are no floats."""
         xp = namespace(X)
         for values in (X, xp.max(X, axis=0) / 2 - xp.min(X, axis=0) / 2):  # halves, whose difference is finite
@@ -139,10 +141,10 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
                     f"numbers; divide X by {size:.0e}."
                 )
 
-    def _points(self, X: Any) -> Any:
+    def _points(self, X: Data) -> Any:
         return self._check_new(X)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X of shape (n, d) and values y of shape (n,)."""
         self._check_penalty()
         if self.df is not None:
@@ -177,7 +179,7 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
         self._record(path, alpha, b[:, 0], unit)
         return self
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Data, return_std: bool = False) -> Any:
         """The values f(x); with `return_std` also their posterior standard deviations, without the noise."""
         X = self._check_new(X)
         values = self.function_(X)

@@ -19,6 +19,7 @@ from ..domains import Bags
 from ..kernels import INDEFINITE, Kernel, Linear
 from ..kernels import sets as _sets  # noqa: F401  (enters the default kernel into the registry)
 from ..kernels.expression import as_kernel
+from ..types import Array, Data, EstimatorLike, RandomState
 from ._base import KernelEstimator, is_kernel_estimator
 
 DROP_IN = ("gamma", "degree", "coef0", "kernel_params")  # parameters of the estimator that its kernel has taken up
@@ -116,11 +117,11 @@ class MarginalTransfer(KernelEstimator):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: EstimatorLike,
         distribution_kernel: Any = DISTRIBUTIONS,
         *,
         n_features: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         time_budget: float | None = None,
     ):
         self.estimator = estimator
@@ -147,10 +148,10 @@ class MarginalTransfer(KernelEstimator):
     def _kernel(self, n_features: int) -> Kernel:
         return self.estimator._kernel(n_features)
 
-    def _resolved_kernel(self, X: Any, n_features: int) -> Kernel:
+    def _resolved_kernel(self, X: Data, n_features: int) -> Kernel:
         return clone(self.estimator)._resolved_kernel(X, n_features)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None, groups: Array = None) -> Self:
         """Fit to points X with targets y; `groups` says for each point which sample it belongs to."""
         self._check_parameters()
         X, y = self._check_fit(X, y, **({"y_numeric": True, "multi_output": True} if is_regressor(self) else {}))
@@ -180,7 +181,7 @@ class MarginalTransfer(KernelEstimator):
         current().tell_of(self.estimator_)
         return self
 
-    def _require_products(self, X: Any) -> None:
+    def _require_products(self, X: Data) -> None:
         """Raise for kernels and free functions of points that mean nothing for pairs of sample and point."""
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
         if claim.is_cpd and claim.order > 0:
@@ -199,7 +200,7 @@ class MarginalTransfer(KernelEstimator):
                 "given pairs of sample and point; take None, 0 or 'intercept'."
             )
 
-    def _group(self, X: Any, groups: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _group(self, X: Data, groups: Array) -> tuple[np.ndarray, np.ndarray]:
         """The labels of the samples, and for each point the number of its sample."""
         n = self.kernel_.domain.size(X)
         labels = np.zeros(n, dtype=int) if groups is None else host(groups)
@@ -213,13 +214,13 @@ class MarginalTransfer(KernelEstimator):
             raise TypeError(f"{where(self)}: groups has labels that cannot be sorted; make them strings.") from None
         return names, which
 
-    def _bags(self, X: Any, which: np.ndarray) -> list[Any]:
+    def _bags(self, X: Data, which: np.ndarray) -> list[Any]:
         take = self.kernel_.domain.take
         return [take(X, np.flatnonzero(which == g)) for g in range(which.max() + 1)]
 
     # ---- what the estimator sees of a point and its sample
 
-    def _learn_samples(self, X: Any, which: np.ndarray, bags: list[Any]) -> Any:
+    def _learn_samples(self, X: Data, which: np.ndarray, bags: list[Any]) -> Any:
         """The pairs of the training data, and what is needed to make those of new data."""
         distribution: Any = self.distribution_kernel_
         if self.n_features is None:
@@ -247,7 +248,7 @@ class MarginalTransfer(KernelEstimator):
         )
         return self._pairs(X, which, bags)
 
-    def _pairs(self, X: Any, which: np.ndarray, bags: list[Any]) -> Any:
+    def _pairs(self, X: Data, which: np.ndarray, bags: list[Any]) -> Any:
         distribution: Any = self.distribution_kernel_
         if self.n_features is None:
             Z = (distribution(bags, self.samples_) @ self._root)[which]
@@ -258,7 +259,7 @@ class MarginalTransfer(KernelEstimator):
         variance = float(self.kernel_.evaluate_diag(self.kernel_.domain.take(X, slice(0, 1)))[0])
         return np.sqrt(variance / angles.shape[1]) * np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
 
-    def _new(self, X: Any, groups: Any, sample: Any) -> Any:
+    def _new(self, X: Data, groups: Array, sample: Any) -> Any:
         X = self._check_new(X)
         if sample is not None and groups is not None:
             raise ValueError(
@@ -280,7 +281,7 @@ class MarginalTransfer(KernelEstimator):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'classes_' before fit")
         return self.estimator_.classes_
 
-    def predict(self, X: Any, groups: Any = None, sample: Any = None) -> Any:
+    def predict(self, X: Data, groups: Array = None, sample: Any = None) -> Any:
         """Predictions for the points of one new sample X, or of several with labels `groups`.
 
         With `sample`, unlabelled points of the same distribution, X itself need not show it and may be a single point.
@@ -289,18 +290,18 @@ class MarginalTransfer(KernelEstimator):
         return self.estimator_.predict(X)
 
     @_has("decision_function")
-    def decision_function(self, X: Any, groups: Any = None, sample: Any = None) -> Any:
+    def decision_function(self, X: Data, groups: Array = None, sample: Any = None) -> Any:
         """Values of the decision function for the points of one new sample X, or of several, as in `predict`."""
         X = self._new(X, groups, sample)
         return self.estimator_.decision_function(X)
 
     @_has("predict_proba")
-    def predict_proba(self, X: Any, groups: Any = None, sample: Any = None) -> Any:
+    def predict_proba(self, X: Data, groups: Array = None, sample: Any = None) -> Any:
         """Probabilities of the classes for the points of one new sample X, or of several, as in `predict`."""
         X = self._new(X, groups, sample)
         return self.estimator_.predict_proba(X)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
+    def score(self, X: Data, y: Array, sample_weight: Array = None, groups: Array = None) -> float:
         """Accuracy of a classifier, else R², of the predictions for one new sample or several."""
         score = accuracy_score if is_classifier(self) else r2_score
         return float(score(host(y), host(self.predict(X, groups)), sample_weight=sample_weight))

@@ -13,6 +13,7 @@ from .._array import host, is_array, is_sparse, like
 from .._errors import check_number, optional
 from .._palette import BLUE, COLOURS, ORANGE
 from .._steps import Unwrapped, last, unwrapped
+from ..types import Array, Axis, Data, EstimatorLike
 
 MANY = 12  # names of a legend, beyond which they are small
 LARGER = {"^": 1.3, "v": 1.3, "P": 1.3, "X": 1.3, "*": 2.0}  # markers that would look small beside a square
@@ -25,7 +26,7 @@ class Display:
     axes_: list[Any]
     figure_: Any
 
-    def _axes(self, ax: Any, figsize: tuple[float, float]) -> Any:
+    def _axes(self, ax: Axis, figsize: tuple[float, float]) -> Any:
         """The axes to draw on: those given, or those of a new figure."""
         optional("matplotlib", "plot", type(self).__name__)
         if ax is None:
@@ -101,7 +102,7 @@ def plain(label: Any) -> str:
     return f" {words}" if words.startswith("_") else words
 
 
-def legend(ax: Any, **place: Any) -> None:
+def legend(ax: Axis, **place: Any) -> None:
     """Names of what is drawn: beside the axes where the figure makes room for them, else over the data."""
     count = len(ax.get_legend_handles_labels()[1])
     beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0, "frameon": False, **place}
@@ -110,7 +111,7 @@ def legend(ax: Any, **place: Any) -> None:
     ax.legend(fontsize=None if roomy and count <= MANY else "small", **(beside if roomy else within))
 
 
-def dress(ax: Any, title: str = "", **labels: Any) -> None:
+def dress(ax: Axis, title: str = "", **labels: Any) -> None:
     """Title at the left, names of the axes, and no frame beyond them."""
     ax.spines[["top", "right"]].set_visible(False)
     if title:
@@ -125,13 +126,13 @@ def diverging() -> Any:
     return LinearSegmentedColormap.from_list("mercer", [ORANGE, "#f3b48c", "#fafafa", "#93c0e2", BLUE])
 
 
-def about_zero(values: Any, pale: float = 1.0) -> dict[str, Any]:
+def about_zero(values: Array, pale: float = 1.0) -> dict[str, Any]:
     """Colours whose middle is zero, for values of both signs; `pale` > 1 leaves the darkest out, for things on top."""
     top = pale * float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
     return {"cmap": diverging(), "vmin": -top, "vmax": top}
 
 
-def dense(X: Any) -> np.ndarray:
+def dense(X: Data) -> np.ndarray:
     """X as a NumPy array."""
     return X.toarray() if is_sparse(X) else host(X)
 
@@ -144,7 +145,7 @@ def unnamed() -> Iterator[None]:
         yield
 
 
-def as_given(values: np.ndarray, X: Any) -> Any:
+def as_given(values: np.ndarray, X: Data) -> Any:
     """The values in the form of X: a data frame with its columns, a tensor, or an array."""
     if hasattr(X, "columns"):
         return type(X)(values, **{"columns" if hasattr(X, "iloc") else "schema": X.columns})  # pandas, polars
@@ -173,13 +174,13 @@ def check_grid(owner: str, resolution: Any, padding: Any) -> None:
     check_number(owner, "padding", padding, at_least=0)
 
 
-def represented(model: Any) -> dict[str, Any]:
+def represented(model: EstimatorLike) -> dict[str, Any]:
     """How a fitted estimator holds or approximates its matrix, as keywords."""
     given = {name: getattr(model, name, None) for name in ("gram", "random_state")}
     return {name: value for name, value in given.items() if value is not None}
 
 
-def fitted(owner: str, estimator: Any, *names: str, remedy: str) -> Any:
+def fitted(owner: str, estimator: EstimatorLike, *names: str, remedy: str) -> Any:
     """The last estimator, if it has all these attributes."""
     model = last(estimator)
     lacking = [name for name in names if not hasattr(model, name)]
@@ -188,7 +189,7 @@ def fitted(owner: str, estimator: Any, *names: str, remedy: str) -> Any:
     return model
 
 
-def reached(owner: str, estimator: Any, X: Any, *names: str, remedy: str) -> Unwrapped:
+def reached(owner: str, estimator: EstimatorLike, X: Data, *names: str, remedy: str) -> Unwrapped:
     """The last estimator, if it has all these attributes, and X as it reaches it."""
     fitted(owner, estimator, *names, remedy=remedy)
     return unwrapped(estimator, X)

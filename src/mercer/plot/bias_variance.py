@@ -15,6 +15,7 @@ from .._array import host
 from .._errors import check_number
 from .._palette import BLUE, GREEN, INK, ORANGE
 from .._random import generator
+from ..types import Array, Axis, Data, EstimatorLike, RandomState
 from ._base import Display, dress, plain, style
 
 PARTS = {"bias": ("Bias²", BLUE), "variance": ("Variance", ORANGE), "error": ("Expected error", GREEN)}
@@ -92,16 +93,16 @@ class BiasVarianceDisplay(Display):
     @classmethod
     def from_simulation(
         cls,
-        estimator: Any,
+        estimator: EstimatorLike,
         draw: Callable[[np.random.Generator], tuple[Any, Any]],
-        X: Any,
+        X: Data,
         truth: Any,
         *,
         values: Mapping[str, Any],
         n_repeats: int = 50,
         noise: float = 0.0,
-        random_state: Any = None,
-        ax: Any = None,
+        random_state: RandomState = None,
+        ax: Axis = None,
         **options: Any,
     ) -> Self:
         """Fit to many samples that are drawn anew, and compare with the truth.
@@ -153,14 +154,14 @@ class BiasVarianceDisplay(Display):
     @classmethod
     def from_bootstrap(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: EstimatorLike,
+        X: Data,
+        y: Array,
         *,
         values: Mapping[str, Any],
         n_repeats: int = 50,
-        random_state: Any = None,
-        ax: Any = None,
+        random_state: RandomState = None,
+        ax: Axis = None,
         **options: Any,
     ) -> Self:
         """Fit to bootstrap samples of one sample, and compare with the targets that each fit has not seen.
@@ -208,7 +209,7 @@ class BiasVarianceDisplay(Display):
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axis = None,
         *,
         line_kw: dict[str, Any] | None = None,
         image_kw: dict[str, Any] | None = None,
@@ -240,7 +241,7 @@ class BiasVarianceDisplay(Display):
     def _title(self, key: str) -> str:
         return "Bias² + noise" if key == "bias" and self.noise is None else PARTS[key][0]
 
-    def _curves(self, ax: Any, line_kw: Any, log: bool) -> None:
+    def _curves(self, ax: Axis, line_kw: Any, log: bool) -> None:
         (name, values), *_ = self.values.items()
         x = _places(values)
         for key, (_, tint) in PARTS.items():
@@ -291,7 +292,9 @@ def _settings(grid: Mapping[str, np.ndarray]) -> Iterable[dict[str, Any]]:
     return (dict(zip(grid, point, strict=True)) for point in product(*(v.tolist() for v in grid.values())))
 
 
-def _prediction(who: str, estimator: Any, setting: dict[str, Any], A: Any, b: Any, X: Any, target: Any) -> np.ndarray:
+def _prediction(
+    who: str, estimator: EstimatorLike, setting: dict[str, Any], A: Array, b: Array, X: Data, target: Array
+) -> np.ndarray:
     """What the estimator predicts at X after a fit to (A, b)."""
     found = host(clone(estimator).set_params(**setting).fit(A, b).predict(X))
     if found.shape != target.shape or found.dtype.kind not in "fiu":
@@ -311,7 +314,7 @@ def _places(values: np.ndarray) -> np.ndarray:
     return values.astype(np.float64) if values.dtype.kind in "fiu" else np.arange(float(len(values)))
 
 
-def _scale(ax: Any, side: str, values: np.ndarray, log: bool) -> None:
+def _scale(ax: Axis, side: str, values: np.ndarray, log: bool) -> None:
     if _positive(values, log):
         ax.set(**{f"{side}scale": "log"})
     elif values.dtype.kind not in "fiu":

@@ -16,6 +16,7 @@ from .._errors import check_number
 from .._palette import BLUE, GREY, INK, ORANGE
 from .._random import generator
 from .._steps import last
+from ..types import Array, Axis, Data, EstimatorLike, RandomState
 from ._base import Display, dress, style
 
 
@@ -78,15 +79,15 @@ class CanonicalDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any = None,
-        y: Any = None,
+        estimator: EstimatorLike,
+        X: Data = None,
+        y: Array = None,
         *,
         components: Sequence[int] = (0,),
         n_permutations: int = 0,
-        random_state: Any = None,
+        random_state: RandomState = None,
         colour: Any = None,
-        ax: Any = None,
+        ax: Axis = None,
         **options: Any,
     ) -> Self:
         """Draw the variables of the sample of the fit, or of new pairs.
@@ -150,7 +151,7 @@ class CanonicalDisplay(Display):
         return display.plot(ax=ax, **options)
 
     def plot(
-        self, ax: Any = None, *, scatter_kw: dict[str, Any] | None = None, line_kw: dict[str, Any] | None = None
+        self, ax: Axis = None, *, scatter_kw: dict[str, Any] | None = None, line_kw: dict[str, Any] | None = None
     ) -> Self:
         """Draw.
 
@@ -196,7 +197,7 @@ class CanonicalDisplay(Display):
         return self
 
 
-def _permuted(model: KernelCCA, X: Any, y: Any, count: int, rng: np.random.Generator) -> np.ndarray:
+def _permuted(model: KernelCCA, X: Data, y: Array, count: int, rng: np.random.Generator) -> np.ndarray:
     """The correlations of the same model on permuted pairings; zero where a fit finds fewer."""
     again = clone(model).set_params(epsilon=host(model.epsilon_).tolist(), n_permutations=0)
     found = np.zeros((count, len(model.correlations_)))

@@ -13,6 +13,7 @@ from .._array import host
 from .._errors import check_number
 from .._palette import BLUE, INK, MARKERS
 from .._steps import last
+from ..types import Array, Axis, Data, EstimatorLike
 from ._base import (
     LARGER,
     Display,
@@ -100,16 +101,16 @@ class ComponentsDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any = None,
+        estimator: EstimatorLike,
+        X: Data,
+        y: Array = None,
         *,
         components: Any = None,
         contours: bool = False,
         view: int | None = None,
         resolution: int = 120,
         padding: float = 0.1,
-        ax: Any = None,
+        ax: Axis = None,
         **options: Any,
     ) -> Self:
         """Compute the features of X, and draw them.
@@ -169,7 +170,7 @@ class ComponentsDisplay(Display):
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axis = None,
         *,
         scatter_kw: dict[str, Any] | None = None,
         contour_kw: dict[str, Any] | None = None,
@@ -239,7 +240,7 @@ class ComponentsDisplay(Display):
             drawn.append(ax.scatter(*points[self.y == c].T, **paint))
         return drawn
 
-    def _histograms(self, ax: Any, values: np.ndarray) -> list[Any]:
+    def _histograms(self, ax: Axis, values: np.ndarray) -> list[Any]:
         edges = np.histogram_bin_edges(values, "auto")
         if self.y is None or self.labels is None:
             return [ax.stairs(np.histogram(values, edges)[0], edges, fill=True, color=BLUE, alpha=0.6)]
@@ -273,7 +274,7 @@ def _chosen(components: Any, p: int) -> list[tuple[int, ...]]:
     return [tuple(int(j) for j in panel) for panel in panels]
 
 
-def _coded(y: Any, n: int) -> tuple[np.ndarray | None, list[Any] | None]:
+def _coded(y: Array, n: int) -> tuple[np.ndarray | None, list[Any] | None]:
     """Positions among the classes and the classes; or numbers and None."""
     if y is None:
         return None, None

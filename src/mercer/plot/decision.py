@@ -12,6 +12,7 @@ from .._array import host
 from .._errors import check_choice, check_number
 from .._palette import COLOURS, GREY, INK, MARKERS
 from .._steps import last, unwrapped
+from ..types import Array, Axis, Data, EstimatorLike
 from ._base import LARGER, Display, as_given, check_grid, colours, contours, dense, plain, plane
 from ._base import legend as draw_legend
 
@@ -94,15 +95,15 @@ class DecisionDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any = None,
+        estimator: EstimatorLike,
+        X: Data,
+        y: Array = None,
         *,
         features: tuple[Any, Any] = (0, 1),
         margins: bool | None = None,
         resolution: int = 300,
         padding: float = 0.08,
-        ax: Any = None,
+        ax: Axis = None,
         **options: Any,
     ) -> Self:
         """Compute the regions around X, and draw them.
@@ -180,7 +181,7 @@ class DecisionDisplay(Display):
         )
         return display.plot(ax=ax, **options)
 
-    def plot(self, ax: Any = None, *, colors: Sequence[Any] | None = None, legend: bool = True) -> Self:
+    def plot(self, ax: Axis = None, *, colors: Sequence[Any] | None = None, legend: bool = True) -> Self:
         """Draw.
 
         Parameters
@@ -222,7 +223,7 @@ class DecisionDisplay(Display):
     def _contours(self, draw: Any, c: int, levels: list[float], **style: Any) -> Any:
         return contours(draw, self.xx0, self.xx1, self.response[..., c], levels=levels, **style)
 
-    def _draw_slack(self, ax: Any, tints: list[Any]) -> None:
+    def _draw_slack(self, ax: Axis, tints: list[Any]) -> None:
         """A line from each point with slack to the nearest place on the margin of its class."""
         from matplotlib.collections import LineCollection
 
@@ -271,7 +272,7 @@ class DecisionDisplay(Display):
             )
 
 
-def _points(who: str, X: Any) -> np.ndarray:
+def _points(who: str, X: Data) -> np.ndarray:
     """X as a matrix of finite numbers with two columns or more."""
     A = dense(X)
     if A.ndim != 2 or A.shape[1] < 2 or not len(A):
@@ -290,7 +291,7 @@ def _position(feature: Any, names: list[str] | None, d: int) -> int:
     return int(feature)
 
 
-def _classes(estimator: Any, kind: str | None, grid: Any, y: Any) -> np.ndarray:
+def _classes(estimator: EstimatorLike, kind: str | None, grid: Any, y: Array) -> np.ndarray:
     """The labels, in the order in which a decision function has them."""
     if getattr(estimator, "classes_", None) is not None:
         return host(estimator.classes_)
@@ -309,7 +310,7 @@ def _index(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return match.argmax(axis=1)
 
 
-def _response(estimator: Any, grid: Any, classes: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+def _response(estimator: EstimatorLike, grid: Any, classes: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """For each class a number that is positive where it is predicted; f itself for two classes."""
     if len(classes) == 2 and hasattr(estimator, "decision_function"):
         f = host(estimator.decision_function(grid)).astype(np.float64).reshape(shape)
@@ -320,7 +321,7 @@ def _response(estimator: Any, grid: Any, classes: np.ndarray, shape: tuple[int, 
     return gaussian_filter(inside, sigma=(1.0, 1.0, 0.0), mode="nearest")
 
 
-def _support(estimator: Any, X: Any) -> np.ndarray | None:
+def _support(estimator: EstimatorLike, X: Data) -> np.ndarray | None:
     """Positions of the support vectors in X, if X is what the estimator was fitted to."""
     model, reached, *_ = unwrapped(estimator, X)
     index, vectors = getattr(model, "support_", None), getattr(model, "support_vectors_", None)

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._array import host
 from .._palette import BLUE, GREY, INK, ORANGE
+from ..types import Axis, EstimatorLike
 from ._base import (
     Display,
     about_zero,
@@ -99,12 +100,12 @@ class DensityDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: EstimatorLike,
         *,
         influence: Any = None,
         resolution: int = 200,
         padding: float = 0.15,
-        ax: Any = None,
+        ax: Axis = None,
         **options: Any,
     ) -> Self:
         """Draw a fitted density.
@@ -158,7 +159,7 @@ class DensityDisplay(Display):
         return display.plot(ax=ax, **options)
 
     def plot(
-        self, ax: Any = None, *, line_kw: dict[str, Any] | None = None, scatter_kw: dict[str, Any] | None = None
+        self, ax: Axis = None, *, line_kw: dict[str, Any] | None = None, scatter_kw: dict[str, Any] | None = None
     ) -> Self:
         """Draw.
 
@@ -185,7 +186,7 @@ class DensityDisplay(Display):
             self._on_plane(ax, scatter_kw)
         return self
 
-    def _on_line(self, ax: Any, line_kw: Any) -> None:
+    def _on_line(self, ax: Axis, line_kw: Any) -> None:
         (x,), n = self.grid, len(self.X)
         uneven = np.ptp(self.weights) > EVEN * self.weights.max()
         panels = self._panels(ax, 1 + uneven + (self.at is not None), (4.6, 3.4))
@@ -212,7 +213,7 @@ class DensityDisplay(Display):
             panels[-1].legend(frameon=False)
             dress(panels[-1], "Influence of a sample at x′", xlabel="x")
 
-    def _on_plane(self, ax: Any, scatter_kw: Any) -> None:
+    def _on_plane(self, ax: Axis, scatter_kw: Any) -> None:
         xx0, xx1 = self.grid
         count = 0 if self.at is None else len(self.at)
         panels = self._panels(ax, 1 + count, (4.6, 3.9), 3)

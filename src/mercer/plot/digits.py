@@ -10,6 +10,7 @@ import numpy as np
 from .._array import host
 from .._errors import check_number
 from .._palette import INK
+from ..types import Array, Axis
 from ._base import Display, plain, style
 
 GAP = 0.14  # of an image, between images
@@ -85,7 +86,7 @@ class DigitsDisplay(Display):
         columns: int = 10,
         shape: tuple[int, int] | None = None,
         captions: Any = None,
-        ax: Any = None,
+        ax: Axis = None,
         **options: Any,
     ) -> Self:
         """Draw the first images of a collection.
@@ -124,7 +125,7 @@ class DigitsDisplay(Display):
         *,
         n: int = 10,
         shape: tuple[int, int] | None = None,
-        ax: Any = None,
+        ax: Axis = None,
         **options: Any,
     ) -> Self:
         """Draw several versions of the same images, one below the other: original, noisy, denoised.
@@ -156,13 +157,13 @@ class DigitsDisplay(Display):
     def from_predictions(
         cls,
         images: Any,
-        y_true: Any,
-        y_pred: Any,
+        y_true: Array,
+        y_pred: Array,
         *,
         n: int = 40,
         columns: int = 10,
         shape: tuple[int, int] | None = None,
-        ax: Any = None,
+        ax: Axis = None,
         **options: Any,
     ) -> Self:
         """Draw the images whose predicted label is wrong, with the true label and the predicted one.
@@ -203,7 +204,7 @@ class DigitsDisplay(Display):
         return display.plot(ax=ax, **options)
 
     def plot(
-        self, ax: Any = None, *, image_kw: dict[str, Any] | None = None, text_kw: dict[str, Any] | None = None
+        self, ax: Axis = None, *, image_kw: dict[str, Any] | None = None, text_kw: dict[str, Any] | None = None
     ) -> Self:
         """Draw.
 

@@ -13,6 +13,9 @@ from mercer.kernels.expression import as_kernel
 from .._array import host, like
 from .._errors import check_number
 from .._palette import INK
+from ..gram import GramLike
+from ..kernels import KernelLike
+from ..types import Array, Axis, Data, EstimatorLike, RandomState
 from ._base import Display, about_zero, dress, plain, reached, represented
 
 LETTER = 6.0  # points that one takes
@@ -79,16 +82,16 @@ class GramDisplay(Display):
     @classmethod
     def from_kernel(
         cls,
-        kernel: Any,
-        X: Any,
-        y: Any = None,
+        kernel: KernelLike,
+        X: Data,
+        y: Array = None,
         *,
         order: Any = None,
         centred: bool = False,
-        gram: Any = "auto",
+        gram: GramLike = "auto",
         max_size: int = 500,
-        random_state: Any = None,
-        ax: Any = None,
+        random_state: RandomState = None,
+        ax: Axis = None,
         **options: Any,
     ) -> Self:
         """Compute the matrix of a sample, and draw it.
@@ -141,7 +144,7 @@ class GramDisplay(Display):
         return display.plot(ax=ax, **options)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any = None, **options: Any) -> Self:
+    def from_estimator(cls, estimator: EstimatorLike, X: Data, y: Array = None, **options: Any) -> Self:
         """The matrix of a fitted estimator's kernel on X, ordered by its clusters or by y.
 
         Parameters
@@ -167,7 +170,7 @@ class GramDisplay(Display):
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axis = None,
         *,
         image_kw: dict[str, Any] | None = None,
         line_kw: dict[str, Any] | None = None,
@@ -238,7 +241,7 @@ def _apart(places: np.ndarray, sizes: np.ndarray, least: float) -> np.ndarray:
     return kept
 
 
-def _arranged(who: str, y: Any, order: Any, n: int) -> tuple[np.ndarray, np.ndarray, list[Any] | None]:
+def _arranged(who: str, y: Array, order: Any, n: int) -> tuple[np.ndarray, np.ndarray, list[Any] | None]:
     """The samples in their order, the bounds of the groups, and the names of these."""
     places = np.arange(n) if order is None else host(order)
     if places.shape != (n,) or places.dtype.kind not in "iu" or (np.sort(places) != np.arange(n)).any():

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._palette import INK
+from ..types import Axis
 from ._base import Display, contours
 
 GREEK = {"gamma": r"\gamma", "alpha": r"\alpha", "nu": r"\nu", "epsilon": r"\epsilon", "sigma": r"\sigma"}
@@ -74,7 +75,7 @@ class GridDisplay(Display):
         y: str = "gamma",
         *,
         score: str = "mean_test_score",
-        ax: Any = None,
+        ax: Axis = None,
         **options: Any,
     ) -> Self:
         """Read the score of each pair of values, and draw it.
@@ -117,7 +118,7 @@ class GridDisplay(Display):
         display = cls(x=logs[kept, 0], y=logs[kept, 1], score=values[kept], best=best, xname=x, yname=y)
         return display.plot(ax=ax, **options)
 
-    def plot(self, ax: Any = None, *, levels: Any = None, cmap: Any = "viridis", colorbar: bool = True) -> Self:
+    def plot(self, ax: Axis = None, *, levels: Any = None, cmap: Any = "viridis", colorbar: bool = True) -> Self:
         """Draw.
 
         Parameters

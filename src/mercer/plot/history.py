@@ -11,6 +11,7 @@ from .._array import host
 from .._errors import check_choice
 from .._palette import BLUE
 from .._steps import last
+from ..types import Axis, EstimatorLike
 from ._base import Display, colours, dress, plain, style
 
 # What solvers record, in the order in which it is drawn: its title, and whether it falls to zero.
@@ -72,7 +73,7 @@ class HistoryDisplay(Display):
         }
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None, **options: Any) -> Self:
+    def from_estimator(cls, estimator: EstimatorLike, *, ax: Axis = None, **options: Any) -> Self:
         """Draw what the solver of a fitted estimator has recorded.
 
         Parameters
@@ -92,7 +93,7 @@ class HistoryDisplay(Display):
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axis = None,
         *,
         quantities: Sequence[str] | None = None,
         x: str = "round",
@@ -154,7 +155,7 @@ class HistoryDisplay(Display):
         return self
 
 
-def _recorded(who: str, model: Any) -> dict[str, dict[str, Any]]:
+def _recorded(who: str, model: EstimatorLike) -> dict[str, dict[str, Any]]:
     """The runs of a fitted estimator, by name."""
     if getattr(model, "solutions_", None):
         found = {name: s.history for name, s in zip(_machines(model), model.solutions_, strict=True)}
@@ -188,7 +189,7 @@ def _recorded(who: str, model: Any) -> dict[str, dict[str, Any]]:
     return runs
 
 
-def _machines(model: Any) -> list[str]:
+def _machines(model: EstimatorLike) -> list[str]:
     """Names of the machines of a classifier: pairs of classes, or classes against the rest."""
     m, classes = len(model.solutions_), getattr(model, "classes_", None)
     if m == 1 or classes is None:

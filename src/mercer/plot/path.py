@@ -12,6 +12,7 @@ from mercer.selection import OneClassPath, SVMPath
 from .._array import host
 from .._palette import BLUE, INK, ORANGE
 from .._steps import last
+from ..types import Array, Axis, EstimatorLike, FilePath
 from ._base import Display, colours, dress, plain, style
 
 NO_PATH = (
@@ -69,7 +70,7 @@ class PathDisplay(Display):
         curves: Mapping[str, Any],
         name: str,
         ylabel: str = "",
-        coefficients: Any = None,
+        coefficients: Array = None,
         coefficient_label: str = "coefficients",
         best: float | None = None,
         log: bool = True,
@@ -84,7 +85,7 @@ class PathDisplay(Display):
         self.best, self.log = best, log
 
     @classmethod
-    def from_path(cls, path: Any, *, coefficients: bool = True, ax: Any = None, **options: Any) -> Self:
+    def from_path(cls, path: FilePath, *, coefficients: bool = True, ax: Axis = None, **options: Any) -> Self:
         """Draw what `mercer.selection.svm_path` or `one_class_path` returned.
 
         Parameters
@@ -134,7 +135,7 @@ class PathDisplay(Display):
         return display.plot(ax=ax, **options)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None, **options: Any) -> Self:
+    def from_estimator(cls, estimator: EstimatorLike, *, ax: Axis = None, **options: Any) -> Self:
         """Draw the criterion by which a fitted estimator has chosen its strength.
 
         Parameters
@@ -191,7 +192,7 @@ class PathDisplay(Display):
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axis = None,
         *,
         line_kw: dict[str, Any] | None = None,
         coefficient_kw: dict[str, Any] | None = None,
@@ -242,7 +243,7 @@ class PathDisplay(Display):
         return self
 
 
-def _ridge(model: Any) -> dict[str, Any]:
+def _ridge(model: EstimatorLike) -> dict[str, Any]:
     """The scores of every kernel, or with a strength for each target of every target."""
     scores = host(model.scores_)
     errors = model.cv is None and model.scoring is None and not hasattr(model, "classes_")

@@ -13,6 +13,9 @@ from mercer.kernels.expression import as_kernel
 from .._array import host
 from .._errors import check_choice
 from .._palette import BLUE, GREY, INK, ORANGE
+from ..gram import GramLike
+from ..kernels import KernelLike
+from ..types import Array, Axis, Data, EstimatorLike, RandomState
 from ._base import Display, dress, reached, represented, style
 
 PANELS = ("eigenvalues", "cumulative", "dimension")
@@ -72,7 +75,7 @@ class SpectrumDisplay(Display):
     (array([1.25]), array([0.75, 1. ]))
     """
 
-    def __init__(self, *, eigenvalues: Any, alphas: Any = None, alpha: float | None = None):
+    def __init__(self, *, eigenvalues: Any, alphas: Array = None, alpha: float | None = None):
         values = np.sort(host(eigenvalues).astype(np.float64))[::-1]
         if values.ndim != 1 or not len(values) or not np.isfinite(values).all() or not values.any():
             raise ValueError(
@@ -100,15 +103,15 @@ class SpectrumDisplay(Display):
     @classmethod
     def from_kernel(
         cls,
-        kernel: Any,
-        X: Any,
+        kernel: KernelLike,
+        X: Data,
         *,
         centred: bool = True,
-        alphas: Any = None,
+        alphas: Array = None,
         alpha: float | None = None,
-        gram: Any = "auto",
-        random_state: Any = None,
-        ax: Any = None,
+        gram: GramLike = "auto",
+        random_state: RandomState = None,
+        ax: Axis = None,
         **options: Any,
     ) -> Self:
         """Compute the eigenvalues on a sample, and draw them.
@@ -149,7 +152,7 @@ class SpectrumDisplay(Display):
         return cls(eigenvalues=values, alphas=alphas, alpha=alpha).plot(ax=ax, **options)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> Self:
+    def from_estimator(cls, estimator: EstimatorLike, X: Data, **options: Any) -> Self:
         """The eigenvalues of a fitted estimator's kernel on X; a number as its `alpha_` or `alpha` is marked.
 
         Parameters
@@ -171,7 +174,7 @@ class SpectrumDisplay(Display):
             options = {"alpha": float(alpha), "centred": False, **options}
         return cls.from_kernel(model.kernel_, Z, **{**represented(model), **options})
 
-    def plot(self, ax: Any = None, *, panels: Sequence[str] = PANELS, line_kw: dict[str, Any] | None = None) -> Self:
+    def plot(self, ax: Axis = None, *, panels: Sequence[str] = PANELS, line_kw: dict[str, Any] | None = None) -> Self:
         """Draw.
 
         Parameters
@@ -198,7 +201,7 @@ class SpectrumDisplay(Display):
             getattr(self, f"_draw_{name}")(panel, line_kw)
         return self
 
-    def _draw_eigenvalues(self, ax: Any, given: Any) -> None:
+    def _draw_eigenvalues(self, ax: Axis, given: Any) -> None:
         from matplotlib.ticker import MaxNLocator
 
         positive = self.eigenvalues[self.eigenvalues > 0]
@@ -217,7 +220,7 @@ class SpectrumDisplay(Display):
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         dress(ax, "Eigenvalues", xlabel="number")
 
-    def _draw_cumulative(self, ax: Any, given: Any) -> None:
+    def _draw_cumulative(self, ax: Axis, given: Any) -> None:
         from matplotlib.ticker import MaxNLocator
 
         look = style(given, color=BLUE, linewidth=1.6)
@@ -226,7 +229,7 @@ class SpectrumDisplay(Display):
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         dress(ax, "Cumulative share", xlabel="number", ylim=(0, 1.05))
 
-    def _draw_dimension(self, ax: Any, given: Any) -> None:
+    def _draw_dimension(self, ax: Axis, given: Any) -> None:
         (self.dimension_,) = ax.semilogx(self.alphas, self.dimension, **style(given, color=BLUE, linewidth=1.6))
         if self.alpha is not None:
             d = float(self._dimension(np.array([self.alpha]))[0])

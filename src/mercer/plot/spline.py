@@ -14,6 +14,7 @@ from .._array import host
 from .._errors import check_number
 from .._palette import BLUE, GREY, INK
 from .._steps import last, unwrapped
+from ..types import Array, Axis, Data, EstimatorLike
 from ._base import Display, about_zero, as_given, check_grid, contours, dense, dress, interval, plain, style, unnamed
 
 
@@ -93,15 +94,15 @@ class SplineDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any = None,
-        y: Any = None,
+        estimator: EstimatorLike,
+        X: Data = None,
+        y: Array = None,
         *,
         level: float = 0.95,
         resolution: int = 200,
         padding: float = 0.03,
         names: Sequence[str] | None = None,
-        ax: Any = None,
+        ax: Axis = None,
         **options: Any,
     ) -> Self:
         """Compute curves, bands and components, and draw them.
@@ -167,7 +168,7 @@ class SplineDisplay(Display):
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axis = None,
         *,
         line_kw: dict[str, Any] | None = None,
         band_kw: dict[str, Any] | None = None,
@@ -213,14 +214,14 @@ class SplineDisplay(Display):
             dress(panel, part.name, xlabel=part.xlabel, ylabel=part.ylabel)
         return self
 
-    def _draw_band(self, ax: Any, part: Part, line_kw: Any, band_kw: Any) -> None:
+    def _draw_band(self, ax: Axis, part: Part, line_kw: Any, band_kw: Any) -> None:
         if part.deviation is not None:
             reach = float(norm.ppf((1 + self.level) / 2)) * part.deviation
             look = style(band_kw, color=BLUE, alpha=0.18, linewidth=0)
             self.bands_[-1].append(ax.fill_between(part.x, part.values - reach, part.values + reach, **look))
         self.lines_[-1] += ax.plot(part.x, part.values, **style(line_kw, color=BLUE, linewidth=1.8))
 
-    def _draw_levels(self, ax: Any, part: Part, line_kw: Any, band_kw: Any) -> None:
+    def _draw_levels(self, ax: Axis, part: Part, line_kw: Any, band_kw: Any) -> None:
         levels = self.levels or []
         k = len(levels)
         for j in range(k // 2):
@@ -242,13 +243,15 @@ class SplineDisplay(Display):
             )
 
 
-def _names(X: Any, estimator: Any) -> list[str]:
+def _names(X: Data, estimator: EstimatorLike) -> list[str]:
     """Of the columns, where X or the estimator knows them."""
     known = getattr(X, "columns", getattr(estimator, "feature_names_in_", ()))
     return [plain(name) for name in known]
 
 
-def _line(who: str, estimator: Any, X: Any, y: Any) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray] | None]:
+def _line(
+    who: str, estimator: EstimatorLike, X: Data, y: Array
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray] | None]:
     """The samples of one column, and the points to be drawn."""
     model = last(estimator)
     if X is None and hasattr(model, "x_") and hasattr(model, "y_"):
@@ -274,7 +277,7 @@ def _apart(values: np.ndarray, least: float) -> np.ndarray:
     return places
 
 
-def _terms(model: Any, A: np.ndarray | None, y: Any, resolution: int, names: list[str]) -> list[Part]:
+def _terms(model: EstimatorLike, A: np.ndarray | None, y: Array, resolution: int, names: list[str]) -> list[Part]:
     """The components of an ANOVA spline over the interval of their columns."""
     low, high = host(model.lower_), host(model.upper_)
     label = names if len(names) == len(low) else [f"x{j}" for j in range(len(low))]

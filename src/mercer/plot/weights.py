@@ -11,6 +11,7 @@ from mercer.kernels.expression import as_kernel
 
 from .._array import host
 from .._palette import BLUE, GREY, INK
+from ..types import Array, Axis, EstimatorLike
 from ._base import Display, dress, fitted, legend, plain, style
 
 LONGEST = 32  # letters of a name
@@ -49,14 +50,14 @@ class WeightsDisplay(Display):
     [0.75, 0.25]
     """
 
-    def __init__(self, *, weights: Any, names: Sequence[str], alignments: Any = None):
+    def __init__(self, *, weights: Array, names: Sequence[str], alignments: Any = None):
         self.weights, self.names = host(weights), list(names)
         self.alignments = None if alignments is None else host(alignments)
         if self.weights.shape != (len(self.names),):
             raise ValueError(f"WeightsDisplay: {len(self.names)} names for weights of shape {self.weights.shape}.")
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, sort: bool = False, ax: Any = None, **options: Any) -> Self:
+    def from_estimator(cls, estimator: EstimatorLike, *, sort: bool = False, ax: Axis = None, **options: Any) -> Self:
         """Draw the weights of a fitted `MultipleKernel`.
 
         Parameters
@@ -86,7 +87,7 @@ class WeightsDisplay(Display):
         return display.plot(ax=ax, **options)
 
     def plot(
-        self, ax: Any = None, *, bar_kw: dict[str, Any] | None = None, scatter_kw: dict[str, Any] | None = None
+        self, ax: Axis = None, *, bar_kw: dict[str, Any] | None = None, scatter_kw: dict[str, Any] | None = None
     ) -> Self:
         """Draw.
 
@@ -124,7 +125,7 @@ class WeightsDisplay(Display):
         return self
 
 
-def kernel_names(model: Any) -> list[str]:
+def kernel_names(model: EstimatorLike) -> list[str]:
     """Of the kernels of a fitted `MultipleKernel`: those of a dict, else the number and the kernel itself."""
     if isinstance(model.kernels, Mapping):
         return list(model.names_)

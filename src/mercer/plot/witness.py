@@ -10,6 +10,7 @@ from mercer.inference import KernelTestResult
 
 from .._array import host
 from .._palette import BLUE, GREY, INK, ORANGE
+from ..types import Axis
 from ._base import Display, about_zero, check_grid, contours, dense, dress, interval, plain, plane, style
 
 
@@ -84,7 +85,7 @@ class WitnessDisplay(Display):
         labels: tuple[str, str] = ("X", "Y"),
         resolution: int = 200,
         padding: float = 0.15,
-        ax: Any = None,
+        ax: Axis = None,
         **options: Any,
     ) -> Self:
         """Draw the witness that `mercer.inference.mmd_test` found.
@@ -136,7 +137,7 @@ class WitnessDisplay(Display):
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axis = None,
         *,
         line_kw: dict[str, Any] | None = None,
         scatter_kw: dict[str, Any] | None = None,
@@ -183,7 +184,7 @@ class WitnessDisplay(Display):
             )
         dress(ax, self.title, xlabel="x", ylabel="f(x)")
 
-    def _surface(self, ax: Any, line_kw: Any, scatter_kw: Any) -> None:
+    def _surface(self, ax: Axis, line_kw: Any, scatter_kw: Any) -> None:
         xx0, xx1 = self.grid
         self.surface_ = ax.contourf(xx0, xx1, self.values, levels=21, **about_zero(self.values, pale=1.6))
         contours(ax.contour, xx0, xx1, self.values, levels=[0.0], colors=[INK], linewidths=1.0)
@@ -193,7 +194,7 @@ class WitnessDisplay(Display):
         self.figure_.colorbar(self.surface_, ax=ax, shrink=0.85, label="f(x)")
         dress(ax, self.title)
 
-    def _histograms(self, ax: Any, line_kw: Any, scatter_kw: Any) -> None:
+    def _histograms(self, ax: Axis, line_kw: Any, scatter_kw: Any) -> None:
         edges = np.histogram_bin_edges(np.concatenate([self.values_X, self.values_Y]), "auto")
         for values, label, tint in zip((self.values_X, self.values_Y), self.labels, (BLUE, ORANGE), strict=True):
             share = np.histogram(values, edges)[0] / len(values)

@@ -15,6 +15,7 @@ from .._errors import check_number, remedies, where
 from ..context import Context, StoppedError, warn_early
 from ..kernels import Kernel
 from ..space import Function
+from ..types import Index
 
 BLOCK = 1 << 21  # entries of one block of kernel values: 16 MiB
 
@@ -190,7 +191,7 @@ class Targets:
         """So many rows in slices whose arrays of shape (rows, n, width) stay small."""
         return _threads.slices(rows, max(1, BLOCK // (self.X.shape[0] * width))) if rows else []
 
-    def nearest(self, rows: Any, count: int) -> np.ndarray:
+    def nearest(self, rows: Index, count: int) -> np.ndarray:
         """For each of these targets the `count` points nearest to it in the space, nearest first: (rows, count)."""
         height = (2 * self.values[:, rows] - self.diagonal[:, None]).T
         count = min(count, height.shape[1])

@@ -10,6 +10,7 @@ from .._errors import check_number
 from ..gram import Auto
 from ..kernels import PD, Definiteness, Kernel
 from ..solvers.linear import System, solve
+from ..types import Data
 from ._base import PreImage, Targets
 
 PROBE = 1000  # points on whose pairs the median distance is taken
@@ -79,13 +80,13 @@ class _OfImages(Kernel):
         self.kernel, self.square = kernel, square
         self.domain = kernel.domain
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Data, Y: Data = None) -> Any:
         K = self.kernel.evaluate(X, Y)
         a = self.kernel.evaluate_diag(X)
         b = a if Y is None else self.kernel.evaluate_diag(Y)
         return np.exp(np.minimum(2 * K - a[:, None] - b[None, :], 0.0) / (2 * self.square))
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Data) -> Any:
         return np.ones(self.domain.size(X))
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:

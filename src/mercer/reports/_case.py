@@ -27,6 +27,7 @@ from .._array import host, is_array, is_sparse
 from .._steps import unwrapped
 from ..domains import Tables, take
 from ..losses import Squared
+from ..types import Array, Data, EstimatorLike
 from ._pictures import Pictures
 
 SQUARES = (
@@ -50,7 +51,7 @@ class Case:
     heard : the warnings of the fit, and their categories
     """
 
-    def __init__(self, estimator: Any, X: Any, y: Any, random_state: int, groups: Any = None):
+    def __init__(self, estimator: EstimatorLike, X: Data, y: Array, random_state: int, groups: Array = None):
         self.estimator, self.X, self.target, self.random_state = estimator, X, y, random_state
         self.kind = kind_of(estimator)
         self.labelled = self.kind in ("classifier", "regressor")
@@ -235,7 +236,7 @@ class Spectrum:
         )
 
 
-def columns_of(X: Any, letter: str) -> dict[str, np.ndarray]:
+def columns_of(X: Data, letter: str) -> dict[str, np.ndarray]:
     """The columns of a table or a dense matrix, by name or by letter and number; empty for other data."""
     flat = isinstance(X, dict) or hasattr(X, "columns") or (is_array(X) and host(X).ndim == 2)
     if not flat or is_sparse(X):
@@ -244,7 +245,7 @@ def columns_of(X: Any, letter: str) -> dict[str, np.ndarray]:
     return {f"{letter}{name}" if is_array(X) else str(name): values for name, values in found.items()}
 
 
-def check_groups(groups: Any, n: int) -> np.ndarray:
+def check_groups(groups: Array, n: int) -> np.ndarray:
     """The groups, checked: one per sample, and at least two distinct ones."""
     if len(groups) != n:
         raise ValueError(f"report: groups has {len(groups)} entries for {n} samples; pass one for each.")
@@ -253,7 +254,7 @@ def check_groups(groups: Any, n: int) -> np.ndarray:
     return np.asarray(groups)
 
 
-def kind_of(estimator: Any) -> str:
+def kind_of(estimator: EstimatorLike) -> str:
     """The kind of an estimator."""
     for kind, test in (("classifier", is_classifier), ("regressor", is_regressor), ("clusterer", is_clusterer)):
         if test(estimator):
@@ -264,7 +265,7 @@ def kind_of(estimator: Any) -> str:
     return "density" if hasattr(last, "score_samples") and hasattr(last, "sample") else "transformer"
 
 
-def is_fitted(estimator: Any) -> bool:
+def is_fitted(estimator: EstimatorLike) -> bool:
     try:
         check_is_fitted(estimator)
     except NotFittedError:
@@ -272,7 +273,7 @@ def is_fitted(estimator: Any) -> bool:
     return True
 
 
-def fit(estimator: Any, X: Any, y: Any, groups: Any = None) -> Any:
+def fit(estimator: EstimatorLike, X: Data, y: Array, groups: Array = None) -> Any:
     """Fit to X, and y if there is one; groups go to a search whose splitter requests them."""
     splitter: Any = getattr(estimator, "cv", None)
     asked = groups is not None and hasattr(splitter, "get_metadata_routing")
@@ -280,7 +281,7 @@ def fit(estimator: Any, X: Any, y: Any, groups: Any = None) -> Any:
     return estimator.fit(X, **more) if y is None else estimator.fit(X, y, **more)
 
 
-def size(X: Any) -> int:
+def size(X: Data) -> int:
     """The number of samples."""
     if isinstance(X, tuple):
         return size(X[0])
@@ -289,7 +290,7 @@ def size(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def rows(X: Any, index: np.ndarray) -> Any:
+def rows(X: Data, index: np.ndarray) -> Any:
     """The samples at `index` of any collection."""
     if isinstance(X, tuple):
         return tuple(rows(part, index) for part in X)

@@ -19,6 +19,7 @@ from .. import IndefiniteKernelWarning, JitterWarning, KreinRidge, KreinSVC
 from .._array import is_sparse
 from ..domains.tables import is_missing
 from ..kernels import Table
+from ..types import EstimatorLike
 from ._case import TINY, Case, Spectrum
 from ._estimate import LINEAR, MEAN, NORMAL, OURS, Estimate
 
@@ -560,7 +561,7 @@ def _solver(case: Case, estimate: Estimate) -> Iterator[Caution]:
         )  # fmt: skip
 
 
-def solutions(model: Any) -> list[Any]:
+def solutions(model: EstimatorLike) -> list[Any]:
     """The solutions that the solvers reported."""
     found = getattr(model, "solutions_", None) or getattr(model, "solution_", None)
     return list(found) if isinstance(found, (list, tuple)) else [] if found is None else [found]

@@ -23,6 +23,7 @@ from ..plot import (
     WeightsDisplay,
 )
 from ..plot.weights import kernel_names
+from ..types import Axis
 from ._case import Case, rows
 from ._cautions import is_number
 from ._html import number
@@ -51,7 +52,7 @@ def gram(case: Case) -> list[str]:
         names = np.array([short(label) for label in labels])
         labels = names if len(np.unique(names)) == len(np.unique(labels)) else labels
 
-    def plot(ax: Any) -> None:
+    def plot(ax: Axis) -> None:
         GramDisplay.from_kernel("precomputed", case.K, labels, max_size=CELLS, ax=ax)
 
     return [case.pictures.drawn(plot, "Kernel matrix", alt, f"{some}{ordered}.", (3.8, 3.1))]
@@ -65,7 +66,7 @@ def spectrum(case: Case) -> list[str]:
     values = case.spectrum.eigenvalues * (case.n / m)
     display = SpectrumDisplay(eigenvalues=values, alpha=case.alpha or None)
 
-    def plot(ax: Any) -> None:
+    def plot(ax: Axis) -> None:
         display.plot(ax, panels=["eigenvalues"])
         ax.set(ylabel="eigenvalue of K")
 
@@ -100,7 +101,7 @@ def _decision(case: Case) -> list[str]:
     some = np.arange(case.n) if case.n == len(case.drawn) else case.drawn
     y = None if case.labels is None else case.labels[some]
 
-    def plot(ax: Any) -> None:
+    def plot(ax: Axis) -> None:
         DecisionDisplay.from_estimator(case.fitted, rows(case.X, some), y, ax=ax, resolution=200)
         ax.set(**dict(zip(("xlabel", "ylabel"), map(tick, case.columns), strict=True)))
 
@@ -136,7 +137,7 @@ def _density(case: Case) -> list[str]:
     if case.kind != "density" or case.dimension not in (1, 2) or not hasattr(case.model, "log_normalizer_"):
         return []
 
-    def plot(ax: Any) -> None:
+    def plot(ax: Axis) -> None:
         display = DensityDisplay.from_estimator(case.fitted, ax=ax)
         if not case.steps:  # otherwise the axes are not the columns
             display.ax_.set(**dict(zip(("xlabel", "ylabel"), map(tick, case.columns), strict=False)))
@@ -161,7 +162,7 @@ def _components(case: Case) -> list[str]:
     if y is not None and y.dtype.kind not in "fiu" and len(np.unique(y)) > NAMED:
         y = None
 
-    def plot(ax: Any) -> None:
+    def plot(ax: Axis) -> None:
         ComponentsDisplay.from_estimator(case.fitted, rows(case.X, case.drawn), y, ax=ax)
 
     return [case.pictures.drawn(plot, "Components", "Samples in the plane of the first two components.", "", PLANE)]
@@ -174,7 +175,7 @@ def _weights(case: Case) -> list[str]:
     names = kernel_names(case.model)
     said = ", ".join(f"{names[j]}: {case.model.weights_[j]:.3g}" for j in order)
 
-    def plot(ax: Any) -> None:
+    def plot(ax: Axis) -> None:
         WeightsDisplay(
             weights=host(case.model.weights_)[order],
             names=[names[j] for j in order],

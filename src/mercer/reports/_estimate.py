@@ -30,6 +30,7 @@ from .._array import host, is_sparse
 from .._errors import check_number
 from .._steps import last
 from ..selection import ExpectedLoss, expected_loss
+from ..types import Array, Data, EstimatorLike, Splitter
 from ._case import Case, fit, rows
 
 OURS, MAJORITY, MEAN, LINEAR, NORMAL = "this model", "majority class", "mean of y", "linear model", "one Gaussian"
@@ -76,7 +77,7 @@ class Estimate:
         return float(np.std(folds, ddof=1) / np.sqrt(len(folds))) if len(folds) > 1 else np.nan
 
 
-def estimated(case: Case, cv: Any) -> Estimate:
+def estimated(case: Case, cv: Splitter) -> Estimate:
     """The error by cross-validation, and by leave-one-out if there is a formula."""
     found = Estimate()
     if cv is None:
@@ -101,7 +102,7 @@ def estimated(case: Case, cv: Any) -> Estimate:
     return found
 
 
-def folds(case: Case, cv: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+def folds(case: Case, cv: Splitter) -> list[tuple[np.ndarray, np.ndarray]]:
     """Shuffled folds, stratified and grouped where applicable, at most as many as the rarest class has samples."""
     stratified, groups = case.kind == "classifier" and np.ndim(case.y) == 1, case.groups
     if isinstance(cv, Integral):
@@ -148,7 +149,7 @@ def _test(case: Case, train: np.ndarray, test: np.ndarray) -> Any:
     return rows(case.X, test)[:, train] if case.pairwise and not case.steps else rows(case.X, test)
 
 
-def _of(y: Any, index: np.ndarray) -> Any:
+def _of(y: Array, index: np.ndarray) -> Any:
     return None if y is None else rows(y, index)
 
 
@@ -183,7 +184,7 @@ class _Answer:
     values: np.ndarray | None = None
 
     @classmethod
-    def of(cls, case: Case, model: Any, X: Any, index: np.ndarray) -> _Answer:
+    def of(cls, case: Case, model: EstimatorLike, X: Data, index: np.ndarray) -> _Answer:
         values: Any
         if case.kind == "density":
             values = np.asarray(host(model.score_samples(X)))
@@ -218,12 +219,12 @@ class _Answer:
         return cls(scores, predicted, probability)
 
 
-def levels_of(model: Any) -> Any:
+def levels_of(model: EstimatorLike) -> Any:
     """The levels of quantile or expectile regression, whose curves need not be near the mean of y."""
     return getattr(last(model), "quantiles", getattr(last(model), "expectiles", None))
 
 
-def _level_scores(model: Any, X: Any, y: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+def _level_scores(model: EstimatorLike, X: Data, y: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
     scores = {"D²": float(model.score(X, y))}
     if hasattr(last(model), "quantiles"):
         for level, curve in zip(np.atleast_1d(levels_of(model)), predicted.reshape(len(y), -1).T, strict=True):

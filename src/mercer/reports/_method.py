@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import KernelLogisticRegression
+from ..types import EstimatorLike
 from ._case import Case
 from ._cautions import edges, solutions, tried_values
 from ._displays import history, landscape
@@ -43,7 +44,7 @@ def method(case: Case, estimate: Estimate) -> str:
     return "".join(parts)
 
 
-def equations(model: Any) -> list[str]:
+def equations(model: EstimatorLike) -> list[str]:
     """The problem of a fitted model, with the loss and the penalty that its docstring leaves open."""
     own = documented(type(model))
     several = isinstance(model, KernelLogisticRegression) and len(model.classes_) > 2

@@ -10,10 +10,10 @@ from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 from .._errors import check_number, optional
 from .._files import replacing
+from ..types import Array, Data, EstimatorLike, FilePath, Splitter
 from ._case import Case
 from ._cautions import Caution, cautions
 from ._data import data
@@ -46,7 +46,7 @@ class Report:
     warnings: list[Caution]
     sections: dict[str, str] = field(repr=False)
 
-    def save(self, path: Any) -> Path:
+    def save(self, path: FilePath) -> Path:
         """Write the complete file or nothing, and return its path."""
         target = Path(os.fsdecode(os.path.realpath(path)))
         if not target.parent.is_dir():
@@ -65,13 +65,13 @@ class Report:
 
 
 def report(
-    estimator: Any,
-    X: Any,
-    y: Any = None,
+    estimator: EstimatorLike,
+    X: Data,
+    y: Array = None,
     *,
     title: str | None = None,
-    cv: Any = 5,
-    groups: Any = None,
+    cv: Splitter = 5,
+    groups: Array = None,
     random_state: int = 0,
 ) -> Report:
     """A report on an estimator and its data: one HTML file that needs no network.
@@ -195,7 +195,7 @@ def _warnings(found: list[Caution]) -> str:
     return f'<ul class="warnings">{items}</ul>'
 
 
-def _making(case: Case, cv: Any, seconds: float) -> str:
+def _making(case: Case, cv: Splitter, seconds: float) -> str:
     origin = "the fitted estimator that was passed" if case.was_fitted else "a clone, fitted to all samples"
     rows = [
         ["date", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")],

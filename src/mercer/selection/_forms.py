@@ -20,6 +20,7 @@ from ..losses import EpsilonInsensitive, Hinge, SquaredEpsilonInsensitive, Squar
 from ..methods.base import LinearForm, NoProblemError, SolvedProblem
 from ..solvers.leave_one_out import refuse_determined
 from ..solvers.spectral import Spectral
+from ..types import Array, Data, EstimatorLike, RandomState
 
 SVM_LOSSES: dict[str, Any] = {
     "hinge": Hinge,
@@ -29,13 +30,13 @@ SVM_LOSSES: dict[str, Any] = {
 }
 
 
-def seeded(estimator: Any, random_state: Any) -> Any:
+def seeded(estimator: EstimatorLike, random_state: RandomState) -> Any:
     """A clone whose draws can be repeated: of landmarks, above all."""
     drawn = "random_state" in estimator.get_params(deep=False) and estimator.random_state is None
     return clone(estimator).set_params(random_state=random_state) if drawn else clone(estimator)
 
 
-def weights(estimator: Any, weight: np.ndarray | None) -> dict[str, Any]:
+def weights(estimator: EstimatorLike, weight: np.ndarray | None) -> dict[str, Any]:
     """The argument of `fit` that gives the samples weights; of a pipeline, the one of its last step."""
     prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
     return {} if weight is None else {f"{prefix}sample_weight": weight}
@@ -95,7 +96,7 @@ class Fitted:
         return values
 
 
-def fitted(estimator: Any, X: Any, y: Any, sample_weight: Any, random_state: Any) -> Fitted:
+def fitted(estimator: EstimatorLike, X: Data, y: Array, sample_weight: Array, random_state: RandomState) -> Fitted:
     """A clone of an estimator, fitted, with what its fit is."""
     X, y, sample_weight = indexable(X, y, sample_weight)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -109,7 +110,7 @@ def fitted(estimator: Any, X: Any, y: Any, sample_weight: Any, random_state: Any
     return Fitted(model, X, y, np.ones(n) if given is None else given, given, form, solved, why)
 
 
-def _solved(model: Any, X: Any, y: Any, weight: Any) -> tuple[SolvedProblem | None, str]:
+def _solved(model: EstimatorLike, X: Data, y: Array, weight: Array) -> tuple[SolvedProblem | None, str]:
     """The problem that a fitted estimator solved, or why there is none."""
     if not hasattr(model, "solved_problem"):  # an estimator of another library
         return None, f"{type(model).__name__} is no machine with one loss"

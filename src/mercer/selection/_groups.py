@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from ..kernels import Definiteness
 from ..methods import SVC
 from ..solvers.fit.many import PairPath, solve_pairs, vote
+from ..types import Array, Data, EstimatorLike
 
 OBEYED = {
     *("C", "break_ties", "cache_size", "class_weight", "coef0", "decision_function_shape", "degree", "gamma", "gram"),
@@ -24,7 +25,7 @@ OBEYED = {
 AT_DEFAULT = {name: p.default for name, p in signature(SVC).parameters.items() if name not in OBEYED}
 
 
-def suits(estimator: Any, strengths: list[Any]) -> bool:
+def suits(estimator: EstimatorLike, strengths: list[Any]) -> bool:
     """Whether machines on a matrix can stand for an estimator with these values of C; if not, it speaks for itself."""
     if type(estimator) is not SVC or any(getattr(estimator, name) != value for name, value in AT_DEFAULT.items()):
         return False
@@ -44,7 +45,7 @@ def machines(
     K: np.ndarray,
     claim: Definiteness,
     members: list[np.ndarray],
-    y: Any,
+    y: Array,
     weight: np.ndarray,
     strengths: np.ndarray,
     stop: np.ndarray,
@@ -86,7 +87,7 @@ class Answers(ClassifierMixin, BaseEstimator):
         """The labels."""
         return self.classes
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Data) -> np.ndarray:
         """As of `SVC`."""
         if len(self.classes) == 2:
             return -self.values[:, 0]  # positive means the second, as everywhere in scikit-learn
@@ -94,6 +95,6 @@ class Answers(ClassifierMixin, BaseEstimator):
             return self.values
         return _ovr_decision_function(self.values < 0, -self.values, len(self.classes))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Data) -> np.ndarray:
         """As of `SVC`."""
         return self.classes[vote(self.values, len(self.classes), self.break_ties)]

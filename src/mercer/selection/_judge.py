@@ -11,6 +11,7 @@ from .._array import host
 from .._errors import check_choice
 from ..losses import Logistic, Loss, Multinomial, Poisson
 from ..methods.base import chosen
+from ..types import Array, Data, EstimatorLike, Index
 
 WHO = "expected_loss"
 NAMES = ("zero_one", "squared", "absolute", "log")
@@ -29,7 +30,7 @@ class Judge:
         As in `expected_loss`.
     """
 
-    def __init__(self, model: Any, y: Any, loss: Any):
+    def __init__(self, model: EstimatorLike, y: Array, loss: Any):
         self.model, self.y, self.labels, self.coupled = model, np.asarray(host(y)), is_classifier(model), False
         own = getattr(model, "fitted_loss", None)
         if loss is None:
@@ -49,7 +50,7 @@ class Judge:
         elif not callable(loss):
             raise TypeError(f"{WHO}: loss = {loss!r} must be one of {NAMES}, a Loss, or a function.")
 
-    def of_model(self, model: Any, X: Any) -> np.ndarray:
+    def of_model(self, model: EstimatorLike, X: Data) -> np.ndarray:
         """The answers of a model that was fitted to others."""
         if self.need == "prediction":
             return np.asarray(host(model.predict(X)))
@@ -84,7 +85,7 @@ class Judge:
             return np.asarray(host(self.model.decide(f)))
         return chosen(self.model.classes_, f) if self.labels else f
 
-    def losses(self, answers: np.ndarray, index: Any = slice(None)) -> np.ndarray:
+    def losses(self, answers: np.ndarray, index: Index = slice(None)) -> np.ndarray:
         """L at some samples, all unless told; the mean over several targets."""
         y, loss = self.y[index], self.loss
         if isinstance(loss, Loss):

@@ -16,6 +16,7 @@ from .._same import same
 from ..kernels import Definiteness, Kernel, Precomputed, Radial, is_kernel
 from ..methods import SVC
 from ..methods.base import KernelEstimator, is_kernel_estimator, with_kernel
+from ..types import Array, Data, EstimatorLike, Namespace
 
 # what is known to leave the kernel as it is; a parameter in neither list may change it
 NOT_OF_THE_KERNEL = {
@@ -33,7 +34,7 @@ def report(fits: int = 0, matrices: int = 0, distances: int = 0, plain: Any = No
 class _SquaredDistance(Radial):
     """‖x − y‖², with the accuracy and the tiles of a kernel."""
 
-    def profile(self, s: Any, xp: Any) -> Any:
+    def profile(self, s: Array, xp: Namespace) -> Any:
         return s
 
 
@@ -48,7 +49,7 @@ class Matrix(NamedTuple):
 class Sample:
     """All samples, and what was computed of them: squared distances, and the kernel matrices used last."""
 
-    def __init__(self, X: Any, memory: int, workers: int, answers_only: bool):
+    def __init__(self, X: Data, memory: int, workers: int, answers_only: bool):
         self.X, self.memory, self.workers, self.answers_only = X, memory, workers, answers_only
         self.everything = np.arange(len(X) if not hasattr(X, "shape") else X.shape[0])
         self.lock = threading.Lock()
@@ -63,7 +64,7 @@ class Sample:
     def report(self) -> dict[str, Any]:
         return report(self.shared, self.matrices, int(self.distances is not None), self.plain)
 
-    def find(self, estimator: Any, train: np.ndarray) -> Matrix | str:
+    def find(self, estimator: EstimatorLike, train: np.ndarray) -> Matrix | str:
         """The matrix of the kernel as a fit on a training part would resolve it, or why there is none."""
         with self.lock:
             reason = self.obstacle(estimator)
@@ -74,7 +75,7 @@ class Sample:
             except Exception as error:  # whatever it is, the plain fit will meet it or not, as it should
                 return _first_line(error)
 
-    def machine(self, estimator: Any, train: np.ndarray) -> tuple[Any, Any]:
+    def machine(self, estimator: EstimatorLike, train: np.ndarray) -> tuple[Any, Any]:
         """The estimator for a training part, and the data that its samples are taken from."""
         found = self.find(estimator, train)
         if isinstance(found, Matrix):
@@ -95,7 +96,7 @@ class Sample:
             else:
                 self.shared += fits
 
-    def obstacle(self, estimator: Any) -> str:
+    def obstacle(self, estimator: EstimatorLike) -> str:
         """Why a fit cannot use a shared matrix; empty if it can."""
         if not is_kernel_estimator(estimator) or "kernel" not in estimator.get_params(deep=False):
             return f"{where(estimator)} has no precomputed form"
@@ -158,7 +159,7 @@ class Sample:
         self.held.append((kernel, found))
         return found
 
-    def _compute(self, kernel: Kernel, X: Any) -> Any:
+    def _compute(self, kernel: Kernel, X: Data) -> Any:
         if not _of_distances(kernel):
             return kernel(X)
         if self.distances is None:
@@ -179,7 +180,7 @@ def position(seen: list[dict[str, Any]], values: dict[str, Any]) -> int:
     return len(seen) - 1
 
 
-def _equal(a: Any, b: Any) -> bool:
+def _equal(a: Array, b: Array) -> bool:
     return bool(a == b) if isinstance(a, SIMPLE) and isinstance(b, SIMPLE) else same(a, b)
 
 

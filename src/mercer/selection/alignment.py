@@ -9,25 +9,26 @@ from sklearn.utils.multiclass import type_of_target
 
 from .._array import host, like
 from .._errors import check_choice, check_weight, speaking
-from ..gram import Gram, as_representation
-from ..kernels import Kernel
+from ..gram import Gram, GramLike, as_representation
+from ..kernels import Kernel, KernelLike
 from ..kernels.expression import as_kernel
 from ..solvers.multiple import inner_products, normalised, shares, target_columns, variance
+from ..types import Array, Data, RandomState
 
 __all__ = ["alignment", "class_separability", "dependence"]
 
 
 @speaking
 def alignment(
-    kernel: Any,
-    X: Any,
-    y: Any,
+    kernel: KernelLike,
+    X: Data,
+    y: Array,
     *,
     classes: bool | None = None,
     centered: bool = True,
-    sample_weight: Any = None,
-    gram: Any = "auto",
-    random_state: Any = None,
+    sample_weight: Array = None,
+    gram: GramLike = "auto",
+    random_state: RandomState = None,
 ) -> float:
     r"""The (centred) alignment of a kernel with targets, or with another kernel: the cosine between two matrices.
 
@@ -85,14 +86,14 @@ def alignment(
 
 @speaking
 def dependence(
-    kernel: Any,
-    X: Any,
-    y: Any,
+    kernel: KernelLike,
+    X: Data,
+    y: Array,
     *,
     classes: bool | None = None,
-    sample_weight: Any = None,
-    gram: Any = "auto",
-    random_state: Any = None,
+    sample_weight: Array = None,
+    gram: GramLike = "auto",
+    random_state: RandomState = None,
 ) -> float:
     r"""The Hilbert–Schmidt criterion: how much of the targets the space of a kernel can see.
 
@@ -119,7 +120,13 @@ def dependence(
 
 @speaking
 def class_separability(
-    kernel: Any, X: Any, y: Any, *, sample_weight: Any = None, gram: Any = "auto", random_state: Any = None
+    kernel: KernelLike,
+    X: Data,
+    y: Array,
+    *,
+    sample_weight: Array = None,
+    gram: GramLike = "auto",
+    random_state: RandomState = None,
 ) -> float:
     r"""The scatter between classes over that within them, in the space of a kernel.
 
@@ -182,7 +189,7 @@ def _second(who: str, y: Any, classes: bool | None, K: Gram, gram: Any, random_s
     return target_columns(y, classes)
 
 
-def _targets(who: str, y: Any, n: int) -> np.ndarray:
+def _targets(who: str, y: Array, n: int) -> np.ndarray:
     values = host(y)
     if values.ndim not in (1, 2) or len(values) != n:
         raise ValueError(f"{who}: y has shape {values.shape}, expected ({n},) or ({n}, n_targets), a row per sample.")
@@ -191,5 +198,5 @@ def _targets(who: str, y: Any, n: int) -> np.ndarray:
     return values
 
 
-def _weight(who: str, sample_weight: Any, n: int) -> np.ndarray | None:
+def _weight(who: str, sample_weight: Array, n: int) -> np.ndarray | None:
     return None if sample_weight is None else check_weight(who, sample_weight, n).astype(np.float64)

@@ -15,13 +15,14 @@ from .._array import host
 from .._errors import check_choice, check_number, speaking
 from .._random import generator
 from .._threads import slices
-from ..gram import Gram, Operator, Representation, as_representation
+from ..gram import Gram, GramLike, Operator, Representation, as_representation
 from ..gram.normalized import NormalizedGram
-from ..kernels import Kernel
+from ..kernels import Kernel, KernelLike
 from ..kernels.expression import as_kernel
 from ..kernels.sklearn_names import SKLEARN
 from ..methods.kmeans import KernelKMeans
 from ..methods.spectral_clustering import GRAPHS, SpectralClustering
+from ..types import Array, Data, EstimatorLike, RandomState
 
 __all__ = ["ClusterChoice", "choose_clusters", "silhouette"]
 
@@ -62,13 +63,13 @@ class ClusterChoice:
 @speaking
 def choose_clusters(
     estimator: KernelKMeans | SpectralClustering,
-    X: Any,
+    X: Data,
     *,
     n_clusters: Sequence[int] = range(2, 11),
     method: str = "silhouette",
     n_resamples: int = 20,
     fraction: float = 0.8,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> ClusterChoice:
     r"""The number of clusters of a sample.
 
@@ -132,7 +133,7 @@ def choose_clusters(
 
 
 @speaking
-def silhouette(X: Any, labels: Any, *, kernel: Any, gram: Any = "auto") -> np.ndarray:
+def silhouette(X: Data, labels: Array, *, kernel: KernelLike, gram: GramLike = "auto") -> np.ndarray:
     r"""The silhouettes of samples, with distances in the space of a kernel.
 
     .. math:: s_i = \frac{b_i - a_i}{\max(a_i, b_i)}, \qquad d(x, y)^2 = k(x, x) - 2 k(x, y) + k(y, y)
@@ -162,7 +163,7 @@ def silhouette(X: Any, labels: Any, *, kernel: Any, gram: Any = "auto") -> np.nd
     return _silhouettes(operator, _checked_labels(labels, operator.n)[None, :])[0]
 
 
-def _checked_labels(labels: Any, n: int) -> np.ndarray:
+def _checked_labels(labels: Array, n: int) -> np.ndarray:
     values = host(labels)
     if values.shape != (n,) or values.dtype.kind not in "iu" or values.min() < -1:
         raise ValueError(f"silhouette: labels must be {n} integers >= -1; got {values.dtype} of shape {values.shape}.")
@@ -178,7 +179,7 @@ def _candidates(n_clusters: Any, least: int) -> np.ndarray:
     return np.array(values)
 
 
-def _operator(estimator: KernelKMeans | SpectralClustering, X: Any) -> Operator:
+def _operator(estimator: KernelKMeans | SpectralClustering, X: Data) -> Operator:
     """The affinities that the estimator would use."""
     if isinstance(estimator, SpectralClustering):
         return estimator._affinities(X)
@@ -195,12 +196,12 @@ class _Built(Representation):
     def __init__(self, operator: Gram):
         self.operator = operator
 
-    def _build(self, kernel: Kernel, X: Any, rng: np.random.Generator) -> Gram:
+    def _build(self, kernel: Kernel, X: Data, rng: np.random.Generator) -> Gram:
         return self.operator
 
 
 def _clustered(
-    estimator: Any, operator: Any, X: Any, candidates: np.ndarray, rng: np.random.Generator
+    estimator: EstimatorLike, operator: Any, X: Data, candidates: np.ndarray, rng: np.random.Generator
 ) -> list[np.ndarray]:
     """The clusters of X, whose affinities are `operator`, for each candidate."""
     shared = {} if "sparse" in operator.provides else {"gram": _Built(operator)}
@@ -210,7 +211,7 @@ def _clustered(
     ]
 
 
-def _by_gap(estimator: Any, X: Any, candidates: np.ndarray, rng: np.random.Generator) -> ClusterChoice:
+def _by_gap(estimator: EstimatorLike, X: Data, candidates: np.ndarray, rng: np.random.Generator) -> ClusterChoice:
     operator = NormalizedGram(_operator(estimator, X), ME)
     most = int(candidates[-1])
     if most >= operator.n:
@@ -221,7 +222,9 @@ def _by_gap(estimator: Any, X: Any, candidates: np.ndarray, rng: np.random.Gener
     return ClusterChoice(int(candidates[gaps.argmax()]), "eigengap", candidates, gaps, eigenvalues=values)
 
 
-def _by_silhouette(estimator: Any, X: Any, candidates: np.ndarray, rng: np.random.Generator) -> ClusterChoice:
+def _by_silhouette(
+    estimator: EstimatorLike, X: Data, candidates: np.ndarray, rng: np.random.Generator
+) -> ClusterChoice:
     operator = _operator(estimator, X)
     if "sparse" in operator.provides:
         raise TypeError(
@@ -262,7 +265,12 @@ def _from_sums(sums: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def _by_stability(
-    estimator: Any, X: Any, candidates: np.ndarray, n_resamples: int, fraction: float, rng: np.random.Generator
+    estimator: EstimatorLike,
+    X: Data,
+    candidates: np.ndarray,
+    n_resamples: int,
+    fraction: float,
+    rng: np.random.Generator,
 ) -> ClusterChoice:
     domain, n = _settle(estimator, X)
     pairwise = get_tags(estimator).input_tags.pairwise
@@ -289,7 +297,7 @@ def _by_stability(
     return ClusterChoice(int(stable[-1]), "stability", candidates, scores, errors)
 
 
-def _settle(estimator: Any, X: Any) -> tuple[Any, int]:
+def _settle(estimator: EstimatorLike, X: Data) -> tuple[Any, int]:
     """Fix data-driven values of the kernel by the whole sample; its domain, and the size of the sample."""
     operator: Any = _operator(clone(estimator), X)
     name = "kernel" if isinstance(estimator, KernelKMeans) else "affinity"

@@ -18,6 +18,7 @@ from sklearn.utils.metaestimators import _safe_split
 from .._array import host
 from .._errors import check_number, speaking
 from .._folds import folds
+from ..types import Array, Data, EstimatorLike, Splitter
 
 __all__ = ["Comparison", "Difference", "compare", "corrected_t", "holm", "subspace_agreement"]
 
@@ -115,12 +116,12 @@ class Comparison:
 @speaking
 def compare(
     estimators: Any,
-    X: Any,
-    y: Any = None,
+    X: Data,
+    y: Array = None,
     *,
-    cv: Any = None,
+    cv: Splitter = None,
     scoring: Any = None,
-    groups: Any = None,
+    groups: Array = None,
     level: float = 0.95,
     random_state: int = 0,
 ) -> Comparison:
@@ -270,7 +271,7 @@ def _named(estimators: Any) -> dict[str, Any]:
     return named
 
 
-def _splits(cv: Any, models: list[Any], n: int, y: Any, groups: Any, random_state: int) -> list[Any]:
+def _splits(cv: Splitter, models: list[Any], n: int, y: Array, groups: Array, random_state: int) -> list[Any]:
     labels = y is not None and all(is_classifier(m) for m in models)
     if cv is None:
         cv = (RepeatedStratifiedKFold if labels else RepeatedKFold)(n_splits=10, n_repeats=3, random_state=random_state)
@@ -295,7 +296,7 @@ def _judges(named: dict[str, Any], scoring: Any) -> dict[str, Any]:
     return {name: check_scoring(model, scoring=scoring) for name, model in named.items()}
 
 
-def _scores(estimator: Any, judge: Any, X: Any, y: Any, splits: list[Any]) -> np.ndarray:
+def _scores(estimator: EstimatorLike, judge: Any, X: Data, y: Array, splits: list[Any]) -> np.ndarray:
     """The score on each split."""
     whole = clone(estimator).fit(X) if judge == "stability" else None
     scores = []
@@ -317,7 +318,7 @@ def _scores(estimator: Any, judge: Any, X: Any, y: Any, splits: list[Any]) -> np
     return np.array(scores, dtype=np.float64)
 
 
-def _numbers(X: Any) -> np.ndarray:
+def _numbers(X: Data) -> np.ndarray:
     return np.asarray(X.toarray() if hasattr(X, "toarray") else host(X))
 
 

@@ -17,6 +17,7 @@ from .._array import host
 from .._errors import check_choice, check_instance, check_number, speaking
 from .._folds import folds
 from ..kernels import Kernel
+from ..types import Array, Data, EstimatorLike
 
 __all__ = ["ComponentChoice", "choose_components"]
 
@@ -207,7 +208,7 @@ def _counts(n_components: Any) -> list[int]:
     return list(range(1, n_components + 1)) if counts is None else sorted({int(c) for c in counts})
 
 
-def _models(estimator: Any, X: Any, kernels: Any, count: int, rng: Any) -> list[Any]:
+def _models(estimator: EstimatorLike, X: Data, kernels: Any, count: int, rng: Any) -> list[Any]:
     """A template for each kernel, its data-driven values found once, on all samples."""
     check_instance(WHO, "estimator", estimator)
     if isinstance(kernels, str):
@@ -232,7 +233,7 @@ def _models(estimator: Any, X: Any, kernels: Any, count: int, rng: Any) -> list[
     return models
 
 
-def _require_columns(models: list[Any], X: Any, criterion: str) -> None:
+def _require_columns(models: list[Any], X: Data, criterion: str) -> None:
     vectors = all(m.kernel.domain.vectors for m in models)
     if not (vectors and isinstance(X, np.ndarray) and X.shape[1] > 1):
         raise ValueError(
@@ -254,7 +255,7 @@ def _table(models: list[Any], counts: list[int], splits: list[Any], measure: Any
     return out
 
 
-def _fitted(model: Any, X: Any, part: np.ndarray) -> tuple[Any, int]:
+def _fitted(model: EstimatorLike, X: Data, part: np.ndarray) -> tuple[Any, int]:
     """A fit to a part of the samples, and how many components were wanted."""
     return clone(model).fit(model.kernel.domain.take(X, part)), model.n_components
 
@@ -264,7 +265,7 @@ def _padded(values: np.ndarray, count: int) -> np.ndarray:
     return np.concatenate([values, np.full(count - len(values), values[-1])])
 
 
-def _explained(model: Any, X: Any, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+def _explained(model: EstimatorLike, X: Data, train: np.ndarray, test: np.ndarray) -> np.ndarray:
     """For 1, 2, … components, the share of the variance of held-out samples that they explain."""
     pca, count = _fitted(model, X, train)
     new = model.kernel.domain.take(X, test)
@@ -273,7 +274,7 @@ def _explained(model: Any, X: Any, train: np.ndarray, test: np.ndarray) -> np.nd
     return _padded(np.cumsum(squares) / (whole or 1.0), count)
 
 
-def _stability(model: Any, X: Any, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+def _stability(model: EstimatorLike, X: Data, train: np.ndarray, test: np.ndarray) -> np.ndarray:
     """For 1, 2, … components, ‖M‖²/k with M = (⟨fᵢ, gⱼ⟩): the mean squared cosine of the principal angles."""
     (one, count), (two, _) = (_fitted(model, X, part) for part in (train, test))
     f, g = one.function_, two.function_
@@ -288,7 +289,13 @@ def _stability(model: Any, X: Any, train: np.ndarray, test: np.ndarray) -> np.nd
 
 
 def _downstream(
-    model: Any, X: Any, y: Any, part: tuple[np.ndarray, np.ndarray], counts: list[int], downstream: Any, score: Any
+    model: EstimatorLike,
+    X: Data,
+    y: Array,
+    part: tuple[np.ndarray, np.ndarray],
+    counts: list[int],
+    downstream: Any,
+    score: Any,
 ) -> list[float]:
     """The score of another estimator on the first of the features, for each number of them."""
     pca, _ = _fitted(model, X, part[0])
@@ -297,5 +304,5 @@ def _downstream(
     return [score(clone(downstream).fit(A[:, :k], y_train), B[:, :k], y_test) for k in counts]
 
 
-def _features(pca: Any, X: Any) -> np.ndarray:
+def _features(pca: Any, X: Data) -> np.ndarray:
     return np.asarray(host(pca.transform(X)), dtype=np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -11,7 +12,9 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 
 from .._errors import check_choice, check_instance, check_number, speaking
 from .._folds import folds
+from ..losses import Loss
 from ..solvers.leave_one_out import FormulaError
+from ..types import Array, Data, EstimatorLike, RandomState, Splitter
 from ._criteria import CRITERIA, criterion
 from ._forms import Fitted, fitted
 from ._judge import WHO, Judge
@@ -71,15 +74,15 @@ class ExpectedLoss:
 
 @speaking
 def expected_loss(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: EstimatorLike,
+    X: Data,
+    y: Array,
     method: str = "auto",
-    loss: Any = None,
+    loss: Loss | str | Callable[..., Any] | None = None,
     *,
-    sample_weight: Any = None,
-    cv: Any = None,
-    groups: Any = None,
+    sample_weight: Array = None,
+    cv: Splitter = None,
+    groups: Array = None,
     n_refits: int = 20,
     random_state: int = 0,
 ) -> ExpectedLoss:
@@ -245,7 +248,7 @@ def _suits(fit: Fitted, method: str) -> bool:
 
 
 def _losses(
-    fit: Fitted, judge: Judge, method: str, n_refits: int, cv: Any, groups: Any, random_state: Any
+    fit: Fitted, judge: Judge, method: str, n_refits: int, cv: Splitter, groups: Array, random_state: RandomState
 ) -> tuple[np.ndarray, float, int]:
     """The losses of samples left out, how far their mean may be from that of exact ones, and the refits it took."""
     if method in ("refit", "kfold"):
@@ -274,7 +277,7 @@ def _losses(
     return values, error, fits + len(lost)
 
 
-def _folds(fit: Fitted, cv: Any, groups: Any, random_state: Any) -> list[Split]:
+def _folds(fit: Fitted, cv: Splitter, groups: Array, random_state: RandomState) -> list[Split]:
     cv = min(FOLDS, fit.n if groups is None else len(np.unique(np.asarray(groups)))) if cv is None else cv
     if isinstance(cv, Integral):
         check_number(WHO, "cv", cv, at_least=2, integer=True)

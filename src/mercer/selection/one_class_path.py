@@ -24,11 +24,12 @@ from .._array import host, is_array
 from .._errors import check_number, remedies, speaking
 from ..evaluation import bind
 from ..gram import Dense
-from ..kernels import Kernel, Precomputed
+from ..kernels import Kernel, KernelLike, Precomputed
 from ..methods import OneClassSVM
 from ..solvers.fit import Block, Segment
 from ..solvers.fit.working_set import BoxProblem, minimise
 from ..space import Function
+from ..types import Data
 
 __all__ = ["OneClassMachine", "OneClassPath", "one_class_path"]
 
@@ -132,7 +133,13 @@ class OneClassPath:
 
 @speaking
 def one_class_path(
-    X: Any, *, kernel: Any = "rbf", gamma: Any = "scale", degree: int = 3, coef0: float = 0.0, lambda_min: float = 0.0
+    X: Data,
+    *,
+    kernel: KernelLike = "rbf",
+    gamma: Any = "scale",
+    degree: int = 3,
+    coef0: float = 0.0,
+    lambda_min: float = 0.0,
 ) -> OneClassPath:
     r"""The one-class machine for all λ, exactly.
 

@@ -17,6 +17,7 @@ from ..methods._svm import KernelRows, Sample, rescaled
 from ..solvers.fit import Segment
 from ..solvers.fit.working_set import BoxSolution
 from ..space import Function
+from ..types import Array, Data
 
 __all__ = ["SVMPath", "svm_path"]
 
@@ -67,7 +68,7 @@ class SVMPath:
 
 
 @speaking
-def svm_path(X: Any, y: Any, C: Any, *, sample_weight: Any = None, **params: Any) -> SVMPath:
+def svm_path(X: Data, y: Array, C: Any, *, sample_weight: Array = None, **params: Any) -> SVMPath:
     r"""The machines of `SVC` for two classes, over many values of C.
 
     Parameters
@@ -171,7 +172,7 @@ def svm_path(X: Any, y: Any, C: Any, *, sample_weight: Any = None, **params: Any
 
 
 def _solve(
-    model: SVC, sample: Sample, y: Any, signs: np.ndarray, weight: np.ndarray, strengths: np.ndarray
+    model: SVC, sample: Sample, y: Array, signs: np.ndarray, weight: np.ndarray, strengths: np.ndarray
 ) -> tuple[list[BoxSolution], Segment, int]:
     """The solutions for growing C, all samples as a segment, and how many kernel rows were computed."""
     with model._threads() as workers, Context(model.time_budget, model).active() as context:

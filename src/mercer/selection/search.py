@@ -42,6 +42,7 @@ from ..context import Context, Status
 from ..methods import SVC
 from ..methods.base import SupportVectorMachine
 from ..solvers.fit.many import LARGEST, PairPath, vote
+from ..types import Array, Data, EstimatorLike, RandomState, Splitter
 from ._groups import Answers, load, machines, suits
 from ._sample import NOT_OF_THE_KERNEL, Sample, position, report
 from ._work import run
@@ -143,15 +144,15 @@ class KernelSearchCV(GridSearchCV):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: EstimatorLike,
         param_grid: Any,
         *,
         scoring: Any = None,
-        cv: Any = None,
+        cv: Splitter = None,
         n_iter: int | None = None,
         refit: Any = True,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         error_score: Any = np.nan,
         return_train_score: bool = False,
         memory: int = 2 * 2**30,
@@ -187,7 +188,7 @@ class KernelSearchCV(GridSearchCV):
         evaluate_candidates(self._candidates())
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+    def fit(self, X: Data, y: Array = None, **params: Any) -> Self:
         """Try all settings and, with `refit`, fit the best on all samples.
 
         Parameters
@@ -234,7 +235,7 @@ class KernelSearchCV(GridSearchCV):
         context.close()
         return self
 
-    def _fit_plainly(self, X: Any, y: Any, params: dict[str, Any]) -> Self:
+    def _fit_plainly(self, X: Data, y: Array, params: dict[str, Any]) -> Self:
         """scikit-learn's search, which alone knows how to route metadata."""
         for name in ("time_budget", "checkpoint"):
             if getattr(self, name) is not None:
@@ -260,7 +261,7 @@ class KernelSearchCV(GridSearchCV):
         late = len(work.cells) - len(cells)
         warnings.warn(f"{message} {late} of {len(work.cells)} fits, whose score is NaN. {remedy}", stacklevel=3)
 
-    def _keep(self, X: Any, y: Any, params: dict[str, Any], results: Any, metric: Any, best: int | None) -> None:
+    def _keep(self, X: Data, y: Array, params: dict[str, Any], results: Any, metric: Any, best: int | None) -> None:
         """Refit the best setting, and store what was found."""
         if self.refit:
             model = clone(self.estimator).set_params(**clone(results["params"][best], safe=False))
@@ -280,7 +281,7 @@ class KernelSearchCV(GridSearchCV):
 class _Work:
     """The cells of a search, each a setting and a fold, and what they are made of."""
 
-    def __init__(self, search: KernelSearchCV, X: Any, y: Any, scorers: Any, splits: list[Any], routed: Any):
+    def __init__(self, search: KernelSearchCV, X: Data, y: Array, scorers: Any, splits: list[Any], routed: Any):
         self.search, self.X, self.y, self.scorers, self.splits = search, X, y, scorers, splits
         self.fit_params, self.score_params = routed.estimator.fit, routed.scorer.score
         self.candidates = search._candidates()
@@ -533,7 +534,7 @@ class _Group(NamedTuple):
     settings: dict[int, float]
 
 
-def _parts(estimator: Any) -> list[Any]:
+def _parts(estimator: EstimatorLike) -> list[Any]:
     """An estimator, and what is among its parameters."""
     return [estimator, *(estimator.get_params().values() if hasattr(estimator, "get_params") else ())]
 
@@ -545,7 +546,7 @@ class _Cell:
     data: Any
     train: np.ndarray
 
-    def __init__(self, estimator: Any, sample: Sample):
+    def __init__(self, estimator: EstimatorLike, sample: Sample):
         self.estimator, self.sample = estimator, sample
 
     def __sklearn_clone__(self) -> _Cell:
@@ -563,7 +564,7 @@ class _Cell:
         self.estimator.set_params(**params)
         return self
 
-    def fit(self, index: np.ndarray, y: Any = None, **params: Any) -> Self:
+    def fit(self, index: np.ndarray, y: Array = None, **params: Any) -> Self:
         self.machine, self.data = self.sample.machine(self.estimator, index)
         self.train = index
         self.machine.fit(self.samples(index), *(() if y is None else (y,)), **params)
@@ -588,6 +589,6 @@ class _Scorer:
         return self.scorer._accept_sample_weight()
 
 
-def _names(scores: Any) -> set[str] | None:
+def _names(scores: Array) -> set[str] | None:
     """The names of several scores, or None for one."""
     return {*scores} if isinstance(scores, dict) else None

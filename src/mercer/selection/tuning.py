@@ -31,6 +31,7 @@ from ..methods.base import with_kernel
 from ..methods.svc import JOINT
 from ..solvers.hyper import MARGIN, RIDGE, MarginCriterion, RidgeCriterion, contract
 from ..solvers.hyper.margin import Machine
+from ..types import Array, Data, EstimatorLike, RandomState
 
 __all__ = ["KernelTuner"]
 
@@ -179,7 +180,7 @@ class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: EstimatorLike,
         *,
         criterion: str = "auto",
         parameters: Any = None,
@@ -187,7 +188,7 @@ class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         n_restarts: int = 0,
         max_iter: int = 200,
         tol: float = 1e-5,
-        random_state: Any = None,
+        random_state: RandomState = None,
         time_budget: float | None = None,
     ):
         self.estimator = estimator
@@ -201,7 +202,7 @@ class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self.time_budget = time_budget
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Tune, and fit the estimator with what was found to samples X and targets y."""
         check_number(self, "n_restarts", self.n_restarts, at_least=0, integer=True)
         check_number(self, "max_iter", self.max_iter, above=0, integer=True)
@@ -251,24 +252,24 @@ class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     # ---- what the estimator answers
 
     @available_if(_delegated("predict"))
-    def predict(self, X: Any, **params: Any) -> Any:
+    def predict(self, X: Data, **params: Any) -> Any:
         """Of `best_estimator_`."""
         check_is_fitted(self)
         return self.best_estimator_.predict(X, **params)
 
     @available_if(_delegated("predict_proba"))
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Data) -> Any:
         """Of `best_estimator_`."""
         check_is_fitted(self)
         return self.best_estimator_.predict_proba(X)
 
     @available_if(_delegated("decision_function"))
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Data) -> Any:
         """Of `best_estimator_`."""
         check_is_fitted(self)
         return self.best_estimator_.decision_function(X)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Data, y: Array, sample_weight: Array = None) -> float:
         """Of `best_estimator_`: R², or the accuracy."""
         check_is_fitted(self)
         return float(self.best_estimator_.score(X, y, sample_weight))
@@ -307,7 +308,7 @@ class KernelTuner(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 class _Form:
     """A criterion of a kernel and a strength, where to start, and perhaps a smoother one that leads near a minimum."""
 
-    def __init__(self, criterion: Any, kernel: Kernel, strength: float, X: Any, guide: Any = None):
+    def __init__(self, criterion: Any, kernel: Kernel, strength: float, X: Data, guide: Any = None):
         self.criterion, self.kernel, self.strength, self.guide = criterion, kernel, strength, guide
         self.X, self.dimension = X, kernel.domain.dimension(X)
         self.claim = kernel.definiteness_in(self.dimension)
@@ -331,7 +332,7 @@ class _Form:
         return value, own | {f"kernel__{name}": g for name, g in gradient.items()}
 
 
-def _form(tuner: KernelTuner, X: Any, y: Any, sample_weight: Any, context: Context) -> _Form:
+def _form(tuner: KernelTuner, X: Data, y: Array, sample_weight: Array, context: Context) -> _Form:
     model = clone(tuner.estimator)
     forms: dict[type, tuple[tuple[str, ...], Any]] = {
         KernelRidge: (RIDGE, _regression),
@@ -355,7 +356,7 @@ def _form(tuner: KernelTuner, X: Any, y: Any, sample_weight: Any, context: Conte
     return make(model, name, X, y, sample_weight, context)
 
 
-def _checked(model: Any, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
+def _checked(model: EstimatorLike, X: Data, y: Array, **options: Any) -> tuple[Any, Any]:
     """Samples, in double precision where they are numbers, and targets, as a fit would check them."""
     X, y = model._check_fit(X, y, **options)
     if not on_host(X):
@@ -363,7 +364,7 @@ def _checked(model: Any, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
     return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X, y
 
 
-def _regression(model: KernelRidge, name: str, X: Any, y: Any, sample_weight: Any, context: Context) -> _Form:
+def _regression(model: KernelRidge, name: str, X: Data, y: Array, sample_weight: Array, context: Context) -> _Form:
     X, y = _checked(model, X, y, multi_output=True, y_numeric=True)
     b = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
     alpha = np.unique(model._check_alpha(b.shape[1]))
@@ -376,7 +377,7 @@ def _regression(model: KernelRidge, name: str, X: Any, y: Any, sample_weight: An
 
 
 def _least_squares_machine(
-    model: LeastSquaresSVC, name: str, X: Any, y: Any, sample_weight: Any, context: Context
+    model: LeastSquaresSVC, name: str, X: Data, y: Array, sample_weight: Array, context: Context
 ) -> _Form:
     check_number(model, "alpha", model.alpha, above=0)
     X, y = _checked(model, X, y)
@@ -384,7 +385,7 @@ def _least_squares_machine(
     return _ridge(model, name, X, target.reshape(len(target), -1), weight, Polynomials(0), float(model.alpha))
 
 
-def _ridge(model: Any, name: str, X: Any, b: np.ndarray, weight: Any, basis: Any, alpha: float) -> _Form:
+def _ridge(model: EstimatorLike, name: str, X: Data, b: np.ndarray, weight: Array, basis: Any, alpha: float) -> _Form:
     model._require_definite(X, annihilated(basis))
     H = None if basis is None else np.asarray(basis(X), dtype=np.float64)
     X = model.kernel_.about(X).relative(X) if annihilated(basis) else X
@@ -392,7 +393,7 @@ def _ridge(model: Any, name: str, X: Any, b: np.ndarray, weight: Any, basis: Any
     return _Form(RidgeCriterion(name, X, b, H, weight), model.kernel_, alpha, X)
 
 
-def _machines(model: SVC, name: str, X: Any, y: Any, sample_weight: Any, context: Context) -> _Form:
+def _machines(model: SVC, name: str, X: Data, y: Array, sample_weight: Array, context: Context) -> _Form:
     model._check_parameters()
     if np.isinf(model.C) or model.budget is not None or model.multi_class in JOINT:
         raise ValueError(

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from .._jit import njit
+from ..types import Array
 
 BLOCK = 64  # vectors that are swept together: their running values stay in registers and the first cache
 
 
 @njit
-def swept(V: Any, lower: Any) -> Any:
+def swept(V: Array, lower: Array) -> Any:
     """L⁻¹V, for the subdiagonal `lower` of L."""
     out = np.empty_like(V)
     out[0] = V[0]
@@ -23,7 +24,7 @@ def swept(V: Any, lower: Any) -> Any:
 
 
 @njit
-def quadratic(V: Any, lower: Any, pivots: Any) -> Any:
+def quadratic(V: Array, lower: Array, pivots: Any) -> Any:
     """vᵀ(T + αI)⁻¹v, of shape (columns of V, A), for factors in the rows of `lower` and `pivots`."""
     r, m = V.shape
     A = pivots.shape[0]

@@ -38,6 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._jit import njit
+from ..types import Array
 
 
 class Sweep(NamedTuple):
@@ -62,7 +63,7 @@ def smooth(gaps: np.ndarray, weight: np.ndarray, y: np.ndarray, alpha: float, or
 
 
 @njit
-def _reflect(A: Any, top: int, first: int, last: int, column: int) -> None:
+def _reflect(A: Array, top: int, first: int, last: int, column: int) -> None:
     """Householder: `column` becomes zero in rows `first` … `last` − 1, together with row `top`."""
     largest = top  # rows of very different size keep their digits if the reflection starts from the largest
     for i in range(first, last):
@@ -94,7 +95,7 @@ def _reflect(A: Any, top: int, first: int, last: int, column: int) -> None:
 
 
 @njit
-def _transition(h: float, m: int, F: Any) -> None:
+def _transition(h: float, m: int, F: Array) -> None:
     """F = Φ(h); Φ(−h) is its inverse."""
     term = 1.0
     for d in range(m):
@@ -104,7 +105,7 @@ def _transition(h: float, m: int, F: Any) -> None:
 
 
 @njit
-def _noise(h: float, m: int, C: Any, G: Any) -> None:
+def _noise(h: float, m: int, C: Any, G: Array) -> None:
     """G = D_h C."""
     scale = np.sqrt(h)
     for j in range(m - 1, -1, -1):
@@ -117,7 +118,7 @@ def _noise(h: float, m: int, C: Any, G: Any) -> None:
 def _compiled(m: int) -> Any:
     """The sweep for one order, whose loops the compiler unrolls. (Only a plain number is closed over: it caches.)"""
 
-    def sweep(gaps: Any, root: Any, y: Any, C: Any) -> Any:
+    def sweep(gaps: Any, root: Any, y: Array, C: Any) -> Any:
         n, width = y.shape[0], 2 * m + 1
         kept, known = np.empty((n - 1, m, width)), np.empty((n, m, m + 1))
         states, steps, left_out, variance = np.empty((n, m)), np.empty((n - 1, m)), np.empty(n), np.empty(n)

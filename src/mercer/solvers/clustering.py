@@ -25,6 +25,7 @@ from .._array import eps, host, like
 from .._threads import slices
 from ..context import Status, current, warn_early
 from ..gram import Gram
+from ..types import Index
 from .solution import Solution
 
 __all__ = [
@@ -218,7 +219,7 @@ class FactorClusters(Clusters):
     def _parts(self, n: int) -> list[slice]:
         return slices(n, max(1, ENTRIES // (8 * max(1, self.Z.shape[1]))))
 
-    def _rows(self, index: Any) -> np.ndarray:
+    def _rows(self, index: Index) -> np.ndarray:
         return self.Z[index] if self.origin is None else self.Z[index] - self.origin
 
     def _restart(self) -> None:

@@ -20,6 +20,7 @@ from scipy import linalg
 from .._array import eps, is_numpy, namespace
 from .._errors import fitting_memory
 from .._units import power_of_two
+from ..types import Array
 from ._tridiagonal import quadratic, swept
 
 __all__ = ["Diagonal", "Tridiagonal", "of_factor", "of_matrix"]
@@ -30,18 +31,18 @@ MANY = 256  # rows, from which on the cost of a factor matters
 class Diagonal:
     """T = Λ, in any array library."""
 
-    def __init__(self, values: Any):
+    def __init__(self, values: Array):
         self.values = values
 
     def holds(self, alpha: float) -> bool:
         """Whether T + αI may be inverted as it stands."""
         return True
 
-    def solve(self, z: Any, alphas: Any) -> Any:
+    def solve(self, z: Array, alphas: Array) -> Any:
         """(T + αI)⁻¹z of shape (r, t, A), for strengths of shape (A,), or (t, 1) for one of each column."""
         return z[:, :, None] / (self.values[:, None, None] + alphas)
 
-    def quadratic(self, V: Any, alphas: Any) -> Any:
+    def quadratic(self, V: Array, alphas: Array) -> Any:
         """vᵀ(T + αI)⁻¹v of the rows of V, of shape (n, A)."""
         return V**2 @ (1 / (self.values[:, None] + alphas))
 
@@ -49,7 +50,7 @@ class Diagonal:
         """The eigenvectors of basis·T·basisᵀ, in the order of `values`."""
         return basis
 
-    def half(self, V: Any, alpha: Any) -> Any:
+    def half(self, V: Array, alpha: Any) -> Any:
         """B with BᵀB = V(T + αI)⁻¹Vᵀ."""
         return namespace(V).matrix_transpose(V / namespace(V).sqrt(self.values + alpha))
 
@@ -110,19 +111,19 @@ class Tridiagonal:
         return swept(np.ascontiguousarray(V.T), below[0]) / np.sqrt(pivots[0])[:, None]
 
 
-def of_factor(Z: Any) -> tuple[Diagonal, Any]:
+def of_factor(Z: Array) -> tuple[Diagonal, Any]:
     """T and V of ZZᵀ, of as many columns as Z (or rows, if these are fewer)."""
     V, s, _ = namespace(Z).linalg.svd(Z, full_matrices=False)
     return Diagonal(s**2), V
 
 
-def of_matrix(M: Any, size: float) -> tuple[Diagonal | Tridiagonal, Any]:
+def of_matrix(M: Array, size: float) -> tuple[Diagonal | Tridiagonal, Any]:
     """T and V of a positive semi-definite M; `size` is that of the entries from which M was computed."""
     with fitting_memory("Spectral", M.shape[0], M.shape[0], M.dtype):
         return _of_matrix(M, size)
 
 
-def _of_matrix(M: Any, size: float) -> tuple[Diagonal | Tridiagonal, Any]:
+def _of_matrix(M: Array, size: float) -> tuple[Diagonal | Tridiagonal, Any]:
     xp, n = namespace(M), int(M.shape[0])
     rounding = 50 * n * eps(M) * max(size, float(xp.max(xp.abs(M))))
     if not is_numpy(xp) or n == 1:
@@ -132,7 +133,7 @@ def _of_matrix(M: Any, size: float) -> tuple[Diagonal | Tridiagonal, Any]:
     return _tridiagonalised(M, rounding) if Z is None else of_factor(Z)
 
 
-def _cleaned(values: Any, rounding: float) -> Any:
+def _cleaned(values: Array, rounding: float) -> Any:
     xp = namespace(values)
     return xp.where(xp.abs(values) > rounding, values, xp.clip(values, min=0.0))
 

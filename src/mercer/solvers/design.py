@@ -19,6 +19,7 @@ import numpy as np
 
 from .._array import eye, host, like, namespace
 from ..gram import Operator
+from ..types import Array
 from .linear import Inverse
 from .linear._base import free_factor
 from .linear.woodbury import LowRankInverse
@@ -36,27 +37,27 @@ class Complement:
     as well conditioned as can be, and F is applied in O(np).
     """
 
-    def __init__(self, Q: Any):
+    def __init__(self, Q: Array):
         p = self.p = int(Q.shape[1])
         xp = namespace(Q)
         left, s, right = np.linalg.svd(host(Q)[:p])
         self.Y = xp.concat([Q[:p, :] + like(left @ right, Q), Q[p:, :]], axis=0)
         self.T = like(np.linalg.inv(np.eye(p) + (right.T * s) @ right), Q)
 
-    def _reflect(self, V: Any) -> Any:
+    def _reflect(self, V: Array) -> Any:
         return V - self.Y @ (self.T @ (namespace(V).matrix_transpose(self.Y) @ V))
 
-    def coordinates(self, V: Any) -> Any:
+    def coordinates(self, V: Array) -> Any:
         """Q₂ᵀ V."""
         return self._reflect(V)[self.p :, ...]
 
-    def embed(self, V: Any) -> Any:
+    def embed(self, V: Array) -> Any:
         """Q₂ V."""
         xp = namespace(V)
         top = self.T @ (xp.matrix_transpose(self.Y[self.p :, :]) @ V)
         return xp.concat([-(self.Y[: self.p, :] @ top), V - self.Y[self.p :, :] @ top], axis=0)
 
-    def restrict(self, M: Any) -> Any:
+    def restrict(self, M: Array) -> Any:
         """Q₂ᵀ M Q₂ of a symmetric M."""
         xp, p = namespace(M), self.p
         N = M @ (self.Y @ self.T)
@@ -85,7 +86,7 @@ class Design(Generic[M]):
     scale, Q, R : D, and DH = QR.
     """
 
-    def __init__(self, gram: M, H: Any = None, weight: Any = None):
+    def __init__(self, gram: M, H: Array = None, weight: Array = None):
         self.gram, self.H, self.weight = gram, H, weight
         self.n, self.p = gram.n, 0 if H is None else int(H.shape[1])
         xp = gram.xp
@@ -96,7 +97,7 @@ class Design(Generic[M]):
             self.complement = Complement(self.Q)
             self.image = self.scaled(gram @ self.scaled(self.Q))  # DKDQ
 
-    def scaled(self, V: Any) -> Any:
+    def scaled(self, V: Array) -> Any:
         """D V."""
         return V if self.scale is None else V * (self.scale if V.ndim == 1 else self.scale[:, None])
 
@@ -110,19 +111,19 @@ class Design(Generic[M]):
         """Q₂ᵀDZ, for K = ZZᵀ."""
         return self.coordinates(self.gram.factor())
 
-    def coordinates(self, V: Any) -> Any:
+    def coordinates(self, V: Array) -> Any:
         """Q₂ᵀDV."""
         return self.scaled(V) if self.H is None else self.complement.coordinates(self.scaled(V))
 
-    def embed(self, V: Any) -> Any:
+    def embed(self, V: Array) -> Any:
         """Q₂V."""
         return V if self.H is None else self.complement.embed(V)
 
-    def project(self, V: Any) -> Any:
+    def project(self, V: Array) -> Any:
         """Q₂Q₂ᵀV."""
         return V if self.H is None else self.complement.embed(self.complement.coordinates(V))
 
-    def free(self, b: Any, scaled: Any) -> Any:
+    def free(self, b: Array, scaled: Any) -> Any:
         """The coefficients c of the free functions, from the targets and ã."""
         xp = namespace(b)
         rest = xp.matrix_transpose(self.Q) @ self.scaled(b) - xp.matrix_transpose(self.image) @ scaled
@@ -156,7 +157,7 @@ class Resolvent:
             M = design.matrix()
             self.inverse = Inverse(M + alpha * eye(M.shape[0], M) if alpha else M)
 
-    def __call__(self, V: Any) -> Any:
+    def __call__(self, V: Array) -> Any:
         if self.inverse is None:  # nothing is left beside the free part
             return namespace(V).zeros_like(V)
         design = self.design
@@ -164,7 +165,7 @@ class Resolvent:
 
 
 def posterior_variance(
-    design: Design, alpha: float, resolvent: Callable[[Any], Any], cross: Any, diagonal: Any, h: Any = None
+    design: Design, alpha: float, resolvent: Callable[[Any], Any], cross: Any, diagonal: Array, h: Any = None
 ) -> Any:
     """The variance of f + hᵀc at new points, for the Gaussian process with covariance K and noise αW⁻¹.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..gram import Operator
 from ..gram.normalized import NormalizedGram
+from ..types import Array, Checked
 from .linear import ConjugateGradient, LinearSolution, System
 
 
@@ -23,11 +24,13 @@ class _Spread(Operator):
     def like(self) -> Any:
         return self.operator.like
 
-    def __matmul__(self, V: Any) -> Any:
+    def __matmul__(self, V: Array) -> Any:
         return -self.alpha * (self.operator @ V)
 
 
-def spread(operator: NormalizedGram, Y: Any, alpha: float, tol: float, max_iter: int | None = None) -> LinearSolution:
+def spread(
+    operator: NormalizedGram, Y: Checked, alpha: float, tol: float, max_iter: int | None = None
+) -> LinearSolution:
     """f = (I − αS)⁻¹y for the columns of Y, by conjugate gradients, or the sum of `max_iter` terms of its series more.
 
     Parameters

@@ -30,6 +30,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ..gram import Gram
+from ..types import Array
 from .fit._base import FitProblem
 from .linear import LinearSolution, System, solve
 from .spectral import DETERMINED, Spectral
@@ -388,7 +389,7 @@ def active_set(problem: FitProblem, a: np.ndarray, f: np.ndarray) -> np.ndarray:
     return np.array([kinks.without(i) for i in range(len(a))])
 
 
-def at_new_points(smoother: LinearSolution, cross: Any, h: Any, values: Any, residuals: Any) -> Any:
+def at_new_points(smoother: LinearSolution, cross: Any, h: Any, values: Array, residuals: Any) -> Any:
     r"""The fits of ridge regression without each of the samples, at new points, of shape (m, n).
 
     .. math:: f^{(-i)}(x) = f(x) - s_i(x)\, r_i^{(-i)}, \qquad f(x) = \sum_i s_i(x)\, y_i

@@ -18,6 +18,7 @@ from .._errors import IndefiniteError
 from ..context import Status, StoppedError, current
 from ..gram import Dense
 from ..kernels import Kernel
+from ..types import Array, Checked
 from .design import Design
 from .linear.cholesky import factorize
 
@@ -27,7 +28,7 @@ REACH = 1e5  # factor by which the maximum may lie away from its start, in each 
 
 
 def log_marginal_likelihood(
-    kernel: Kernel, X: Any, b: Any, alpha: float, H: Any = None, weight: Any = None
+    kernel: Kernel, X: Checked, b: Array, alpha: float, H: Array = None, weight: Array = None
 ) -> tuple[float, dict[str, Any]]:
     r"""log p(b), summed over the targets, and its derivatives in "alpha" and in every parameter of the kernel.
 
@@ -84,7 +85,7 @@ def log_marginal_likelihood(
 
 
 def maximise_likelihood(
-    kernel: Kernel, X: Any, b: Any, alpha: float, H: Any = None, weight: Any = None
+    kernel: Kernel, X: Checked, b: Array, alpha: float, H: Array = None, weight: Array = None
 ) -> tuple[Kernel, float, float, Status]:
     """The kernel and the strength with the largest likelihood, its value, and why the search ended.
 
@@ -140,7 +141,7 @@ def maximise_likelihood(
 class _Parameters:
     """alpha and all that the kernel has derivatives for as one vector, in logarithms where positive at the start."""
 
-    def __init__(self, kernel: Kernel, X: Any, alpha: float):
+    def __init__(self, kernel: Kernel, X: Checked, alpha: float):
         self.kernel, given = kernel, kernel.get_params()
         first = kernel.domain.take(X, slice(0, 1))
         names = kernel.gradient_theta(first, first)

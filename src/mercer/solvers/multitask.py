@@ -22,6 +22,7 @@ from scipy.optimize import OptimizeResult, minimize
 from .._array import host
 from ..context import Context, Status, current
 from ..gram import Gram, Operator
+from ..types import Array, Index
 from .linear.cholesky import factorize
 from .solution import Certificate, Solution
 from .spectral import Spectral
@@ -66,7 +67,7 @@ class TaskGram(Operator):
         out[self.rows, self.tasks] = V
         return out
 
-    def __matmul__(self, V: Any) -> Any:
+    def __matmul__(self, V: Array) -> Any:
         if "dense" in self.provides:
             return self._held @ V
         columns = V[:, None] if V.ndim == 1 else V
@@ -78,7 +79,7 @@ class TaskGram(Operator):
     def diagonal(self) -> Any:
         return host(self.base.diagonal())[self.rows] * np.diagonal(self.matrix)[self.tasks]
 
-    def block(self, rows: Any, columns: Any) -> Any:
+    def block(self, rows: Index, columns: Index) -> Any:
         K = host(self.base.block(self.rows[rows], self.rows[columns]))
         return K * self.matrix[np.ix_(self.tasks[rows], self.tasks[columns])]
 

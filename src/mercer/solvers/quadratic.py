@@ -21,6 +21,7 @@ from scipy import linalg
 from .._errors import check_number
 from .._units import power_of_two
 from ..context import Status, current
+from ..types import Array
 from .solution import Certificate, Solution
 
 __all__ = ["QuadraticSolution", "quadratic_program"]
@@ -57,13 +58,13 @@ class QuadraticSolution(Solution):
 
 
 def quadratic_program(
-    c: Any,
-    H: Any,
-    A: Any = None,
-    b: Any = None,
-    lower: Any = -np.inf,
-    upper: Any = np.inf,
-    r: Any = 0.0,
+    c: Array,
+    H: Array,
+    A: Array = None,
+    b: Array = None,
+    lower: Array = -np.inf,
+    upper: Array = np.inf,
+    r: Array = 0.0,
     *,
     tol: float = 1e-8,
     max_iter: int = 100,

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
 from scipy import optimize
 
 from .._array import host
+from ..types import Array
 from .spectral import Spectral
 
 CRITERIA = ("gcv", "loo", "reml")
@@ -52,12 +52,12 @@ def modified_gcv(n: int, rss: float, edf: float) -> float:
     return gcv(n, rss, 1.4 * edf) if 1.4 * edf < n else np.inf
 
 
-def criterion(path: Spectral, b: Any, name: str, alpha: float) -> float:
+def criterion(path: Spectral, b: Array, name: str, alpha: float) -> float:
     """The value of "gcv", "loo" or "reml" for targets b of shape (n, 1)."""
     return float(getattr(path, name)(b, np.array([alpha]))[0, 0])
 
 
-def best_alpha(path: Spectral, b: Any, name: str) -> float:
+def best_alpha(path: Spectral, b: Array, name: str) -> float:
     """The alpha that minimises a criterion."""
 
     def values(t: float) -> tuple[float, float]:

@@ -23,6 +23,7 @@ from .._errors import IndefiniteError
 from .._units import lengths
 from ..domains import take
 from ..gram import Operator
+from ..types import Array, Index
 from .decomposition import Diagonal, Tridiagonal, of_factor, of_matrix
 from .design import Design, M, posterior_variance
 from .linear import LinearSolution
@@ -43,10 +44,10 @@ class Part(Operator):
     def n(self) -> int:
         return len(self.index)
 
-    def __matmul__(self, V: Any) -> Any:
+    def __matmul__(self, V: Array) -> Any:
         return self.values(self.index, V)
 
-    def values(self, rows: np.ndarray, V: Any) -> Any:
+    def values(self, rows: np.ndarray, V: Array) -> Any:
         """k(x, ·)V at other samples of the base."""
         if "factor" in self.provides:
             Z = self.base.factor()
@@ -56,7 +57,7 @@ class Part(Operator):
     def diagonal(self) -> Any:
         return take(self.base.diagonal(), self.index)
 
-    def block(self, rows: Any, columns: Any) -> Any:
+    def block(self, rows: Index, columns: Index) -> Any:
         return self.base.block(self.index[rows], self.index[columns])
 
     def factor(self) -> Any:
@@ -96,7 +97,7 @@ class Spectral(Generic[M]):
     array([3., 1.])
     """
 
-    def __init__(self, gram: M, H: Any = None, weight: Any = None):
+    def __init__(self, gram: M, H: Array = None, weight: Array = None):
         self.design = design = Design(gram, H, weight)
         if design.effective <= design.p:
             raise ValueError(
@@ -124,7 +125,7 @@ class Spectral(Generic[M]):
 
     # ---- solutions
 
-    def _strengths(self, alphas: Any) -> Any:
+    def _strengths(self, alphas: Array) -> Any:
         lowest = float(np.min(host(alphas)))
         values = host(self.values)
         if values.min(initial=0.0) + lowest < 0:
@@ -147,13 +148,13 @@ class Spectral(Generic[M]):
             )
         return like(alphas, self.values)
 
-    def _at(self, alphas: Any) -> tuple[Diagonal | Tridiagonal, Any]:
+    def _at(self, alphas: Array) -> tuple[Diagonal | Tridiagonal, Any]:
         """T and V for these strengths: by eigenvalues where one is as small as the rounding in T."""
         if self._core.holds(float(np.min(host(alphas)))):
             return self._core, self._basis
         return Diagonal(self.values), self.vectors
 
-    def _coordinates(self, V: Any, basis: Any) -> tuple[Any, Any]:
+    def _coordinates(self, V: Array, basis: Any) -> tuple[Any, Any]:
         """The coordinates of Q₂Q₂ᵀV in the basis, and what is outside of it (0 where it spans everything)."""
         z = namespace(V).matrix_transpose(basis) @ V
         if self.full:
@@ -169,7 +170,7 @@ class Spectral(Generic[M]):
         left = self._room() - xp.sum(self._basis**2, axis=1)
         return xp.where(left > ROUNDING * eps(self.values), left, xp.zeros_like(left))
 
-    def _resolved(self, V: Any, alphas: Any, everywhere: bool = True) -> Any:
+    def _resolved(self, V: Array, alphas: Array, everywhere: bool = True) -> Any:
         """GV of shape (n, t, A), for strengths of shape (A,), or (t, 1) for one of each column.
 
         Or only what of it is within the basis.
@@ -181,11 +182,11 @@ class Spectral(Generic[M]):
         out = xp.reshape(basis @ xp.reshape(x, (r, t * A)), (-1, t, A))
         return out + outside[:, :, None] / alphas if everywhere and not self.full else out
 
-    def resolvent(self, V: Any, alpha: float) -> Any:
+    def resolvent(self, V: Array, alpha: float) -> Any:
         """GV for one strength, of the shape of V."""
         return self._resolved(V, self._strengths([alpha]))[:, :, 0]
 
-    def _energy(self, b: Any, alphas: Any) -> Any:
+    def _energy(self, b: Array, alphas: Array) -> Any:
         """bᵀDGDb, of shape (t, A)."""
         xp = namespace(b)
         core, basis = self._at(alphas)
@@ -193,7 +194,7 @@ class Spectral(Generic[M]):
         energy = xp.sum(z[:, :, None] * core.solve(z, alphas), axis=0)
         return energy if self.full else energy + xp.sum(outside**2, axis=0)[:, None] / alphas
 
-    def _square(self, b: Any, alphas: Any, scale: Any) -> Any:
+    def _square(self, b: Array, alphas: Array, scale: Any) -> Any:
         """‖GDb‖²s² for factors s of shape (A,) near 1/‖G‖, without which it need not be a float; of shape (t, A)."""
         xp = namespace(b)
         core, basis = self._at(alphas)
@@ -201,7 +202,7 @@ class Spectral(Generic[M]):
         square = xp.sum((core.solve(z, alphas) * scale) ** 2, axis=0)
         return square if self.full else square + xp.sum(outside**2, axis=0)[:, None] * (scale / alphas) ** 2
 
-    def solve(self, b: Any, alpha: Any) -> LinearSolution:
+    def solve(self, b: Array, alpha: Any) -> LinearSolution:
         """The coefficients for one strength, or one for each target.
 
         Of a matrix of low rank the shortest a with these values: what (K + αW⁻¹)a = b − Hc has outside of the span of
@@ -220,26 +221,26 @@ class Spectral(Generic[M]):
 
     # ---- criteria
 
-    def _inverse_trace(self, alphas: Any) -> Any:
+    def _inverse_trace(self, alphas: Array) -> Any:
         """tr G, over the samples of positive weight."""
         trace = namespace(alphas).sum(1 / (self.values[:, None] + alphas), axis=0)
         return trace + self.rest / alphas if self.rest else trace
 
-    def degrees_of_freedom(self, alphas: Any) -> Any:
+    def degrees_of_freedom(self, alphas: Array) -> Any:
         """The trace of the matrix that takes b to the fitted values, of shape (A,)."""
         alphas = self._strengths(alphas)
         return self.design.effective - alphas * self._inverse_trace(alphas)
 
-    def leverage(self, alphas: Any) -> Any:
+    def leverage(self, alphas: Array) -> Any:
         """The diagonal hᵢᵢ of that matrix, of shape (n, A)."""
         return 1 - self.room(alphas)
 
-    def room(self, alphas: Any) -> Any:
+    def room(self, alphas: Array) -> Any:
         """1 − hᵢᵢ, without a cancellation where the leverage is nearly 1, of shape (n, A)."""
         alphas = self._strengths(alphas)
         return alphas * self._resolvent_diagonal(alphas)
 
-    def _resolvent_diagonal(self, alphas: Any) -> Any:
+    def _resolvent_diagonal(self, alphas: Array) -> Any:
         """Gᵢᵢ, of shape (n, A)."""
         core, basis = self._at(alphas)
         G = core.quadratic(basis, alphas)
@@ -254,23 +255,23 @@ class Spectral(Generic[M]):
             return xp.ones(self._basis.shape[0], dtype=self._basis.dtype, device=device_of(self._basis))
         return 1 - xp.sum(design.Q**2, axis=1)
 
-    def rss(self, b: Any, alphas: Any) -> Any:
+    def rss(self, b: Array, alphas: Array) -> Any:
         """Σ wᵢrᵢ², of shape (t, A)."""
         alphas = self._strengths(alphas)
         return self._square(b, alphas, alphas)
 
-    def gcv(self, b: Any, alphas: Any) -> Any:
+    def gcv(self, b: Array, alphas: Array) -> Any:
         """Generalised cross-validation, (1/n) Σ wᵢrᵢ² / (1 − tr(A)/n)², of shape (t, A)."""
         alphas = self._strengths(alphas)
         return self.design.effective * self._square(b, alphas, 1 / self._inverse_trace(alphas))
 
-    def residual_variance(self, b: Any, alphas: Any) -> Any:
+    def residual_variance(self, b: Array, alphas: Array) -> Any:
         """Σ wᵢrᵢ² / (n − tr(A)), of shape (t, A); without a cancellation where A is nearly the identity."""
         alphas = self._strengths(alphas)
         trace = self._inverse_trace(alphas)
         return self._square(b, alphas, 1 / trace) * (alphas * trace)
 
-    def loo(self, b: Any, alphas: Any) -> Any:
+    def loo(self, b: Array, alphas: Array) -> Any:
         """The squared residuals of leave-one-out, (1/n) Σ wᵢrᵢ² / (1 − hᵢᵢ)², of shape (t, A).
 
         Infinite where a sample alone determines a free function.
@@ -281,20 +282,20 @@ class Spectral(Generic[M]):
         residuals = self._resolved(self.design.scaled(b), alphas) / self._resolvent_diagonal(alphas)[:, None, :]
         return namespace(b).sum(residuals**2, axis=0) / self.design.effective
 
-    def _log_determinant(self, alphas: Any) -> Any:
+    def _log_determinant(self, alphas: Array) -> Any:
         """log|M + αI|, over the samples of positive weight."""
         xp = namespace(alphas)
         logs = xp.sum(xp.log(self.values[:, None] + alphas), axis=0)
         return logs + self.rest * xp.log(alphas) if self.rest else logs
 
-    def log_marginal_likelihood(self, b: Any, alphas: Any) -> Any:
+    def log_marginal_likelihood(self, b: Array, alphas: Array) -> Any:
         """log p(b) of the Gaussian process with covariance K, noise αW⁻¹ and a flat prior on c, of shape (t, A)."""
         alphas = self._strengths(alphas)
         design = self.design
         constant = (design.effective - design.p) * float(np.log(2 * np.pi)) + design.log_volume
         return -(self._energy(b, alphas) + self._log_determinant(alphas) + constant) / 2
 
-    def reml(self, b: Any, alphas: Any) -> Any:
+    def reml(self, b: Array, alphas: Array) -> Any:
         """Minus twice the restricted log likelihood with covariance (σ²/α)K and noise σ²W⁻¹, of shape (t, A).
 
         At the best σ², and up to a constant: N log(bᵀDGDb α/N) + log|I + M/α| with N = n − p.
@@ -314,13 +315,13 @@ class Spectral(Generic[M]):
         root = np.linalg.inv(host(design.R))
         return root @ ((S + S.T) / 2) @ root.T
 
-    def variance(self, alpha: float, cross: Any, diagonal: Any, h: Any = None) -> Any:
+    def variance(self, alpha: float, cross: Any, diagonal: Array, h: Any = None) -> Any:
         """The posterior variance at new points under the same prior, as in `posterior_variance`."""
         return posterior_variance(self.design, alpha, partial(self.resolvent, alpha=alpha), cross, diagonal, h)
 
     # ---- samples left out
 
-    def leave_one_out(self, b: Any, alphas: Any) -> Any:
+    def leave_one_out(self, b: Array, alphas: Array) -> Any:
         """For each sample the prediction of the fit without it, of shape (n, t, A).
 
         A sample of weight zero takes no part in the fit, and gets its value.
@@ -328,7 +329,7 @@ class Spectral(Generic[M]):
         self.refuse_determined()
         return self.left_out(b, alphas)
 
-    def left_out(self, b: Any, alphas: Any) -> Any:
+    def left_out(self, b: Array, alphas: Array) -> Any:
         """The same, with NaN for a sample that alone determines a free function: no fit without it exists."""
         alphas, xp = self._strengths(alphas), namespace(b)
         scaled = self._resolved(self.design.scaled(b), alphas)
@@ -337,7 +338,7 @@ class Spectral(Generic[M]):
         share = xp.where(determined, xp.full_like(share, np.nan), share)
         return b[:, :, None] - self._unscaled(scaled / share[:, None, :], b, scaled)
 
-    def _unscaled(self, residual: Any, b: Any, scaled: Any) -> Any:
+    def _unscaled(self, residual: Any, b: Array, scaled: Any) -> Any:
         """D⁻¹ of residuals; the plain residual where D is zero."""
         design = self.design
         if design.effective == design.n:
@@ -349,7 +350,7 @@ class Spectral(Generic[M]):
         values = design.gram @ a + (0.0 if c is None else design.H @ c)
         return xp.where(used, residual / safe, b[:, :, None] - xp.reshape(values, residual.shape))
 
-    def _coefficients(self, b: Any, scaled: Any) -> tuple[Any, Any]:
+    def _coefficients(self, b: Array, scaled: Any) -> tuple[Any, Any]:
         """a and c from ã of shape (n, t, A), of shapes (n, tA) and (p, tA)."""
         xp, design = namespace(b), self.design
         n, t, A = scaled.shape
@@ -374,7 +375,7 @@ class Spectral(Generic[M]):
                 "no fit without it exists; remove that function, or add samples."
             )
 
-    def held_out(self, b: Any, alphas: Any, splits: Iterable[tuple[Any, Any]]) -> Iterator[Any]:
+    def held_out(self, b: Array, alphas: Array, splits: Iterable[tuple[Any, Any]]) -> Iterator[Any]:
         """For each split into (train, test) indices the predictions at test of the fit on train, (m, t, A) each.
 
         From this decomposition, by solving with G_FF, where few samples are left out; by a decomposition of the rest
@@ -399,7 +400,7 @@ class Spectral(Generic[M]):
             except (np.linalg.LinAlgError, RuntimeError):  # G_FF singular by rounding
                 yield self._refitted(b, alphas, train, test)
 
-    def _refitted(self, b: Any, alphas: Any, train: np.ndarray, test: np.ndarray) -> Any:
+    def _refitted(self, b: Array, alphas: Array, train: np.ndarray, test: np.ndarray) -> Any:
         design = self.design
         H, weight = (None if v is None else take(v, train) for v in (design.H, design.weight))
         part = Part(design.gram, train)
@@ -409,7 +410,7 @@ class Spectral(Generic[M]):
         values = part.values(test, a) + (0.0 if c is None else take(design.H, test) @ c)
         return namespace(b).reshape(values, (len(test), *scaled.shape[1:]))
 
-    def _removed(self, b: Any, alphas: Any, scaled: Any, out: np.ndarray) -> Any:
+    def _removed(self, b: Array, alphas: Array, scaled: Any, out: np.ndarray) -> Any:
         xp, design = namespace(b), self.design
         core, basis = self._at(alphas)
         V, a = take(basis, out), take(scaled, out)

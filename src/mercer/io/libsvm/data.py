@@ -14,12 +14,13 @@ from mercer.domains import Vectors, take
 from ..._array import host, is_sparse
 from ..._errors import check_number
 from ..._random import generator
+from ...types import Array, Data, DType, FilePath, RandomState
 from .._text import Lines, number, reading, require_text, writing
 
 LARGEST = 2**31 - 1  # integer of LIBSVM: of indices, labels and counts
 
 
-def load_data(path: Any, *, n_features: int | None = None, dtype: Any = np.float64) -> tuple[Any, np.ndarray]:
+def load_data(path: FilePath, *, n_features: int | None = None, dtype: DType = np.float64) -> tuple[Any, np.ndarray]:
     """Read samples and targets from a file in LIBSVM's sparse format.
 
     Parameters
@@ -94,7 +95,7 @@ def features(lines: Lines, words: Iterable[str]) -> Iterator[tuple[int, float]]:
         last = i
 
 
-def save_data(X: Any, y: Any, path: Any) -> None:
+def save_data(X: Data, y: Array, path: FilePath) -> None:
     """Write samples and targets in LIBSVM's sparse format.
 
     The file replaces an old one only when it is complete.
@@ -128,7 +129,7 @@ def save_data(X: Any, y: Any, path: Any) -> None:
         text.writelines(f"{number(t)} {row}\n" for t, row in zip(y.tolist(), row_texts(X), strict=True))
 
 
-def row_texts(X: Any) -> Iterator[str]:
+def row_texts(X: Data) -> Iterator[str]:
     """``index:value …`` for each row, indices from 1, zeros left out."""
     X = csr_array(X if is_sparse(X) else host(X), copy=True)
     X.sum_duplicates()
@@ -139,7 +140,7 @@ def row_texts(X: Any) -> Iterator[str]:
 
 
 def subset(
-    X: Any, y: Any, n: int, *, random_state: Any = None, stratified: bool = True
+    X: Data, y: Array, n: int, *, random_state: RandomState = None, stratified: bool = True
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Draw n samples without replacement, and return them and the rest, each in the order of the data.
 

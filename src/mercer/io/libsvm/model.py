@@ -17,6 +17,7 @@ from mercer.space import Function
 
 from ..._array import host, is_sparse
 from ..._errors import check_number, where
+from ...types import EstimatorLike, FilePath
 from .._text import Lines, number, reading, writing
 from .data import LARGEST, features, row_texts
 
@@ -30,7 +31,7 @@ KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "s
 PROBABILITIES = {"probA": "probA_", "probB": "probB_", "prob_density_marks": "prob_density_marks_"}
 
 
-def save_model(model: Any, path: Any) -> None:
+def save_model(model: EstimatorLike, path: FilePath) -> None:
     """Write a fitted support vector machine as a model file of LIBSVM.
 
     Parameters
@@ -115,7 +116,7 @@ def save_model(model: Any, path: Any) -> None:
             text.write(f"{' '.join(map(number, coefficients))} {row}\n")
 
 
-def _machine(model: Any) -> str:
+def _machine(model: EstimatorLike) -> str:
     """LIBSVM's name for what `model` is."""
     kind = next((MACHINES[c.__name__] for c in type(model).__mro__ if c.__name__ in MACHINES), None)
     if kind is None:
@@ -127,7 +128,7 @@ def _machine(model: Any) -> str:
     return kind
 
 
-def _labels(model: Any) -> list[int]:
+def _labels(model: EstimatorLike) -> list[int]:
     classes = host(model.classes_)
     labels = classes.astype(np.int64) if classes.dtype.kind in "iuf" else None
     if labels is None or (labels != classes).any() or (np.abs(labels) >= 2**31).any():
@@ -138,7 +139,7 @@ def _labels(model: Any) -> list[int]:
     return labels.tolist()
 
 
-def _kernel_header(model: Any) -> dict[str, list[str]]:
+def _kernel_header(model: EstimatorLike) -> dict[str, list[str]]:
     """The lines on the kernel, of one of Mercer's in `kernel_`, or of scikit-learn's parameters."""
     if hasattr(model, "kernel_"):
         kernel = model.kernel_
@@ -183,7 +184,7 @@ WRITERS: dict[type, Any] = {
 }
 
 
-def load_model(path: Any, *, n_features: int | None = None) -> SVC | NuSVC | SVR | NuSVR | OneClassSVM:
+def load_model(path: FilePath, *, n_features: int | None = None) -> SVC | NuSVC | SVR | NuSVR | OneClassSVM:
     r"""Read a model file of LIBSVM, whoever wrote it, as the fitted machine that it is.
 
     Parameters
@@ -267,7 +268,7 @@ def load_model(path: Any, *, n_features: int | None = None) -> SVC | NuSVC | SVR
     return model
 
 
-def _set_machine(model: Any, header: dict[str, Any], dual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _set_machine(model: EstimatorLike, header: dict[str, Any], dual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The attributes of scikit-learn; returns the order of the support vectors, and a column for each machine."""
     model.fit_status_ = 0
     if header["svm_type"] in CLASSIFIERS:
@@ -282,7 +283,7 @@ def _set_machine(model: Any, header: dict[str, Any], dual: np.ndarray) -> tuple[
     return np.arange(dual.shape[1]), dual.T
 
 
-def _set_classifier(model: Any, header: dict[str, Any], dual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _set_classifier(model: EstimatorLike, header: dict[str, Any], dual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """From labels in the order of the file to sorted ones; the sign of B in P(i) = 1/(1 + exp(A f + B)) changes too."""
     labels, k = header["label"], header["nr_class"]
     sort = np.argsort(labels)

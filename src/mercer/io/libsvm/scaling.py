@@ -17,6 +17,7 @@ from ... import _threads
 from ..._array import host, is_sparse, like, namespace
 from ..._errors import check_number
 from ..._files import PACKED, ROOM
+from ...types import Array, Data, FilePath
 from .._text import Lines, number, reading, writing
 from .data import LARGEST
 
@@ -70,14 +71,14 @@ class Range:
     target: Range | None = None
 
     @classmethod
-    def learn(cls, X: Any, lower: float = -1.0, upper: float = 1.0) -> Self:
+    def learn(cls, X: Data, lower: float = -1.0, upper: float = 1.0) -> Self:
         """The ranges of the columns of X."""
         check_number("scale", "lower", lower)
         check_number("scale", "upper", upper, above=lower)
         X = Vectors(sparse=True).check(X, "scale")
         return cls(*_extremes(X), float(lower), float(upper))
 
-    def apply(self, X: Any) -> Any:
+    def apply(self, X: Data) -> Any:
         """X with its columns mapped; CSR for CSR."""
         X = Vectors(sparse=True).check(X, self)
         d, width = len(self.minimum), X.shape[1]
@@ -111,7 +112,7 @@ class Range:
             )
         return filled
 
-    def _map(self, values: Any, low: Any, high: Any) -> Any:
+    def _map(self, values: Array, low: Any, high: Any) -> Any:
         """Element by element, in LIBSVM's order of operations; the ends exactly."""
         xp = namespace(values)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -128,7 +129,7 @@ class Range:
             )
         return inner
 
-    def save(self, path: Any) -> None:
+    def save(self, path: FilePath) -> None:
         """Write the file that ``svm-scale -r`` reads: features that vary, indices from 1."""
         with writing(path) as text:
             if self.target is not None:
@@ -140,7 +141,7 @@ class Range:
                     text.write(f"{j} {number(low)} {number(high)}\n")
 
     @classmethod
-    def load(cls, path: Any) -> Self:
+    def load(cls, path: FilePath) -> Self:
         """Read a file that ``svm-scale -s`` or `save` wrote. Features that it does not name are constant."""
         with reading(path) as lines:
             words = (line.split() for line in lines)
@@ -175,7 +176,7 @@ class Range:
         return cls(ranges[:, 0], ranges[:, 1], lower, upper, target)
 
 
-def _extremes(X: Any) -> tuple[np.ndarray, np.ndarray]:
+def _extremes(X: Data) -> tuple[np.ndarray, np.ndarray]:
     """The smallest and the largest value of each column, zeros of a sparse matrix included."""
     if is_sparse(X):
         low, high = X.min(axis=0).toarray(), X.max(axis=0).toarray()
@@ -196,7 +197,7 @@ def _interval(lines: Lines, words: Iterator[list[str]]) -> list[float]:
     return [low, high]
 
 
-def scale(X: Any, lower: float = -1.0, upper: float = 1.0) -> tuple[Any, Range]:
+def scale(X: Data, lower: float = -1.0, upper: float = 1.0) -> tuple[Any, Range]:
     """Map each feature linearly to [lower, upper], as LIBSVM's `svm-scale` does.
 
     Parameters

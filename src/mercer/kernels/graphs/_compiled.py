@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._jit import njit, njit_reordered
+from ...types import Array
 
 ACCURACY = 1e-15  # of a value of the random-walk kernel, relative to the walks of length 0
 POWERS = 100  # steps of the power method
@@ -70,7 +71,9 @@ def cliques(indptr: Any, indices: Any) -> Any:
 
 
 @njit
-def spread(V: Any, sa: Any, ta: Any, la: Any, wa: Any, sb: Any, tb: Any, lb: Any, wb: Any, T: Any, out: Any) -> None:
+def spread(
+    V: Array, sa: Array, ta: Array, la: Any, wa: Array, sb: Array, tb: Array, lb: Any, wb: Array, T: Array, out: Array
+) -> None:
     """out = Σ_l A_l V B_lᵀ over the labels l of the arcs, which are sorted by label; T is room for B."""
     n, m = V.shape
     out[:] = 0.0
@@ -96,7 +99,7 @@ def spread(V: Any, sa: Any, ta: Any, la: Any, wa: Any, sb: Any, tb: Any, lb: Any
 
 
 @njit
-def alike(a: Any, b: Any, similarity: Any, shift: int) -> Any:
+def alike(a: Array, b: Array, similarity: Any, shift: int) -> Any:
     """The matrix S of the nodes' similarities: equal labels, times the columns of `similarity` from `shift` on."""
     S = np.zeros((len(a), len(b)))
     for i in range(len(a)):
@@ -107,7 +110,7 @@ def alike(a: Any, b: Any, similarity: Any, shift: int) -> Any:
 
 
 @njit
-def radius(labels: Any, source: Any, target: Any, arc: Any, weights: Any, similarity: Any) -> float:
+def radius(labels: Array, source: Any, target: Array, arc: Any, weights: Array, similarity: Any) -> float:
     """An upper bound, close from above, of the spectral radius of V ↦ S ∘ Σ_l A_l V A_lᵀ.
 
     For every positive V the largest ratio of image to V is one (Collatz and Wielandt). The power method makes it
@@ -134,7 +137,17 @@ def radius(labels: Any, source: Any, target: Any, arc: Any, weights: Any, simila
 
 @njit_reordered
 def conjugate_gradients(
-    S: Any, sa: Any, ta: Any, la: Any, wa: Any, sb: Any, tb: Any, lb: Any, wb: Any, decay: float, rate: float
+    S: Array,
+    sa: Array,
+    ta: Array,
+    la: Any,
+    wa: Array,
+    sb: Array,
+    tb: Array,
+    lb: Any,
+    wb: Array,
+    decay: float,
+    rate: float,
 ) -> float:
     """sᵀ(I − λ D(A ⊗ B)D)⁻¹s for undirected graphs, with s = S^½ and D its diagonal matrix."""
     n, m = S.shape
@@ -167,7 +180,9 @@ def conjugate_gradients(
 
 
 @njit
-def series(S: Any, sa: Any, ta: Any, la: Any, wa: Any, sb: Any, tb: Any, lb: Any, wb: Any, decay: float) -> float:
+def series(
+    S: Array, sa: Array, ta: Array, la: Any, wa: Array, sb: Array, tb: Array, lb: Any, wb: Array, decay: float
+) -> float:
     """The sum of the entries of F = S + λ S ∘ Σ_l A_l F B_lᵀ, term by term.
 
     A walk of length n + 1 + m is one of length n, an arc, and one of length m. So with the largest weights a and b the
@@ -188,11 +203,11 @@ def series(S: Any, sa: Any, ta: Any, la: Any, wa: Any, sb: Any, tb: Any, lb: Any
 
 @njit
 def walks(
-    labels: Any,
+    labels: Array,
     source: Any,
-    target: Any,
+    target: Array,
     arc: Any,
-    weights: Any,
+    weights: Array,
     nodes: Any,
     ends: Any,
     all_labels: Any,
@@ -205,7 +220,7 @@ def walks(
     decay: float,
     rate: Any,
     first: int,
-    out: Any,
+    out: Array,
 ) -> None:
     """out[j] = the random-walk kernel of a graph and the j-th of many, which follow one another, from `first` on."""
     for j in range(first, len(nodes) - 1):

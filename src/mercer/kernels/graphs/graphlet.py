@@ -10,6 +10,7 @@ from scipy.special import comb
 
 from ..._errors import check_choice
 from ...domains import Graph, Graphs
+from ...types import Array
 from .._base import register
 from .._definiteness import PD, Definiteness
 from .._structured import Counted, Counts, Store
@@ -118,7 +119,7 @@ def _subgraphs(graphs: list[Graph], size: int) -> np.ndarray:
     edge, pair, closed = (triu(M, 1, "coo") for M in (A, square, A.multiply(square)))
     (i, j), (u, v), shared = edge.coords, closed.coords, closed.data
 
-    def total(values: Any, at: Any = None) -> np.ndarray:
+    def total(values: Array, at: Any = None) -> np.ndarray:
         """Summed for each graph; values stand at all nodes, or at given ones."""
         filled = values if at is None else np.bincount(at, values, width)
         return np.add.reduceat(filled, union.first[:-1])

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from ..._errors import check_choice, check_number
 from ...domains import Graph, Graphs
+from ...types import Checked
 from .._base import Kernel, is_kernel, register
 from .._definiteness import PD, UNKNOWN, Definiteness
 from .._structured import Store, Structured, _store
@@ -104,7 +105,7 @@ class RandomWalk(Structured):
                 raise TypeError(f"RandomWalk: node_kernel = {self.node_kernel!r} must be a Kernel object, or None.")
             self.node_kernel.validate()
 
-    def check_arguments(self, X: Any, Y: Any = None) -> tuple[Any, Any]:
+    def check_arguments(self, X: Checked, Y: Checked = None) -> tuple[Any, Any]:
         X, Y = super().check_arguments(X, Y)
         store = _store(self._kept())  # here for all graphs, so that the message has a decay for all
         self._check_decay(self._forms(X if Y is None else [*X, *Y], store)[1])
@@ -118,7 +119,7 @@ class RandomWalk(Structured):
                 f"on a graph of {len(worst.labels)} nodes; {0.9 / worst.radius:.2g} will do."
             )
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Checked) -> Self:
         copy = clone(self)
         if self.node_kernel is not None:
             copy.node_kernel = self.node_kernel.resolve(self._attributes(self.domain.check(X, self)))

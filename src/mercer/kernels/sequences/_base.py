@@ -9,6 +9,7 @@ import numpy as np
 from ..._array import host, on_host
 from ..._errors import UnresolvedError, check_choice, check_number, where
 from ...domains import Domain, Sequences
+from ...types import Checked
 from .._structured import Structured
 
 
@@ -54,7 +55,7 @@ class OnSeries(Structured):
             raise TypeError(f"{where(self)}: series are compared on the host; give them as NumPy arrays.")
         return [np.ascontiguousarray(host(x), dtype=np.float64) for x in members]
 
-    def _check_together(self, X: Any, Y: Any) -> None:
+    def _check_together(self, X: Checked, Y: Checked) -> None:
         widths = [self.domain.dimension(Z) for Z in (X, Y)]
         if widths[0] != widths[1]:
             raise ValueError(

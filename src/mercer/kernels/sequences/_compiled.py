@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._jit import njit
+from ...types import Array
 
 STEP = 256 * np.log(2.0)  # numbers are held as v · 2^(256 e), with v between 2^-128 and 2^128
 UP, DOWN, HIGH, LOW = 2.0**256, 2.0**-256, 2.0**128, 2.0**-128
@@ -18,7 +19,7 @@ FAR = 1e300  # stands for infinity, which compiled code must not meet
 
 
 @njit
-def _squared_distance(x: Any, y: Any) -> float:
+def _squared_distance(x: Array, y: Array) -> float:
     total = 0.0
     for k in range(len(x)):
         total += (x[k] - y[k]) ** 2
@@ -32,7 +33,7 @@ def _at(v: float, exponent: int, e: int) -> float:
 
 
 @njit
-def _log_sum(x: Any, y: Any, gamma: float, triangle: int, divisible: bool, work: Any, exponent: Any) -> float:
+def _log_sum(x: Array, y: Array, gamma: float, triangle: int, divisible: bool, work: Any, exponent: Any) -> float:
     """The logarithm of the sum over all alignments; row by row of the table, in numbers of unlimited range."""
     n, m = len(x), len(y)
     if triangle and abs(n - m) >= triangle:
@@ -81,7 +82,7 @@ def _log_sum(x: Any, y: Any, gamma: float, triangle: int, divisible: bool, work:
 
 @njit
 def log_sums(
-    A: Any, a: Any, B: Any, b: Any, gamma: float, triangle: int, divisible: bool, diagonal: bool, out: Any
+    A: Array, a: Array, B: Array, b: Array, gamma: float, triangle: int, divisible: bool, diagonal: bool, out: Array
 ) -> None:
     """out[i, j] = log k(xᵢ, yⱼ); with `diagonal`, out[i, 0] = log k(xᵢ, yᵢ) alone."""
     longest = np.max(np.diff(b))
@@ -94,7 +95,7 @@ def log_sums(
 
 
 @njit
-def _least_cost(x: Any, y: Any, band: int, cost: Any) -> float:
+def _least_cost(x: Array, y: Array, band: int, cost: Any) -> float:
     n, m = len(x), len(y)
     if band >= 0 and abs(n - m) > band:
         return FAR
@@ -113,7 +114,7 @@ def _least_cost(x: Any, y: Any, band: int, cost: Any) -> float:
 
 
 @njit
-def least_costs(A: Any, a: Any, B: Any, b: Any, band: int, out: Any) -> None:
+def least_costs(A: Array, a: Array, B: Array, b: Array, band: int, out: Array) -> None:
     """out[i, j] = the least sum of squared distances over all alignments of two series."""
     cost = np.empty(np.max(np.diff(b)) + 2)
     for i in range(len(a) - 1):

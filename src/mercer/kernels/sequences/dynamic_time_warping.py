@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..._errors import check_number
+from ...types import Checked
 from .._base import Kernel, register
 from .._definiteness import INDEFINITE, PD, Definiteness
 from .._structured import Store
@@ -62,7 +63,7 @@ class DynamicTimeWarping(OnSeries):
         if self.band is not None:
             check_number(self, "band", self.band, at_least=0, integer=True)
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Checked) -> Self:
         kernel = super().resolve(X)
         if isinstance(self.lengthscale, str) and self.lengthscale == "median":
             series = self.arrays(self.domain.check(X, self))

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..._errors import check_choice, check_number
+from ...types import Checked
 from .. import bandwidth
 from .._base import Kernel, register
 from .._definiteness import PD, UNKNOWN, Definiteness
@@ -79,7 +80,7 @@ class GlobalAlignment(OnSeries):
         if self.triangle is not None:
             check_number(self, "triangle", self.triangle, at_least=1, integer=True)
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Checked) -> Self:
         kernel = super().resolve(X)
         if isinstance(self.lengthscale, str) and self.lengthscale == "median":
             points, starts = stack(self.arrays(self.domain.check(X, self)))

@@ -11,6 +11,7 @@ from ... import _threads
 from ..._array import is_array, is_sparse, on_host
 from ..._errors import check_number, where
 from ...domains import Bags, Domain
+from ...types import Checked
 from .._base import Kernel
 from .._parts import Unary, inner_examples
 from .._structured import Store, Structured, _store
@@ -69,11 +70,11 @@ class OnSets(Unary, Structured):
     def domain(self) -> Domain:  # type: ignore[override]
         return Bags(self.kernel.domain)
 
-    def _check_together(self, X: Any, Y: Any) -> None:
+    def _check_together(self, X: Checked, Y: Checked) -> None:
         for y in Y:
             self.kernel._check_together(X[0], y)
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Checked) -> Self:
         bags = self.domain.check(X, self)
         return super().resolve(self._join(bags)[0])
 

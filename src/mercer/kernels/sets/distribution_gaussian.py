@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..._errors import UnresolvedError, check_choice, check_number
+from ...types import Checked
 from .._base import Kernel, register
 from .._definiteness import PD, UNKNOWN, Definiteness
 from ..gaussian import Gaussian
@@ -70,7 +71,7 @@ class DistributionGaussian(OnSets):
             raise UnresolvedError(self, "lengthscale", self.lengthscale)
         check_number(self, "lengthscale", self.lengthscale, above=0)
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Checked) -> Self:
         kernel = super().resolve(X)
         if isinstance(self.lengthscale, str) and self.lengthscale == "median":
             X = kernel.domain.check(X, kernel)
@@ -91,10 +92,10 @@ class DistributionGaussian(OnSets):
             np.fill_diagonal(D, 0.0)
         return D
 
-    def evaluate(self, X: Any, Y: Any = None) -> Any:
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return np.exp(self.squared_discrepancies(X, Y) / (-2 * float(self.lengthscale) ** 2))
 
-    def evaluate_diag(self, X: Any) -> Any:
+    def evaluate_diag(self, X: Checked) -> Any:
         return np.ones(len(X))
 
     def feature_frequencies(self, n: int, rng: np.random.Generator) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._jit import njit, njit_reordered
+from ...types import Array
 
 LANES = 32  # strings that are compared with one at once, so that the inner loops vectorise
 HIGH, LOW, LOG_HIGH = 1e100, 1e-100, 100 * np.log(10.0)
@@ -17,7 +18,7 @@ ONE, LAST = np.uint64(1), np.uint64(63)
 
 
 @njit
-def _automaton(y: Any, following: Any, length: Any, link: Any, count: Any) -> Any:
+def _automaton(y: Array, following: Any, length: Any, link: Any, count: Any) -> Any:
     """Build the suffix automaton of a string online, letter by letter; return its number of states."""
     following[0, :] = -1
     length[0], link[0], count[0] = 0, -1, 0.0
@@ -51,7 +52,7 @@ def _automaton(y: Any, following: Any, length: Any, link: Any, count: Any) -> An
 
 
 @njit
-def common_substrings(x: Any, xs: Any, y: Any, ys: Any, n_letters: int, total: Any, out: Any) -> None:
+def common_substrings(x: Array, xs: Array, y: Array, ys: Array, n_letters: int, total: Any, out: Array) -> None:
     """out[a, b] = Σ_s w(|s|) n_s n_s, where total[l] = w(1) + … + w(l)."""
     longest = 0
     for b in range(len(ys) - 1):
@@ -97,7 +98,7 @@ def common_substrings(x: Any, xs: Any, y: Any, ys: Any, n_letters: int, total: A
 
 
 @njit
-def common_subsequences(x: Any, xs: Any, y: Any, ys: Any, order: Any, n: int, decay: float, out: Any) -> None:
+def common_subsequences(x: Array, xs: Array, y: Array, ys: Array, order: Any, n: int, decay: float, out: Array) -> None:
     """out[a, b] = Σ decay^(gaps in both) over common subsequences of n letters.
 
     near[p, j + 1] holds the sum over those of p letters that end at or before x_i and y_j, times decay to the distance
@@ -138,7 +139,9 @@ def common_subsequences(x: Any, xs: Any, y: Any, ys: Any, order: Any, n: int, de
 
 
 @njit
-def local_alignments(x: Any, xs: Any, y: Any, ys: Any, weight: Any, opening: float, extension: float, out: Any) -> None:
+def local_alignments(
+    x: Array, xs: Array, y: Array, ys: Array, weight: Array, opening: float, extension: float, out: Array
+) -> None:
     """out[a, b] = log of the sum of weights of all local alignments; the table is scaled down where it grows large."""
     longest = 0
     for b in range(len(ys) - 1):
@@ -174,7 +177,7 @@ def local_alignments(x: Any, xs: Any, y: Any, ys: Any, weight: Any, opening: flo
 
 
 @njit
-def edit_distances(x: Any, xs: Any, y: Any, ys: Any, n_letters: int, out: Any) -> None:
+def edit_distances(x: Array, xs: Array, y: Array, ys: Array, n_letters: int, out: Array) -> None:
     """out[a, b] = the edit distance, by columns whose vertical differences +1 and −1 are the bits of two words."""
     longest = 0
     for a in range(len(xs) - 1):
@@ -219,7 +222,7 @@ def edit_distances(x: Any, xs: Any, y: Any, ys: Any, n_letters: int, out: Any) -
 
 
 @njit
-def matches_in_place(x: Any, xs: Any, y: Any, ys: Any, total: Any, shift: int, out: Any) -> None:
+def matches_in_place(x: Array, xs: Array, y: Array, ys: Array, total: Any, shift: int, out: Array) -> None:
     """out[a, b] = Σ (1 − |s|/(shift + 1)) Σ total[run] over the runs of equal letters x_i = y_{i+s}, up to a length."""
     longest = len(total) - 1
     for a in range(len(xs) - 1):
@@ -236,7 +239,7 @@ def matches_in_place(x: Any, xs: Any, y: Any, ys: Any, total: Any, shift: int, o
 
 
 @njit_reordered
-def near_words(x: Any, xs: Any, y: Any, ys: Any, classes: Any, k: int, weight: Any, out: Any) -> None:
+def near_words(x: Array, xs: Array, y: Array, ys: Array, classes: Any, k: int, weight: Array, out: Array) -> None:
     """out[a, b] = Σ weight[Σ classes] over the pairs of words with k letters, each sum over the k pairs of letters.
 
     The sums of the words that end at x_i are those of the words that end at x_{i−1}, shifted, with one pair of letters

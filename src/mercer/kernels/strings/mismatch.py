@@ -19,6 +19,7 @@ from sklearn.base import clone
 
 from ..._errors import UnresolvedError, check_number, where
 from ...domains import Strings
+from ...types import Checked
 from .._base import register
 from .._definiteness import PD, Definiteness
 from .._structured import Counts, Store, Structured, inner, numbered
@@ -83,7 +84,7 @@ class Mismatch(Structured):
                 f"it must be <= {int(62 / log2(len(self.alphabet) + 1))}."
             )
 
-    def resolve(self, X: list[str]) -> Self:
+    def resolve(self, X: Checked) -> Self:
         resolved = clone(self)
         if self.alphabet is None:
             resolved.alphabet = "".join(sorted(set().union(*self.domain.check(X, self))))

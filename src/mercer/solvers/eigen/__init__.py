@@ -30,13 +30,13 @@ TABLE = (
 )
 
 
-def check_eigen_solver(owner: object, solver: Any, names: tuple[Any, ...]) -> None:
+def check_eigen_solver(owner: object, solver: str | EigenSolver | None, names: tuple[Any, ...]) -> None:
     """Refuse a parameter `eigen_solver` that is neither a solver nor one of these names."""
     if not isinstance(solver, EigenSolver):
         check_choice(owner, "eigen_solver", solver, names)
 
 
-def eigen_solver(solver: Any, problem: Eigenproblem, **krylov: Any) -> EigenSolver:
+def eigen_solver(solver: str | EigenSolver, problem: Eigenproblem, **krylov: Any) -> EigenSolver:
     """A solver object, its name, or "auto" → the solver; `krylov` are settings of a `BlockKrylov` that is chosen here.
 
     ====================================================  =============

@@ -12,6 +12,7 @@ from ..._array import host, like, namespace
 from ..._errors import check_number
 from ..._units import lengths
 from ...gram import Operator
+from ...types import Array
 from ..protocol import Solver
 from ..solution import Certificate, Solution
 
@@ -91,7 +92,7 @@ def _rounding(values: np.ndarray) -> float:
     return EQUAL * float(np.finfo(values.dtype).eps) * float(np.abs(values).max())
 
 
-def residual(gram: Operator, values: Any, vectors: Any) -> float:
+def residual(gram: Operator, values: Array, vectors: Any) -> float:
     """max_j ‖K v_j − λ_j v_j‖ / λ₁."""
     xp = namespace(vectors)
     R = gram @ vectors - vectors * values[None, :]

@@ -19,6 +19,7 @@ from ..._units import lengths
 from ...context import Status, StoppedError, current
 from ...domains import take
 from ...gram import Operator
+from ...types import Array, Namespace
 from ._base import EigenSolver, Spectrum
 
 SUBSET = 300  # samples whose eigenvectors start the iteration
@@ -136,11 +137,11 @@ def _start(gram: Operator, block: int, free: int, rng: np.random.Generator) -> A
     return xp.concat([known, like(rng.normal(size=(gram.n, free)) / gram.n**0.5, sample)], axis=1)
 
 
-def _diagonal(values: Any) -> Any:
+def _diagonal(values: Array) -> Any:
     return eye(values.shape[0], values) * values[None, :]
 
 
-def _orthogonal(V: Any, basis: Any, xp: Any) -> Any:
+def _orthogonal(V: Array, basis: Any, xp: Namespace) -> Any:
     """An orthonormal basis of V off the span of `basis`; directions lost to rounding are dropped.
 
     Each pass takes V off the basis and multiplies it by the inverse root of the small matrix VᵀV, which leaves it

@@ -11,6 +11,7 @@ from scipy.sparse.linalg import splu
 
 from ...gram import Operator
 from ...gram.normalized import NormalizedGram
+from ...types import Array
 from ._base import Eigenproblem, Spectrum, residual
 from .krylov import BlockKrylov
 
@@ -37,7 +38,7 @@ class ResolventGram(Operator):
     def like(self) -> Any:
         return self.operator.like
 
-    def __matmul__(self, V: Any) -> Any:
+    def __matmul__(self, V: Array) -> Any:
         return self.lu.solve(V)
 
     def leading(self, count: int, tol: float, rng: np.random.Generator) -> Spectrum:

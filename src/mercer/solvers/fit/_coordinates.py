@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._jit import njit
+from ...types import Array
 
 BIG = 1e300
 
@@ -84,7 +85,7 @@ def descend(
 
 
 @njit
-def lasso(H: Any, g: Any, penalty: Any, v: Any, tol: float, most: int) -> None:
+def lasso(H: Array, g: Array, penalty: Any, v: Array, tol: float, most: int) -> None:
     """Minimise ½δᵀHδ + gᵀδ + Σ penalty·|v + δ|, one entry at a time. v becomes v + δ, and g the gradient there.
 
     Friedman, Hastie, Tibshirani, *Regularization paths for generalized linear models via coordinate descent* (2010),

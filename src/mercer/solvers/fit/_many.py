@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._jit import njit
+from ...types import Array
 from ._smo import CHUNK, gradient, smo
 
 STEPS = 1 << 14  # of one call of SMO: a request to stop is heard between calls
@@ -15,17 +16,17 @@ FAR = 0.3  # of the way to the next C, from which it is gone to its end
 
 @njit
 def solve(
-    K: Any,
+    K: Array,
     unit: float,
     order: Any,
     edges: Any,
-    weight: Any,
+    weight: Array,
     strengths: Any,
     tol: float,
     most: int,
     stop: Any,
-    coefficients: Any,
-    offsets: Any,
+    coefficients: Array,
+    offsets: Array,
     gaps: Any,
     steps: Any,
 ) -> None:
@@ -62,7 +63,7 @@ def _padded(n: int) -> int:
 
 @njit
 def _path(
-    Q: Any, first: int, bound: Any, strengths: Any, tol: float, most: int, stop: Any, parts: Any, report: Any
+    Q: Array, first: int, bound: Any, strengths: Any, tol: float, most: int, stop: Any, parts: Any, report: Any
 ) -> None:
     """One pair for growing C: β between zero and C times `bound`, and f = y − Kβ, which follows it."""
     n, width = len(bound), len(Q)
@@ -89,7 +90,7 @@ def _path(
 
 
 @njit
-def _stretch(beta: Any, last: Any, f: Any, first: int, n: int, ratio: float, lower: Any, upper: Any) -> None:
+def _stretch(beta: Array, last: Any, f: Array, first: int, n: int, ratio: float, lower: Array, upper: Array) -> None:
     """β, and f with it, times the s ≤ ratio that minimises s²βᵀKβ/2 − s yᵀβ, or the ratio itself if s is close to it.
 
     Then all variables at a bound stay at one, which saves more steps than the best factor.
@@ -110,7 +111,7 @@ def _stretch(beta: Any, last: Any, f: Any, first: int, n: int, ratio: float, low
 
 
 @njit
-def _follow(Q: Any, beta: Any, last: Any, f: Any, n: int) -> None:
+def _follow(Q: Array, beta: Array, last: Any, f: Array, n: int) -> None:
     """f = y − Kβ from its value at the last β, which becomes β."""
     rows, change = np.empty(n, np.int64), np.empty(n)
     count = 0
@@ -123,7 +124,7 @@ def _follow(Q: Any, beta: Any, last: Any, f: Any, n: int) -> None:
 
 
 @njit
-def _gap(f: Any, beta: Any, lower: Any, upper: Any, n: int) -> Any:
+def _gap(f: Array, beta: Array, lower: Array, upper: Array, n: int) -> Any:
     """LIBSVM's criterion, and the offset: the mean of f over free variables, else the middle of its interval."""
     top, bottom, total, free = -1e300, 1e300, 0.0, 0
     for i in range(n):

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from ..._jit import maximum, minimum, njit, njit_reordered
+from ...types import Array
 from ._smo import BIG
 
 
 @njit
-def nearest(v: Any, lower: Any, upper: Any, loose: Any, out: Any) -> None:
+def nearest(v: Array, lower: Array, upper: Array, loose: Any, out: Array) -> None:
     """The point of {lower ≤ b ≤ upper, Σb = 0} nearest to v, which is v − θ cut off at the bounds.
 
     Without bounds θ is a mean. If what the entries exceed their upper bounds by outweighs what they fall short of their
@@ -50,7 +51,7 @@ def nearest(v: Any, lower: Any, upper: Any, loose: Any, out: Any) -> None:
 
 
 @njit
-def project(beta: Any, lower: Any, upper: Any) -> None:
+def project(beta: Array, lower: Array, upper: Array) -> None:
     """Each sample's coefficients at the nearest point of its constraints.
 
     Those that meet them but for rounding stay as they are, so that none leaves its bound by rounding.
@@ -65,7 +66,7 @@ def project(beta: Any, lower: Any, upper: Any) -> None:
 
 
 @njit_reordered
-def descend(K: Any, f: Any, beta: Any, lower: Any, upper: Any, tol: float, most: int) -> int:
+def descend(K: Array, f: Array, beta: Array, lower: Array, upper: Array, tol: float, most: int) -> int:
     """Steps of the worst sample until max{f : β < upper} − min{f : β > lower} ≤ tol for each. Changes β.
 
     Along one sample the objective is ½Kᵢᵢ‖Δ‖² − fᵢ·Δ, whose minimum under the constraints is the point nearest to

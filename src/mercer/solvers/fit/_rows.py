@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from copy import copy
-from typing import Any
 
 import numpy as np
 
 from ..._array import host
 from ..._threads import Workers
 from ...evaluation import Evaluator
+from ...types import DType
 
 GROUP = 64  # rows that are computed together in shared blocks
 
@@ -30,7 +30,7 @@ class Segment:
         Which of all samples these are.
     """
 
-    def __init__(self, evaluator: Evaluator, dtype: Any = np.float64):
+    def __init__(self, evaluator: Evaluator, dtype: DType = np.float64):
         self.evaluator, self.exact = evaluator.cast(dtype), evaluator.exact
         with np.errstate(over="ignore", invalid="ignore"):  # the solver refuses what is not finite
             self.diagonal = host(evaluator.diagonal()).astype(np.float64)
@@ -55,7 +55,7 @@ class Arena:
     def __init__(self) -> None:
         self.memory: np.ndarray | None = None
 
-    def take(self, rows: int, columns: int, dtype: Any) -> np.ndarray:
+    def take(self, rows: int, columns: int, dtype: DType) -> np.ndarray:
         """An array with arbitrary contents, valid until the next call."""
         size = rows * columns
         if self.memory is None or self.memory.size < size or self.memory.dtype != dtype:
@@ -73,7 +73,7 @@ class Block:
     """
 
     def __init__(
-        self, S: Segment, T: Segment, capacity: int, dtype: Any, arena: Arena | None = None, shared: bool = False
+        self, S: Segment, T: Segment, capacity: int, dtype: DType, arena: Arena | None = None, shared: bool = False
     ):
         self.S, self.T, self.grouped = S, T, shared and not S.evaluator.left.separate
         self.capacity = min(max(capacity, 4), S.n)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..._jit import as_float, as_integer, maximum, minimum, njit, njit_reordered
+from ...types import Array
 
 BIG = 1e37  # stands for infinity, in either precision
 CHUNK = 128  # blocks are padded to a multiple of this, with variables that cannot move
@@ -23,14 +24,14 @@ RECIPROCAL, TWO = np.int32(0x7EF311C7), np.float32(2)
 
 
 @njit
-def _reciprocal(a: Any) -> Any:
+def _reciprocal(a: Array) -> Any:
     """1/a within 2 % for a float32 a > 0: a guess from the exponent, and one step of Newton's method."""
     guess: Any = as_float(np.int32(RECIPROCAL - as_integer(a)))
     return guess * (TWO - a * guess)
 
 
 @njit_reordered
-def _find(values: Any, largest: Any) -> int:
+def _find(values: Array, largest: Any) -> int:
     """The first index of `largest`, the maximum of `values`, by chunks that vectorise; 0 where no value equals it."""
     for start in range(0, len(values), CHUNK):
         best = values[start]
@@ -44,7 +45,7 @@ def _find(values: Any, largest: Any) -> int:
 
 
 @njit_reordered
-def smo(K: Any, f: Any, beta: Any, lower: Any, upper: Any, diagonal: Any, tol: float, most: int) -> int:
+def smo(K: Array, f: Array, beta: Array, lower: Array, upper: Array, diagonal: Array, tol: float, most: int) -> int:
     """One equality: steps along eᵢ − eⱼ until max{f : β < upper} − min{f : β > lower} ≤ tol. Changes β and f.
 
     `up` and `low` hold f where a variable may grow or fall and ∓big elsewhere, so that no pass has a branch; the update
@@ -92,7 +93,16 @@ def smo(K: Any, f: Any, beta: Any, lower: Any, upper: Any, diagonal: Any, tol: f
 
 @njit
 def smo_groups(
-    K: Any, f: Any, beta: Any, lower: Any, upper: Any, diagonal: Any, group: Any, groups: int, tol: float, most: int
+    K: Array,
+    f: Array,
+    beta: Array,
+    lower: Array,
+    upper: Array,
+    diagonal: Array,
+    group: Any,
+    groups: int,
+    tol: float,
+    most: int,
 ) -> int:
     """One equality per group: each step takes the group with the largest violation."""
     n = len(f)
@@ -134,7 +144,9 @@ def smo_groups(
 
 
 @njit
-def _pair(g: Any, h: Any, a: Any, b: Any, c: Any, left: Any, right: Any, low: Any, high: Any) -> tuple[Any, Any]:
+def _pair(
+    g: Array, h: Any, a: Array, b: Array, c: Array, left: Array, right: Array, low: Any, high: Any
+) -> tuple[Any, Any]:
     """The (x, y) within left ≤ x ≤ right and low ≤ y ≤ high that maximises gx + hy − ½(ax² + 2bxy + cy²)."""
     det = a * c - b * b
     if det > 1e-12 * a * c:
@@ -157,7 +169,9 @@ def _pair(g: Any, h: Any, a: Any, b: Any, c: Any, left: Any, right: Any, low: An
 
 
 @njit
-def smo_single(K: Any, f: Any, beta: Any, lower: Any, upper: Any, diagonal: Any, tol: float, most: int) -> int:
+def smo_single(
+    K: Array, f: Array, beta: Array, lower: Array, upper: Array, diagonal: Array, tol: float, most: int
+) -> int:
     """No equality: exact steps of two variables, the one that lowers the objective most, and its best partner.
 
     One alone would zigzag where rows are alike, in as many steps as the bounds are wide.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...context import Monitor, Status, current
-from ..linear import System, solve
+from ..linear import LinearSolver, System, solve
 from ._base import FLAT, FitProblem, FitSolution, finish
 from .ordered import ordered
 
@@ -20,7 +20,7 @@ PATIENCE = 30  # steps, after which an interior point shows where to go on: no c
 
 def newton(
     problem: FitProblem,
-    solver: Any = "auto",
+    solver: str | LinearSolver = "auto",
     tol: float = 1e-8,
     max_iter: int = 100,
     start: tuple[np.ndarray, np.ndarray | None] | None = None,

@@ -29,6 +29,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from ...context import Status, current
+from ...types import Array
 from ..solution import Certificate, Solution
 from ._coordinates import descend
 
@@ -110,7 +111,7 @@ class Box:
         Whether the loss is c·(·)² and β unbounded, instead of c·(·) and |β| ≤ c.
     """
 
-    def __init__(self, target: np.ndarray, cost: np.ndarray, lower: Any, upper: Any, epsilon: float, squared: bool):
+    def __init__(self, target: np.ndarray, cost: np.ndarray, lower: Array, upper: Array, epsilon: float, squared: bool):
         self.target, self.cost, self.epsilon = target, cost, epsilon
         self.own = 0.5 if squared else 0.0  # γ = own/c
         bound = np.full_like(cost, BIG) if squared else cost
@@ -480,7 +481,7 @@ class _Iterated:
         return conjugate_gradients(hessian, -G, diagonal.reshape(-1, *[1] * (G.ndim - 1)), accuracy)
 
 
-def conjugate_gradients(apply: Callable[[Any], Any], b: Any, diagonal: Any, accuracy: float) -> Any:
+def conjugate_gradients(apply: Callable[[Any], Any], b: Array, diagonal: Array, accuracy: float) -> Any:
     """x with ‖Hx − b‖ ≤ accuracy·‖b‖, in the norm of the inverse diagonal."""
     x, r = np.zeros_like(b), b
     z = r / diagonal

@@ -19,6 +19,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from ...context import Status, current
+from ...types import Array
 from ._coordinates import lasso, lasso_columns
 from .primal import FLOOR, NOTHING, ROUNDING, Box, Design, PrimalSolution
 
@@ -77,7 +78,7 @@ def minimise_l1(
     return PrimalSolution(V[: design.d], b, beta, objective, gap, status=status, n_iter=steps, method="l1")
 
 
-def _bound(design: Design, pieces: Box, beta: Any, g: Any, V: Any, objective: float) -> tuple[np.ndarray, float]:
+def _bound(design: Design, pieces: Box, beta: Array, g: Array, V: Array, objective: float) -> tuple[np.ndarray, float]:
     """The scaled β and the gap that it leaves, or those of the β with Σβ = 0, better where |b| costs little."""
     bounded, found = design.penalty > 0, []
     for b in (beta, pieces.balance(beta)) if design.intercept else (beta,):
@@ -151,7 +152,7 @@ def _settle(H: np.ndarray, linear: np.ndarray, penalty: np.ndarray, v: np.ndarra
     return v
 
 
-def _backtrack(design: Design, pieces: Box, V: Any, F: Any, step: Any, objective: float, linear: float) -> float:
+def _backtrack(design: Design, pieces: Box, V: Array, F: Array, step: Array, objective: float, linear: float) -> float:
     """The first of 1, ½, ¼, … that lowers the objective by a share of what the model promises; 0 if none does."""
     D, t = design.values(step), 1.0
     before = float(design.penalty @ np.abs(V))

@@ -26,6 +26,7 @@ from ..._threads import Workers
 from ..._units import exponent
 from ...context import Monitor, Status
 from ...losses import FAR
+from ...types import DType
 from ..solution import Certificate, Solution
 from ._rows import Block, Segment
 from ._smo import CHUNK, gather, gradient, mirror, smo, smo_groups, smo_single
@@ -375,7 +376,7 @@ class _Run(Rounds):
         if not finite:
             raise OverflowError(OVERFLOW)
 
-        def padded(values: np.ndarray, e: int, dtype: Any = np.float64) -> np.ndarray:
+        def padded(values: np.ndarray, e: int, dtype: DType = np.float64) -> np.ndarray:
             out = np.zeros(width, dtype)  # a hole has lower = upper = 0 and cannot move
             out[at] = np.ldexp(values[working], e)
             return out

@@ -21,6 +21,7 @@ from ..._array import host, is_sparse, namespace
 from ...kernels import Kernel, Radial
 from ...kernels.algebra import Outer, Product, Restricted, Scaled, Sum, Tensor, Warped
 from ...kernels.tables import Table
+from ...types import Checked
 
 __all__ = ["adjoint", "contract"]
 
@@ -29,7 +30,7 @@ Names = frozenset[str] | None
 Matrix = np.ndarray | None
 
 
-def contract(kernel: Kernel, X: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+def contract(kernel: Kernel, X: Checked, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
     """Σᵢⱼ Eᵢⱼ ∂k(xᵢ, xⱼ)/∂θ for each parameter, or the `wanted` ones alone; an array for an array of parameters.
 
     K is the matrix of the kernel, where it is known.
@@ -59,7 +60,9 @@ def contract(kernel: Kernel, X: Any, E: np.ndarray, wanted: Names = None, K: Mat
 
 
 @singledispatch
-def adjoint(kernel: Kernel, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+def adjoint(
+    kernel: Kernel, X: Checked, Y: Checked, E: np.ndarray, wanted: Names = None, K: Matrix = None
+) -> dict[str, Any]:
     """Σᵢⱼ Eᵢⱼ ∂k(xᵢ, yⱼ)/∂θ; a kernel without derivatives raises where one of its own parameters is wanted.
 
     K is the matrix k(xᵢ, yⱼ), where it is known.
@@ -67,7 +70,7 @@ def adjoint(kernel: Kernel, X: Any, Y: Any, E: np.ndarray, wanted: Names = None,
     return _plain(kernel, X, Y, E, wanted)
 
 
-def _plain(kernel: Kernel, X: Any, Y: Any, E: np.ndarray, wanted: Names) -> dict[str, Any]:
+def _plain(kernel: Kernel, X: Checked, Y: Checked, E: np.ndarray, wanted: Names) -> dict[str, Any]:
     if wanted is not None and not wanted:
         return {}
     if wanted is None and "gradient_theta" not in kernel.provides and not _continuous(kernel):
@@ -86,14 +89,16 @@ def _continuous(kernel: Kernel) -> list[str]:
     return [name for name, v in kernel.get_params().items() if isinstance(v, float) or np.asarray(v).dtype.kind == "f"]
 
 
-def _inner(part: Kernel, prefix: str, X: Any, Y: Any, E: np.ndarray, wanted: Names, K: Matrix = None) -> dict[str, Any]:
+def _inner(
+    part: Kernel, prefix: str, X: Checked, Y: Checked, E: np.ndarray, wanted: Names, K: Matrix = None
+) -> dict[str, Any]:
     """The same of a part, by the names that its parameters have in the whole."""
     own = None if wanted is None else frozenset(n.removeprefix(prefix) for n in wanted if n.startswith(prefix))
     return {prefix + name: g for name, g in adjoint(part, X, Y, E, own, K).items()}
 
 
 @adjoint.register
-def _(kernel: Sum, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+def _(kernel: Sum, X: Checked, Y: Checked, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for i, k in enumerate(kernel.kernels):
         found |= _inner(k, f"{i}__", X, Y, E, wanted)
@@ -101,12 +106,12 @@ def _(kernel: Sum, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matri
 
 
 @adjoint.register
-def _(kernel: Product, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+def _(kernel: Product, X: Checked, Y: Checked, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
     return _factors([(k, X, Y) for k in kernel.kernels], E, wanted)
 
 
 @adjoint.register
-def _(kernel: Tensor, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+def _(kernel: Tensor, X: Checked, Y: Checked, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
     return _factors(list(zip(kernel.kernels, X, Y, strict=True)), E, wanted)
 
 
@@ -121,13 +126,13 @@ def _factors(parts: list[tuple[Kernel, Any, Any]], E: np.ndarray, wanted: Names)
 
 
 @adjoint.register
-def _(kernel: Outer, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+def _(kernel: Outer, X: Checked, Y: Checked, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
     t = np.asarray(kernel.kernel.evaluate(X, Y))
     return _inner(kernel.kernel, "kernel__", X, Y, E * kernel.outer(t, namespace(t), 1), wanted, t)
 
 
 @adjoint.register
-def _(kernel: Scaled, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+def _(kernel: Scaled, X: Checked, Y: Checked, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
     scale, own = float(kernel.scale), {}
     t = None if K is None or scale == 0 else K / scale
     if wanted is None or "scale" in wanted:
@@ -137,17 +142,19 @@ def _(kernel: Scaled, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Ma
 
 
 @adjoint.register
-def _(kernel: Restricted, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+def _(
+    kernel: Restricted, X: Checked, Y: Checked, E: np.ndarray, wanted: Names = None, K: Matrix = None
+) -> dict[str, Any]:
     return _inner(kernel.kernel, "kernel__", kernel._part(X), kernel._part(Y), E, wanted, K)
 
 
 @adjoint.register
-def _(kernel: Warped, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+def _(kernel: Warped, X: Checked, Y: Checked, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
     return _inner(kernel.kernel, "kernel__", kernel._image(X), kernel._image(Y), E, wanted, K)
 
 
 @adjoint.register
-def _(kernel: Table, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+def _(kernel: Table, X: Checked, Y: Checked, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
     groups, inside = kernel._groups(), kernel.combine not in ("sum", "product")
     values = [kernel._value(group, k, X, Y) for group, k in groups.items()]
     factors = [(1 + value) / 2 if inside else value for value in values]
@@ -174,7 +181,7 @@ def _with_gaps(table: Table, group: Any, prefix: str, X: Any, Y: Any, E: np.ndar
 
 
 @adjoint.register
-def _(kernel: Radial, X: Any, Y: Any, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+def _(kernel: Radial, X: Checked, Y: Checked, E: np.ndarray, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
     length = np.asarray(host(kernel.lengthscale), dtype=np.float64)
     own = type(kernel).gradient_theta is not Radial.gradient_theta
     if own or length.ndim > 1 or (length.ndim == 1 and is_sparse(X)) or (wanted is not None and not wanted):

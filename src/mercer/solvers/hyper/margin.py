@@ -38,6 +38,7 @@ from ...evaluation import HeldEvaluator
 from ...gram import Dense
 from ...kernels import Kernel
 from ...losses import Hinge, SquaredHinge
+from ...types import Checked
 from ..fit._rows import Block, Segment
 from ..fit.working_set import BoxProblem, minimise
 from ..leave_one_out import RIDGE, FormulaError
@@ -106,7 +107,7 @@ class MarginCriterion:
     def __init__(
         self,
         name: str,
-        X: Any,
+        X: Checked,
         machines: list[Machine],
         squared: bool = False,
         intercept: bool = True,

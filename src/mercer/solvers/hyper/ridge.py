@@ -23,6 +23,7 @@ from scipy.linalg.lapack import dpotri
 from ..._errors import IndefiniteError
 from ...gram import Dense
 from ...kernels import Kernel
+from ...types import Array, Checked
 from ..design import Design
 from ..leave_one_out import refuse_determined
 from ..linear.cholesky import lower_factor
@@ -66,7 +67,7 @@ class RidgeCriterion:
 
     strength: ClassVar[str] = "alpha"
 
-    def __init__(self, name: str, X: Any, b: np.ndarray, H: np.ndarray | None = None, weight: Any = None):
+    def __init__(self, name: str, X: Checked, b: np.ndarray, H: np.ndarray | None = None, weight: Array = None):
         self.name, self.X, self.b, self.H, self.weight = name, X, b, H, weight
         self.positive = name != "marginal_likelihood"
 

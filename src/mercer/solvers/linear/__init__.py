@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..protocol import Choice, choose
 from ._base import Conditioned, LinearSolution, LinearSolver, System, free_factor, typical, units
 from .cholesky import Cholesky, Symmetric
@@ -37,7 +35,7 @@ TABLE = (
 )
 
 
-def linear_solver(solver: Any, system: System) -> LinearSolver:
+def linear_solver(solver: str | LinearSolver, system: System) -> LinearSolver:
     """A solver object, its name, or "auto" → the solver.
 
     ====================================  ====================
@@ -53,6 +51,6 @@ def linear_solver(solver: Any, system: System) -> LinearSolver:
     return found
 
 
-def solve(system: System, solver: Any = "auto") -> LinearSolution:
+def solve(system: System, solver: str | LinearSolver = "auto") -> LinearSolution:
     """The solution of a system by a solver, its name, or the choice of the table."""
     return linear_solver(solver, system).solve(system)

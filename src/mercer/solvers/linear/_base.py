@@ -21,6 +21,7 @@ from ..._array import eps, eye, host, like, namespace
 from ..._units import power_of_two, squarable
 from ...domains import take
 from ...gram import Operator
+from ...types import Array, Index
 from ..protocol import Solver
 from ..solution import Certificate, Solution
 
@@ -87,7 +88,7 @@ class LinearSolver(Solver[System, LinearSolution]):
             )
         return found
 
-    def _reduced(self, gram: Operator, b: Any, shift: float, H: Any, weight: Any) -> LinearSolution:
+    def _reduced(self, gram: Operator, b: Array, shift: float, H: Array, weight: Array) -> LinearSolution:
         """The solution by that of a plain system."""
         xp = namespace(b)
         if H is None and weight is None:
@@ -107,7 +108,7 @@ class LinearSolver(Solver[System, LinearSolution]):
         residual = _ratio(operator.project(rest), operator.scaled(b))
         return replace(inner, coefficients=a, free=c, residual=residual)
 
-    def _checked(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
+    def _checked(self, gram: Operator, b: Array, shift: float) -> LinearSolution:
         limit = namespace(b).finfo(b.dtype)
         if shift and not float(limit.smallest_normal) <= shift <= float(limit.max) / gram.n:
             raise ValueError(f"alpha = {shift:g}: it, or a multiple, is beyond the {b.dtype} numbers; give another.")
@@ -118,7 +119,7 @@ class LinearSolver(Solver[System, LinearSolution]):
             found = self._plain(gram, b / unit, shift)
             return replace(found, coefficients=found.coefficients * unit)
 
-    def _plain(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
+    def _plain(self, gram: Operator, b: Array, shift: float) -> LinearSolution:
         """a of (K + shift·I) a = b."""
         raise NotImplementedError
 
@@ -126,7 +127,7 @@ class LinearSolver(Solver[System, LinearSolution]):
 class Conditioned(Operator):
     """PDKDP + τQQᵀ for D = diag(scale) and P = I − QQᵀ, with the structure of the Operator that it wraps."""
 
-    def __init__(self, base: Operator, scale: Any = None, Q: Any = None, fill: float = 0.0):
+    def __init__(self, base: Operator, scale: Any = None, Q: Array = None, fill: float = 0.0):
         self.base, self.scale, self.Q, self.fill = base, scale, Q, fill
         self.provides = base.provides if fill == 0 else base.provides - {"factor"}
         if Q is not None:
@@ -145,17 +146,17 @@ class Conditioned(Operator):
     def like(self) -> Any:
         return self.base.like
 
-    def scaled(self, V: Any) -> Any:
+    def scaled(self, V: Array) -> Any:
         """D V."""
         if self.scale is None:
             return V
         return V * (self.scale if V.ndim == 1 else self.scale[:, None])
 
-    def project(self, V: Any) -> Any:
+    def project(self, V: Array) -> Any:
         """P V."""
         return V if self.Q is None else V - self.Q @ (namespace(V).matrix_transpose(self.Q) @ V)
 
-    def __matmul__(self, V: Any) -> Any:
+    def __matmul__(self, V: Array) -> Any:
         out = self.scaled(self.base @ self.scaled(V))
         if self.Q is None:
             return out
@@ -166,7 +167,7 @@ class Conditioned(Operator):
         d = self.scaled(self.scaled(self.base.diagonal()))
         return d if self.Q is None else d - 2 * namespace(d).sum(self.L * self.Q, axis=1)
 
-    def block(self, rows: Any, columns: Any) -> Any:
+    def block(self, rows: Index, columns: Index) -> Any:
         B = self.base.block(rows, columns)
         xp = namespace(B)
         if self.scale is not None:
@@ -184,7 +185,7 @@ class Conditioned(Operator):
         return None if Z is None else self.project(self.scaled(Z))
 
 
-def units(b: Any) -> Any:
+def units(b: Array) -> Any:
     """A power of two for each right-hand side, the size of one whose squares are no floats; None for ordinary ones.
 
     Solutions are linear in b, so that they may be found in these units, and no digit is lost by it.
@@ -203,7 +204,7 @@ def typical(gram: Operator) -> float:
     return float(xp.mean(xp.abs(gram.diagonal()))) or largest or 1.0
 
 
-def free_factor(H: Any) -> tuple[Any, Any]:
+def free_factor(H: Array) -> tuple[Any, Any]:
     """Q and R with H = QR; refuses free functions that are linearly dependent on the samples."""
     Q, R = namespace(H).linalg.qr(H)
     parts = np.abs(host(R))
@@ -217,12 +218,12 @@ def free_factor(H: Any) -> tuple[Any, Any]:
     return Q, R
 
 
-def relative_residual(gram: Operator, a: Any, b: Any, shift: float) -> float:
+def relative_residual(gram: Operator, a: Array, b: Array, shift: float) -> float:
     """‖(K + shift)a − b‖ / ‖b‖, the largest over the right-hand sides."""
     return _ratio(gram @ a + shift * a - b, b)
 
 
-def _ratio(r: Any, b: Any) -> float:
+def _ratio(r: Array, b: Array) -> float:
     """max_j ‖r_j‖ / ‖b_j‖ over the columns, ‖r_j‖ where b_j = 0."""
     xp = namespace(b)
     top, bottom = xp.sum(r * r, axis=0), xp.sum(b * b, axis=0)

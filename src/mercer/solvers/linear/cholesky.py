@@ -10,6 +10,7 @@ from scipy import linalg
 from ..._array import eps, host, is_numpy, namespace, set_diagonal, solve_triangular
 from ..._errors import IndefiniteError, JitterWarning, RoundingWarning, warn
 from ...gram import Operator
+from ...types import Array
 from ._base import LinearSolution, LinearSolver, relative_residual
 
 
@@ -32,14 +33,14 @@ class Cholesky(LinearSolver):
 
     name: ClassVar[str] = "cholesky"
 
-    def _plain(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
+    def _plain(self, gram: Operator, b: Array, shift: float) -> LinearSolution:
         K = gram.dense()
         L, jitter = factorize(K, shift)
         a = solve_triangular(L, solve_triangular(L, b), transpose=True)
         return LinearSolution(a, residual=relative_residual(gram, a, b, shift), jitter=jitter, method="cholesky")
 
 
-def factorize(K: Any, shift: float) -> tuple[Any, float]:
+def factorize(K: Array, shift: float) -> tuple[Any, float]:
     """The lower factor of K + diag(shift), and the jitter that it needed."""
     xp = namespace(K)
     diagonal = xp.linalg.diagonal(K) + shift
@@ -66,7 +67,7 @@ def factorize(K: Any, shift: float) -> tuple[Any, float]:
     )
 
 
-def lower_factor(K: Any, diagonal: Any) -> Any:
+def lower_factor(K: Array, diagonal: Array) -> Any:
     """The lower factor of K with its diagonal replaced, or LinAlgError (torch: RuntimeError)."""
     xp = namespace(K)
     if is_numpy(xp):
@@ -94,7 +95,7 @@ class Symmetric(LinearSolver):
 
     name: ClassVar[str] = "symmetric"
 
-    def _plain(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
+    def _plain(self, gram: Operator, b: Array, shift: float) -> LinearSolution:
         K = gram.dense()
         xp = namespace(K)
         A = set_diagonal(xp.asarray(K, copy=True), xp.linalg.diagonal(K) + shift)

@@ -14,6 +14,7 @@ from ..._array import namespace
 from ..._errors import check_number, warn
 from ...context import Status, StoppedError, current
 from ...gram import Operator
+from ...types import Array
 from ._base import LinearSolution, LinearSolver, relative_residual
 from .woodbury import LowRankInverse
 
@@ -47,7 +48,7 @@ class ConjugateGradient(LinearSolver):
     def __init__(self, tol: float = 1e-10, max_iter: int = 1000, rank: int = 100):
         self.tol, self.max_iter, self.rank = tol, max_iter, rank
 
-    def _plain(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
+    def _plain(self, gram: Operator, b: Array, shift: float) -> LinearSolution:
         check_number(self, "tol", self.tol, above=0)
         check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
         check_number(self, "rank", self.rank, at_least=0, integer=True)
@@ -111,5 +112,5 @@ class ConjugateGradient(LinearSolver):
         return _identity if Z is None else LowRankInverse(Z, shift)
 
 
-def _identity(V: Any) -> Any:
+def _identity(V: Array) -> Any:
     return V

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._array import eye, host, like, namespace, solve_triangular
 from ...gram import Operator
+from ...types import Array
 from ._base import LinearSolution, LinearSolver, relative_residual
 from .cholesky import lower_factor
 
@@ -24,7 +25,7 @@ class Inverse:
         The numerical rank.
     """
 
-    def __init__(self, M: Any):
+    def __init__(self, M: Array):
         xp = namespace(M)
         n = M.shape[0]
         diagonal = xp.linalg.diagonal(M)
@@ -45,7 +46,7 @@ class Inverse:
         self.V = like(vectors[:, keep], M)
         self.values = like(values[keep], M)
 
-    def __call__(self, B: Any) -> Any:
+    def __call__(self, B: Array) -> Any:
         if self.L is not None:
             return solve_triangular(self.L, solve_triangular(self.L, B), transpose=True)
         W = namespace(self.V).matrix_transpose(self.V) @ B
@@ -67,7 +68,7 @@ class PseudoInverse(LinearSolver):
 
     name: ClassVar[str] = "pseudo_inverse"
 
-    def _plain(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
+    def _plain(self, gram: Operator, b: Array, shift: float) -> LinearSolution:
         K = gram.dense()
         a = Inverse(K + shift * eye(gram.n, K) if shift else K)(b)
         return LinearSolution(a, residual=relative_residual(gram, a, b, shift), method="pseudo-inverse")

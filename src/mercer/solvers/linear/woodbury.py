@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from ..._array import namespace, solve_triangular
 from ...gram import Operator
+from ...types import Array
 from ._base import LinearSolution, LinearSolver, relative_residual
 from .cholesky import factorize
 
@@ -27,7 +28,7 @@ class Woodbury(LinearSolver):
     name: ClassVar[str] = "woodbury"
     requires: ClassVar[frozenset[str]] = frozenset({"factor"})
 
-    def _plain(self, gram: Operator, b: Any, shift: float) -> LinearSolution:
+    def _plain(self, gram: Operator, b: Array, shift: float) -> LinearSolution:
         inverse = LowRankInverse(gram.factor(), shift)
         a = inverse(b)
         a = a + inverse(b - (gram @ a + shift * a))
@@ -38,7 +39,7 @@ class Woodbury(LinearSolver):
 class LowRankInverse:
     """V ↦ (αI + ZZᵀ)⁻¹V, factorised once."""
 
-    def __init__(self, Z: Any, shift: float):
+    def __init__(self, Z: Array, shift: float):
         xp = namespace(Z)
         if shift <= 0:
             raise ValueError(
@@ -48,7 +49,7 @@ class LowRankInverse:
         self.Z, self.shift = Z, shift
         self.L, self.jitter = factorize(xp.matrix_transpose(Z) @ Z, shift)
 
-    def __call__(self, V: Any) -> Any:
+    def __call__(self, V: Array) -> Any:
         xp = namespace(V)
         inner = solve_triangular(self.L, xp.matrix_transpose(self.Z) @ V)
         return (V - self.Z @ solve_triangular(self.L, inner, transpose=True)) / self.shift

@@ -20,12 +20,13 @@ from ... import _threads
 from ..._array import host, is_array, like
 from ...gram import Gram
 from ...gram.centered import CenteredGram
+from ...types import Array
 
 BLOCK = 1 << 23  # entries of all blocks of rows that are held at once: 64 MiB
 ROUNDING = 1e-12  # the part of a squared length that centring may leave of nothing
 
 
-def target_columns(y: Any, classes: bool) -> np.ndarray:
+def target_columns(y: Array, classes: bool) -> np.ndarray:
     """Y with K_Y = YYᵀ: the targets, or a column for each class (of each column of y) with 1 for the samples of it."""
     y = host(y)
     y = y.reshape(len(y), -1)
@@ -35,13 +36,13 @@ def target_columns(y: Any, classes: bool) -> np.ndarray:
     return np.hstack([np.eye(inverse.max() + 1)[inverse] for inverse in labels])
 
 
-def shares(n: int, weight: Any) -> np.ndarray:
+def shares(n: int, weight: Array) -> np.ndarray:
     """Weights that sum to one; equal ones for None."""
     return np.full(n, 1.0 / n) if weight is None else np.asarray(host(weight), dtype=np.float64) / host(weight).sum()
 
 
 def inner_products(
-    operators: Sequence[Any], weight: Any = None, centered: bool = True, scales: Any = None
+    operators: Sequence[Any], weight: Array = None, centered: bool = True, scales: Any = None
 ) -> np.ndarray:
     """All ⟨K, L⟩, as a symmetric matrix; an operator is a `Gram`, or an array Y of n rows for K = YYᵀ.
 
@@ -100,7 +101,7 @@ def normalised(M: np.ndarray) -> np.ndarray:
     return M / np.outer(norm, norm)
 
 
-def variance(gram: Gram, weight: Any = None) -> float:
+def variance(gram: Gram, weight: Array = None) -> float:
     """The mean squared distance Σ wᵢ ‖φ(xᵢ) − μ‖² of the samples from their mean; 0 where it is rounding."""
     w = shares(gram.n, weight)
     diagonal = float(np.asarray(host(gram.diagonal()), dtype=np.float64) @ w)
@@ -108,7 +109,7 @@ def variance(gram: Gram, weight: Any = None) -> float:
     return spread if spread > ROUNDING * abs(diagonal) else 0.0
 
 
-def quadratic_forms(grams: Sequence[Gram], coefficients: Any) -> np.ndarray:
+def quadratic_forms(grams: Sequence[Gram], coefficients: Array) -> np.ndarray:
     """tr AᵀKA for each operator K: the squared norms of Σ aᵢ k(·, xᵢ), summed over the columns of A."""
     A = like(coefficients, grams[0].like)
     return np.array([float(np.sum(host(A) * host(gram @ A), dtype=np.float64)) for gram in grams])
