@@ -31,6 +31,7 @@ from mercer.io._objects import Encoder
 from mercer.io.model import ModelError, describe, load, save
 from mercer.kernels import Callable, registry
 from mercer.kernels.algebra import ALGEBRA
+from mercer.losses._base import Box
 from mercer.selection import KernelSearchCV
 
 X = np.random.default_rng(0).normal(size=(8, 3))
@@ -43,7 +44,10 @@ def forged(path, structure, *arrays):
     members = {"structure.json": json.dumps(structure).encode()}
     for k, A in enumerate(arrays):
         buffer = io.BytesIO()
-        np.save(buffer, A)
+        if isinstance(A, dict):  # the header of an array without bytes
+            np.lib.format.write_array_header_1_0(buffer, A)
+        else:
+            np.save(buffer, A)
         members[f"arrays/{k}.npy"] = buffer.getvalue()
     header = {"format": "mercer model", "version": 1, "sha256": {n: sha256(c).hexdigest() for n, c in members.items()}}
     members["header.json"] = json.dumps(header).encode()
@@ -116,6 +120,43 @@ def test_a_search_sets_no_places(path):
         load(forged(path, strange))
 
 
+@pytest.mark.parametrize("place", ["memory", "checkpoint", "v__input"])
+def test_searches_of_searches_set_no_places(place, path):
+    inner = GridSearchCV(Pipeline([("v", FunctionTransformer()), ("m", mercer.SVC())]), {"m__C": [1]}, cv=2)
+    evil, once = {"dict": [[place, ["elsewhere"]], ["m__C", [1.0]]]}, {"dict": [["m__C", [1.0]]]}
+    for name, values in (
+        ("param_grid", [[evil]]),
+        ("param_grid", {"tuple": [evil, once]}),
+        ("estimator__param_grid", [evil]),
+        ("estimator", [{"dict": [["deep", {"tuple": [1, evil]}]]}]),
+        ("param_grid", [{"dict": [["param_distributions", [evil]]]}]),
+        ("x", thing("mercer.losses._base:Box", {}) | {"arguments": [evil, 1, 1, 1], "state": None}),
+    ):
+        with pytest.warns(UserWarning, match=f"sets {place.removeprefix('v__')}"):
+            model = load(forged(path, like(GridSearchCV(inner, {}), param_grid={"dict": [[name, values]]})))
+        assert "elsewhere" not in str(model.param_grid)
+    save(GridSearchCV(inner, {"param_grid": [{place: ["elsewhere"], "m__C": [1, 2]}]}, cv=2), path)
+    copy = load(path)  # without a warning
+    assert copy.param_grid == {"param_grid": [{"m__C": [1, 2]}]}
+    copy.fit(X, LABELS)
+    assert os.listdir() == ["model.mercer"]
+
+
+def test_settings_in_disguise(path):
+    """What is no dictionary, but gives them to a search that asks for one after the other."""
+    evil = {"dict": [["memory", ["elsewhere"]]]}
+    members = thing("sklearn.ensemble._bagging:BaggingClassifier", {"estimators_": [evil]})
+    for name, values in (
+        ("param_grid", members),
+        ("param_grid", [members]),
+        ("other", {"shared": 930, "objects": [[1], [evil]]}),
+        ("other", {"shared": 931, "objects": [[1001], [0] * 1001]}),
+        ("other", [{"shared": 932, "object": "sklearn.utils._bunch:Bunch", "pairs": [["a", 1]]}]),
+    ):
+        with pytest.raises(ModelError, match=r"a search has (the )?settings"):
+            load(forged(path, like(GridSearchCV(mercer.SVC(), {}), param_grid={"dict": [[name, values]]})))
+
+
 def test_save_writes_no_places(path):
     model = Pipeline([("a", FunctionTransformer()), ("b", mercer.SVC(checkpoint="here"))], memory="cache")
     save(model, path)
@@ -157,6 +198,15 @@ def test_ensembles_set_no_reader(path):
     forest = like(BaggingClassifier(), estimator_params=["words__input"], words__input="filename")
     with pytest.raises(ModelError, match="words__input = 'filename' opens the files"):
         load(forged(path, forest))
+
+
+def test_ensembles_set_no_places_by_a_grid(path):
+    grid = {"dict": [["memory", ["elsewhere"]]]}
+    with pytest.warns(UserWarning, match="sets memory"):
+        model = load(forged(path, like(BaggingClassifier(), estimator_params=["g__param_grid"], g__param_grid=grid)))
+    assert model.g__param_grid == {}
+    with pytest.raises(ModelError, match=r"f__kw_args = {'out': 1} writes into an array"):
+        load(forged(path, like(BaggingClassifier(), f__kw_args={"dict": [["out", 1]]})))
 
 
 # ---- code
@@ -504,6 +554,23 @@ def test_what_takes_no_room_is_not_long(path):
     assert load(path) == range(100)
     with pytest.raises(ModelError, match=r"an array of the shape \(1000000000000000, 0\) holds nothing"):
         load(forged(path, {"shared": 0, "array": 0}, np.empty((10**15, 0))))
+    with pytest.raises(ModelError, match=r"an array of the shape \(1000000000000000, 0\) holds nothing"):
+        load(forged(path, {"shared": 0, "objects": [[10**15, 0], []]}))
+
+
+@pytest.mark.parametrize(
+    ("items", "shape"),
+    [("<U0", (2048, 1 << 20)), ([("a", "<U0")], (2048, 1 << 20)), ([("a", "<U0"), ("b", "<U0")], (1 << 20,))],
+    ids=str,
+)
+def test_items_without_bytes_are_few(items, shape, path):
+    """A mask, or a list of them, would take memory for each."""
+    A = {"shared": 0, "array": 0}
+    for structure in (A, {"shared": 1, "masked": [A, {"scalar": ["|b1", False]}, None]}):
+        with pytest.raises(ModelError, match=r"an array of the shape \(.*\) holds nothing"):
+            load(forged(path, structure, {"descr": items, "fortran_order": False, "shape": shape}))
+    few = {"descr": items, "fortran_order": False, "shape": (10,)}
+    assert load(forged(path, A, few)).shape == (10,)
 
 
 def test_members_are_not_multiplied(path):
@@ -548,6 +615,56 @@ def test_arrays_without_end_in_each_other(path):
     for end in ({"shared": 1, "array": 0}, {"slice": [None, 1, None]}):
         with pytest.raises(ModelError, match="a slice between arrays"):
             load(forged(path, {"slice": [None, end, None]}, np.ones(1)))
+
+
+def box(number, *members):
+    return {"shared": number, "object": "mercer.losses._base:Box", "arguments": [*members, 1, 1, 1][:4]}
+
+
+@pytest.mark.parametrize("kind", ["tuple", "frozenset", "dict", "list"])
+def test_tuples_that_multiply(kind, path):
+    """Sixty of four members each, all of them the one before, would be hashed or shown without end."""
+    tuples = [box(0, 1)]
+    for k in range(1, 60):
+        before = {"same": k - 1}
+        inner = {"list": [before], "dict": {"dict": [[0, before]]}}.get(kind, {kind: [before]})
+        tuples.append(box(k, *[inner] * 4))
+    with pytest.raises(ModelError, match="it uses tuples or arrays again that have more than 1048576 members in all"):
+        load(forged(path, [*tuples, {"dict": [[{"same": 59}, 1]]}]))
+
+
+@pytest.mark.parametrize(
+    "inner", [lambda x: x, lambda x: [x], lambda x: box(900, x)], ids=["arrays", "lists", "tuples"]
+)
+def test_arrays_that_multiply(inner, path):
+    """The refusal of a degree would show all of them."""
+    arrays = [
+        {"shared": k, "objects": [[3], [inner({"same": k - 1}), {"same": k - 1}, 0] if k else [0] * 3]}
+        for k in range(60)
+    ]
+    kernel = like(mercer.kernels.Polynomial(), degree={"same": 59}) | {"shared": 901}
+    with pytest.raises(ModelError, match="it uses tuples or arrays again that have more than 1048576 members in all"):
+        load(forged(path, [arrays, kernel]))
+
+
+def test_tuples_without_end_in_each_other(path):
+    for inner in (lambda x: x, lambda x: {"tuple": [x]}, lambda x: {"slice": [None, x, None]}):
+        tuples = [box(0, 1), *(box(k, inner({"same": k - 1})) for k in range(1, 1000))]
+        with pytest.raises(ModelError, match=r"it holds tuples in each other, 25[12] of them"):
+            load(forged(path, [*tuples, {"dict": [[{"same": 999}, 1]]}]))
+
+
+def test_tuples_that_are_used_again_come_back(path):
+    one = Box(np.ones(2), 0.0, 1.0)
+    save([one] * 1000, path)
+    copy = load(path)
+    assert len(copy) == 1000 and all(part is copy[0] for part in copy)
+    words = np.array([["a", "b"], ["c"]] * 50, dtype=object)
+    save([words] * 1000, path)
+    assert load(path)[-1][1] == ["c"]
+    long = tuple(range((1 << 20) + 1))  # each member is in the file
+    save(long, path)
+    assert load(path) == long
 
 
 def test_degrees_have_an_end(path):

@@ -14,6 +14,7 @@ from functools import cached_property, partial
 from math import isfinite
 from numbers import Integral, Number
 from pathlib import Path
+from reprlib import Repr
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -60,12 +61,29 @@ READERS = {"input"}  # of scikit-learn's vectorizers: samples may be names of fi
 GRIDS = {"param_grid", "param_distributions"}  # where searches keep parameters of others
 KEYWORDS = {"kw_args", "inv_kw_args", "_kwargs", "kernel_params"}  # where estimators keep those of functions
 WRITING = {"out", "where"}  # of functions of NumPy: what they write into, and what they leave there
-LONGEST = 1 << 20  # members of what takes no room in a file: ranges, and arrays of nothing
+LONGEST = 1 << 20  # members of what takes no room in a file: ranges, arrays of nothing, tuples that are used again
+CHOICES = 1000  # members of an array of objects in the settings of a search
 DEEPEST = 250  # levels that can be read again: each takes three calls, and Python allows a thousand
 
 
 class ModelError(ValueError):
     """A model that cannot be written, or a file that is not one."""
+
+
+class _Shown(Repr):
+    """A value of a file for a message: the text of a whole one may have no end, if its parts hold each other often."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 2
+
+    def repr_instance(self, x: Any, level: int) -> str:
+        plain = x is None or isinstance(x, (Number, str, bytes, Path))
+        return super().repr_instance(x, level) if plain else f"<{type(x).__name__}>"
+
+
+def _shown(value: Any) -> str:
+    return _Shown().repr(value)[:80]
 
 
 def _parts(state: Any) -> tuple[Any, ...]:
@@ -81,7 +99,7 @@ def without_places(state: Any, found: set[str]) -> Any:
         return state
     out = dict(state)
     for name, value in state.items():
-        if name in GRIDS:
+        if _word(name) in GRIDS:
             out[name] = _settings(value, found)
         elif _word(name) in PLACES and not _is_number(value):
             out[name] = None
@@ -93,18 +111,37 @@ def _settings(grid: Any, found: set[str]) -> Any:
     """The settings that a search tries, without places and without what makes samples names of files."""
     if grid is None:
         return None
-    if isinstance(grid, (list, tuple)):
+    if type(grid) in (list, tuple):
         return type(grid)(_settings(part, found) for part in grid)
-    if not isinstance(grid, dict):
-        raise ModelError(f"a search has the settings {grid!r:.80}; give a dict, or a list of them.")
-    wrong = [name for name in grid if _word(name) in PLACES | READERS and not _is_number(grid[name])]
-    found.update(map(_word, wrong))
-    return {name: values for name, values in grid.items() if name not in wrong}
+    if type(grid) not in (dict, OrderedDict):
+        raise ModelError(f"a search has the settings {_shown(grid)}; give a dict, or a list of them.")
+    out = {}
+    for name, values in grid.items():
+        word = _word(name)
+        if word in PLACES | READERS and not _is_number(values):
+            found.add(word)
+        else:  # a search of searches has grids among its values
+            out[name] = (_settings if word in GRIDS else _values)(values, found)
+    return out
+
+
+def _values(value: Any, found: set[str]) -> Any:
+    """Values that a search tries, in which every dictionary is taken for settings."""
+    if isinstance(value, dict):
+        return _settings(value, found)
+    if type(value) is list:
+        return [_values(part, found) for part in value]
+    if isinstance(value, tuple):
+        return tuple.__new__(type(value), [_values(part, found) for part in value])
+    if isinstance(value, np.ndarray) and value.dtype.hasobject:
+        if value.size > CHOICES or any(isinstance(part, (dict, list, tuple, np.ndarray)) for part in value.flat):
+            raise ModelError("a search has settings in an array of objects; give a list of them.")
+    return value
 
 
 def _word(name: Any) -> str:
     """The parameter that a name such as ``step__memory`` means."""
-    return str(name).rpartition("__")[2]
+    return name.rpartition("__")[2] if isinstance(name, str) else ""
 
 
 def _is_number(value: Any) -> bool:
@@ -165,8 +202,9 @@ def _checked_range(made: range) -> range:
 
 
 def check_room(A: np.ndarray) -> None:
-    """Raise for an array of no bytes that claims to be long: what reads its rows would take memory for them."""
-    if not A.nbytes and max(A.shape, default=0) > LONGEST:
+    """Raise for an array that claims more items than it has bytes: what reads or masks them would take memory."""
+    items = A.size * np.ma.make_mask_descr(A.dtype).itemsize  # of records, those of all fields
+    if max(items, *A.shape) > max(LONGEST, A.nbytes):
         raise ModelError(f"an array of the shape {A.shape} holds nothing.")
 
 
@@ -174,23 +212,28 @@ def _check_state(cls: type, state: Any) -> None:
     """Raise for attributes that would stand in the way of what the class is, and for samples that name files."""
     for part in _parts(state):
         for name, value in (part or {}).items():
-            if str(name).startswith("__") or _hides(cls, str(name)):
+            if not isinstance(name, str):  # no attribute, and its text may have no end
+                continue
+            if name.startswith("__") or _hides(cls, name):
                 raise ModelError(
                     f"the attribute {name!r} of a {cls.__name__} would hide what the class has of that name."
                 )
             if _word(name) in READERS and cls.__module__.startswith("sklearn.") and not _says(value, "content"):
                 raise ModelError(
-                    f"a {cls.__name__} with {name} = {value!r:.80} opens the files that its samples name; read them "
+                    f"a {cls.__name__} with {name} = {_shown(value)} opens the files that its samples name; read them "
                     f"first, and fit with {name}='content'."
                 )
-            if name in KEYWORDS and (type(value) not in (dict, OrderedDict, type(None)) or WRITING & {*(value or ())}):
+            if _word(name) in KEYWORDS and (
+                type(value) not in (dict, OrderedDict, type(None)) or WRITING & {*(value or ())}
+            ):
                 raise ModelError(
-                    f"a {cls.__name__} with {name} = {value!r:.80} writes into an array; define a function that "
+                    f"a {cls.__name__} with {name} = {_shown(value)} writes into an array; define a function that "
                     "returns one."
                 )
             if name in CALLERS and not _is_response(value):
                 raise ModelError(
-                    f"a {cls.__name__} with {name} = {value!r:.80} would call that method; of what predicts, name one."
+                    f"a {cls.__name__} with {name} = {_shown(value)} would call that method; of what predicts, "
+                    "name one."
                 )
 
 
@@ -460,6 +503,10 @@ class Decoder:
         self._shared: dict[int, Any] = {}
         self._made: list[Any] = []
         self._levels: dict[int, int] = {}  # how deep arrays of objects hold each other, by their identities
+        self._read = self._again = 0  # members so far, and those of tuples that are used again
+        self._nested = 0  # arrays of objects so far, but for those that objects hold
+        self._depth = self._deepest = 0  # the level of this member, and the deepest so far
+        self._tuples: dict[int, tuple[int, int]] = {}  # levels and members of tuples; arrays in arrays of objects
         self.places: set[str] = set()  # names of parameters that were dropped, because they say where to write
 
     def model(self, structure: Any) -> Any:
@@ -471,23 +518,46 @@ class Decoder:
 
     def decode(self, x: Array) -> Any:
         """The object of a JSON value."""
-        if isinstance(x, list):
-            return [self.decode(v) for v in x]
-        if not isinstance(x, dict):
+        self._read += 1
+        if not isinstance(x, (list, dict)):
             return x
-        if "shared" in x:
-            return self._decode_shared(x)
-        if len(x) == 1 or x.get("type") is True:
-            kind, value = next(iter(x.items()))
-            method = self._kinds.get(kind)
-            if method is not None:
-                return method(self, value) if "type" not in x else np.dtype(value).type
-        raise ModelError(f"it holds an unknown entry {', '.join(map(str, x))[:80]!r}.")
+        self._depth += 1
+        self._deepest = max(self._deepest, self._depth)
+        if isinstance(x, list):
+            made: Any = [self.decode(v) for v in x]
+        elif "shared" in x:
+            made = self._decode_shared(x)
+        else:
+            kind, value = next(iter(x.items()), ("", None))
+            method = self._kinds.get(kind) if len(x) == 1 or x.get("type") is True else None
+            if method is None:
+                raise ModelError(f"it holds an unknown entry {', '.join(map(str, x))[:80]!r}.")
+            made = method(self, value) if "type" not in x else np.dtype(value).type
+        self._depth -= 1
+        return made
 
     def _same(self, number: Any) -> Any:
         if number not in self._shared:
-            raise ModelError(f"it refers to the object {number}, which it does not hold.")
+            raise ModelError(f"it refers to the object {_shown(number)}, which it does not hold.")
+        levels, members = self._tuples.get(number, (1, 0))
+        self._deepest = max(self._deepest, self._depth + levels - 1)
+        self._again += members
+        self._nested += members
+        if self._again > LONGEST:  # what compares, hashes or shows a tuple goes through all of them each time
+            raise ModelError(f"it uses tuples or arrays again that have more than {LONGEST} members in all.")
         return self._shared[number]
+
+    def _arguments(self, x: dict[str, Any], number: int) -> list[Any]:
+        """What an object is made from; how deep that is, and how much of it there is, is kept in case it is a tuple."""
+        deepest, before = self._deepest, self._read + self._again
+        self._deepest = self._depth
+        arguments = [self.decode(v) for v in x.get("arguments", [])]
+        levels = self._deepest - self._depth + 1
+        if levels > DEEPEST:  # a tuple is hashed by recursion without a limit
+            raise ModelError(f"it holds tuples in each other, {levels} of them.")
+        self._deepest = max(self._deepest, deepest)
+        self._tuples[number] = levels, self._read + self._again - before + 1
+        return arguments
 
     def _supplied(self, name: Any) -> Any:
         if name not in self._yours:
@@ -608,18 +678,24 @@ class Decoder:
         makers |= {"tensor": self._tensor, "random": self._random, "piecewise": self._piecewise}
         if kind not in makers:
             raise ModelError(f"it holds an unknown entry {kind!r}.")
+        before = self._nested
         self._shared[number] = makers[kind](x[kind])
+        if kind == "objects":
+            self._nested += 1
+            self._tuples[number] = 1, self._nested - before
         return self._shared[number]
 
     def _object(self, x: dict[str, Any], number: int) -> Any:
-        cls = self._class(x["object"])
+        cls, nested = self._class(x["object"]), self._nested
         yours = isinstance(x["object"], dict)
-        arguments = [self.decode(v) for v in x.get("arguments", [])]
+        arguments = self._arguments(x, number)
         new = x.get("new", True)
         if not yours and (new is not (x["object"] != CALLED) or (arguments and new and not issubclass(cls, tuple))):
             raise ModelError(f"it makes {x['object']!r} from arguments, or without them, as it is not made.")
         made = cls.__new__(cls, *arguments) if new else cls(*arguments)
         self._shared[number] = made
+        if not isinstance(made, tuple):
+            del self._tuples[number]
         pairs = self._dictionary(x.get("pairs", []))
         if not yours:
             if pairs and not isinstance(made, dict):
@@ -629,6 +705,8 @@ class Decoder:
         for k, v in pairs.items():
             made[k] = v
         state = self.decode(x.get("state"))
+        if not isinstance(made, tuple):
+            self._nested = nested
         if not yours and not new and state is not None:
             raise ModelError(f"it changes {x['object']!r} after it was made, past the checks of its constructor.")
         if not yours and not all(type(part) in (dict, type(None)) for part in _parts(state)):
@@ -656,6 +734,7 @@ class Decoder:
         A = np.empty(len(members), dtype=object)
         A[:] = [self.decode(v) for v in members]
         A = A.reshape(shape)
+        check_room(A)
         level = 1 + max((self._levels.get(id(v), 0) for v in A.flat), default=0)
         if level > DEEPEST:  # an array lets go of its members by recursion without a limit
             raise ModelError(f"it holds arrays of objects in each other, {level} of them.")
