@@ -204,7 +204,7 @@ def _checked_range(made: range) -> range:
 def check_room(A: np.ndarray) -> None:
     """Raise for an array that claims more items than it has bytes: what reads or masks them would take memory."""
     items = A.size * np.ma.make_mask_descr(A.dtype).itemsize  # of records, those of all fields
-    if max(items, *A.shape) > max(LONGEST, A.nbytes):
+    if max((items, *A.shape)) > max(LONGEST, A.nbytes):
         raise ModelError(f"an array of the shape {A.shape} holds nothing.")
 
 
