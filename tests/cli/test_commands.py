@@ -109,7 +109,7 @@ def test_grid_beside_the_most_frequent_class(folder, mercer):
     late = mercer("grid", "shop.csv", "-t", "bought", "--seconds", "1e-9")
     assert late.code == 1 and "was not enough for any setting" in late.err and "nan" not in late.err
     line = mercer("grid", "shop.csv", "-t", "bought", "--log2c", "0,0,1", "--log2g", "-4,-2,1", "--json")
-    assert line.code == 0 and "picture" not in line.json and "needs two values" in line.json["notes"][-1]
+    assert line.code == 0 and "picture" not in line.json and "needs at least two values" in line.json["notes"][-1]
 
 
 @pytest.mark.parametrize(
