@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 from uuid import uuid4
 
-from .types import FilePath
-
 try:
     import fcntl
 except ImportError:  # Windows: what a killed process left behind stays there
@@ -28,7 +26,7 @@ ROOM, PACKED = 1 << 30, 100  # bytes that any file may unpack to, and beyond the
 
 
 @contextmanager
-def replacing(path: FilePath) -> Iterator[BinaryIO]:
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A stream whose content appears under `path` when it is complete; until then, or after an error, the old stays.
 
     A link keeps pointing to its file, and the new file has the permissions of the old one. What killed processes left
@@ -52,14 +50,14 @@ def replacing(path: FilePath) -> Iterator[BinaryIO]:
         temporary.unlink(missing_ok=True)
 
 
-def require_writable(path: FilePath) -> None:
+def require_writable(path: str | os.PathLike[str]) -> None:
     """Raise OSError where `replacing` could not write."""
     raw, temporary = _begin(_target(path))
     raw.close()
     temporary.unlink(missing_ok=True)
 
 
-def _target(path: FilePath) -> Path:
+def _target(path: str | os.PathLike[str]) -> Path:
     path = Path(os.fsdecode(os.path.realpath(path)))
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path}: its folder does not exist; make it first.")
@@ -103,7 +101,7 @@ def _clean(path: Path) -> None:
                 os.close(raw)
 
 
-def require_file(path: FilePath) -> None:
+def require_file(path: str | os.PathLike[str]) -> None:
     """Raise for what is there and is no file: a pipe would make its reader wait, and a device have no end."""
     if os.path.lexists(path) and not os.path.isfile(path):
         raise ValueError(f"{path}: is a folder, a pipe, a device or a broken link; give a file.")
@@ -113,7 +111,7 @@ class RoomError(ValueError):
     """A file that unpacks to much more than it is."""
 
 
-def require_room(path: FilePath, held: float, remedy: str) -> None:
+def require_room(path: str | os.PathLike[str], held: float, remedy: str) -> None:
     """Raise for a file that unpacks to so many bytes, if that is much more than it is."""
     size = os.path.getsize(path)
     if held > max(ROOM, PACKED * size):
@@ -126,7 +124,7 @@ def require_room(path: FilePath, held: float, remedy: str) -> None:
 class _Bounded(io.RawIOBase):
     """What a compressed file holds, as far as there is room for it."""
 
-    def __init__(self, path: FilePath, stream: Any):
+    def __init__(self, path: str | os.PathLike[str], stream: Any):
         self.path, self.stream, self.held = path, stream, 0
 
     def readable(self) -> bool:
@@ -144,7 +142,7 @@ class _Bounded(io.RawIOBase):
         super().close()
 
 
-def unpacked(path: FilePath) -> Any:
+def unpacked(path: str | os.PathLike[str]) -> Any:
     """The bytes of a file, decompressed if its name ends in .gz or .bz2."""
     require_file(path)
     unpack: Any = {".gz": gzip.open, ".bz2": bz2.open}.get(Path(path).suffix)
