@@ -171,7 +171,7 @@ class Context:
         if status is Status.INTERRUPTED:
             return KeyboardInterrupt()
         who = f"{where(self.estimator)}: " if self.estimator is not None else ""
-        advice = status.remedy("").replace("The best so far is kept; let", "Let")
+        advice = "Let the callback stop later." if status is Status.STOPPED else status.remedy("")
         return TimeoutError(f"{who}{status}, and there is nothing to keep yet. {advice}")
 
     def interrupt(self) -> None:

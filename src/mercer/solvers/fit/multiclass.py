@@ -309,17 +309,16 @@ class _Run(Rounds):
 
     def choose(self, working: np.ndarray, born: np.ndarray, state: np.ndarray) -> np.ndarray:
         """The next working set: most of the last one, and the worst samples outside it."""
-        violation = state
         want = max(1, int(FRESH * self.size), self.size - len(working))
-        outside = violation > 0.5 * self.tol
+        outside = state > 0.5 * self.tol
         outside[working] = False
         new = np.flatnonzero(outside)
         if len(new) > want:
-            new = new[np.argpartition(-violation[new], want)[:want]]
+            new = new[np.argpartition(-state[new], want)[:want]]
         excess = len(working) + len(new) - self.size
         if excess > 0:
             # samples at their ends that are far from moving leave first, then those that came first
-            mine = violation[working]
+            mine = state[working]
             slack = np.where(mine < 0, -mine, -1e9 - born[working])
             working = np.delete(working, np.argpartition(-slack, excess - 1)[:excess])
         born[new] = self.rounds
