@@ -62,7 +62,7 @@ def child(name, n, file):
     """Fit in this process, and leave what came of it in a file."""
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
     X = data(n)
-    contender(name).fit(X[:1500])  # more than one tile, so that compiled code is loaded as well
+    contender(name).fit(X[:4000])  # as many as go the same way, so that compiled code is loaded as well
     before, start, cpu = peak(), perf_counter(), resource.getrusage(resource.RUSAGE_SELF).ru_utime
     try:
         model = contender(name).fit(X)

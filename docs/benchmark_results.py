@@ -16,6 +16,8 @@ THEMES = {
     },
     "Classification and regression": {
         "svm": "Support vector machines",
+        "small_data": "Small data and single rows",
+        "growth": "From thirty rows to a hundred thousand",
         "grid_search": "A grid over C and γ",
         "linear_svm": "Linear machines",
         "logistic": "Logistic regression",

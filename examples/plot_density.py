@@ -42,7 +42,7 @@ figure, axes = plt.subplots(
     2, 3, figsize=(10.5, 4.6), layout="constrained", sharex=True, sharey=True
 )
 for ax, name in zip(axes.ravel(), names, strict=True):
-    model = KernelDensity(kernel=name, bandwidth="cv").fit(x)
+    model = KernelDensity(kernel=name, bandwidth="loo").fit(x)
     ax.fill_between(grid[:, 0], truth, color=PALE, linewidth=0)
     ax.plot(grid[:, 0], np.exp(model.score_samples(grid)), color=BLUE, linewidth=1.6)
     ax.plot(x[:, 0], np.full(len(x), -0.012), "|", color=INK, markersize=4, markeredgewidth=0.5)
@@ -69,8 +69,8 @@ for ax, criterion, title in (
     (axes[0], "likelihood", "Mean log-likelihood, left out"),
     (axes[1], "least_squares", "Estimated squared error"),
 ):
-    model = KernelDensity(bandwidth="cv", bandwidths=bandwidths, criterion=criterion).fit(x)
-    values = model.cv_scores_ if criterion == "likelihood" else -model.cv_scores_
+    model = KernelDensity(bandwidth="loo", bandwidths=bandwidths, criterion=criterion).fit(x)
+    values = model.loo_scores_ if criterion == "likelihood" else -model.loo_scores_
     ax.plot(bandwidths, values, color=BLUE, linewidth=2)
     ax.axvline(model.bandwidth_, color=ORANGE, linewidth=1.2)
     low, high = ax.get_ylim()
@@ -97,15 +97,15 @@ x0, x1 = np.meshgrid(np.linspace(-1.6, 2.7, 240), np.linspace(-1.5, 2.6, 200))
 plane = np.column_stack([x0.ravel(), x1.ravel()])
 figure, axes = plt.subplots(1, 3, figsize=(10.5, 4), layout="constrained", sharex=True, sharey=True)
 models = {
-    "one number": KernelDensity(bandwidth="cv").fit(X),
-    "a matrix": KernelDensity(kernel=Gaussian(root), bandwidth="cv").fit(X),
+    "one number": KernelDensity(bandwidth="loo").fit(X),
+    "a matrix": KernelDensity(kernel=Gaussian(root), bandwidth="loo").fit(X),
 }
 top = max(np.exp(model.score_samples(plane)).max() for model in models.values())
 for ax, (name, model) in zip(axes, models.items(), strict=False):
     density = np.exp(model.score_samples(plane)).reshape(x0.shape)
     ax.contourf(x0, x1, density, np.linspace(0.02, 1, 9) * top, cmap="Blues")
     ax.plot(*X.T, ".", color=INK, markersize=2)
-    best = model.cv_scores_.max()
+    best = model.loo_scores_.max()
     ax.set_title(f"{name}: −{-best:.2f}", loc="left", fontsize=11)
 axes[2].plot(*models["a matrix"].sample(300, random_state=0).T, ".", color=ORANGE, markersize=3)
 axes[2].set_title("300 draws from it", loc="left", fontsize=11)

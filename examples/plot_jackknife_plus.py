@@ -44,7 +44,7 @@ grid = np.linspace(0, 6, 300)[:, None]
 # noise variance to that of the function; jackknife+ needs no model, and here no refits either.
 
 ridge = KernelRidgeCV(
-    kernel="1.0*gaussian(lengthscale=1.0)", cv="marginal_likelihood", optimize=True
+    kernel="1.0*gaussian(lengthscale=1.0)", alpha="marginal_likelihood", optimize=True
 ).fit(X, y)
 jackknife = JackknifePlus(ridge, level=0.9).fit(X, y)
 quantiles = KernelQuantileRegression(

@@ -71,12 +71,12 @@ lengths = np.geomspace(0.1, 5, 25)
 kernels = [Gaussian(lengthscale=s) for s in lengths]
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), sharey=True, layout="constrained")
 criteria = {
-    "leave-one-out": None,
+    "leave-one-out": "loo",
     "generalised cross-validation": "gcv",
     "marginal likelihood": "marginal_likelihood",
 }
-for ax, (name, cv) in zip(axes, criteria.items(), strict=True):
-    search = KernelRidgeCV(alphas[::4], kernel=kernels, cv=cv).fit(X, y)
+for ax, (name, alpha) in zip(axes, criteria.items(), strict=True):
+    search = KernelRidgeCV(alphas[::4], kernel=kernels, alpha=alpha).fit(X, y)
     S = search.scores_
     ax.contourf(
         alphas[::4], lengths, S, levels=np.quantile(S, np.linspace(0.3, 1, 14)), cmap="Blues"
@@ -92,7 +92,9 @@ axes[0].set_ylabel("lengthscale")
 # twice the standard deviation of the function, which is wide where there are no samples.
 
 gap = (X[:, 0] < 3.2) | (X[:, 0] > 5)
-process = KernelRidgeCV(alphas[::8], kernel=1.0 * kernel, cv="marginal_likelihood", optimize=True)
+process = KernelRidgeCV(
+    alphas[::8], kernel=1.0 * kernel, alpha="marginal_likelihood", optimize=True
+)
 process.fit(X[gap], y[gap])
 mean, std = process.predict(grid, return_std=True)
 print(process.summary())

@@ -40,7 +40,7 @@ def contaminated(seed, share, n=200):
 # drop to zero outside the dense part, which also cuts off the tails of the truth.
 
 x = contaminated(1, 0.2)
-plain = KernelDensity(bandwidth="cv", criterion="least_squares").fit(x)
+plain = KernelDensity(bandwidth="loo", criterion="least_squares").fit(x)
 robust = {
     name: RobustKernelDensity(bandwidth=plain.bandwidth_, loss=name).fit(x)
     for name in ("huber", "hampel")
@@ -112,7 +112,7 @@ errors = np.empty((len(shares), 40, 3))
 for i, share in enumerate(shares):
     for seed in range(40):
         sample = contaminated(seed, share)
-        first = KernelDensity(bandwidth="cv", criterion="least_squares").fit(sample)
+        first = KernelDensity(bandwidth="loo", criterion="least_squares").fit(sample)
         fits = [first] + [
             RobustKernelDensity(bandwidth=first.bandwidth_, loss=name, tol=1e-6).fit(sample)
             for name in ("huber", "hampel")

@@ -42,7 +42,7 @@ search = KernelSearchCV(
 
 start = KernelRidge(1.0, kernel=100.0 * Gaussian(np.ones(10)), fit_intercept=True)
 criteria = {
-    "leave-one-out": ("leave_one_out", BLUE),
+    "leave-one-out": ("loo", BLUE),
     "marginal likelihood": ("marginal_likelihood", ORANGE),
 }
 tuners = {

@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import json
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -73,3 +74,14 @@ def oracle():
         return _numeric(json.loads((ORACLES / f"{name}.json").read_text(encoding="utf-8")))
 
     return read
+
+
+@pytest.fixture(autouse=True)
+def _no_context_is_left():
+    """A computation ends with its context: one that stays the current one would end those of later tests."""
+    yield
+    module = sys.modules.get("mercer.context")
+    left = module and module._current.get()
+    if left is not None:
+        module._current.set(None)
+    assert left is None, f"the context of {left.estimator!r} is still the current one"

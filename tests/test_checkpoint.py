@@ -58,7 +58,8 @@ def test_it_is_written_only_every_few_seconds(tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize("other", [[2], [1, np.zeros(1)], [{"a": 1}]], ids=str)
 def test_other_work_is_refused(tmp_path, other) -> None:
     written(tmp_path / "file", [1, np.ones(1)])
-    with pytest.raises(ValueError, match=r"SVC: checkpoint = .*file' is of other work: it differ. Delete it"):
+    refused = r"SVC: checkpoint = .*file' was written by a different run: it differ. Delete it"
+    with pytest.raises(ValueError, match=refused):
         Checkpoint(tmp_path / "file", "SVC", {"it": other})
     assert Checkpoint(tmp_path / "file", "SVC", {"it": [1, np.ones(1)]}).get("a") is not None
 
@@ -186,5 +187,5 @@ def test_names_that_no_file_has(tmp_path) -> None:
 def test_what_cannot_work_is_said_at_once(tmp_path) -> None:
     with pytest.raises(ValueError, match="lies in a folder that does not exist"):
         Checkpoint(tmp_path / "missing" / "file", "SVC", {"it": [1]})
-    with pytest.raises(ValueError, match="must know it again, but they cannot be pickled"):
+    with pytest.raises(ValueError, match="must recognise it, which cannot be pickled"):
         Checkpoint(tmp_path / "file", "SVC", {"it": [lambda: 0]})

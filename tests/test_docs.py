@@ -13,6 +13,7 @@ PUBLIC = """
     kernels.graphs kernels.sequences kernels.sets kernels.strings kernels.text kernels.trees losses measures
     methods.base plot preimage reports selection context solvers.eigen solvers.fit solvers.fit.many
     solvers.fit.primal solvers.fit.table solvers.linear solvers.protocol solvers.quadratic solvers.solution testing
+    compilation
 """
 MODULES = ["mercer", *(f"mercer.{name}" for name in PUBLIC.split())]
 

@@ -5,7 +5,9 @@ import warnings
 import numpy as np
 import pytest
 
-from mercer._errors import check_choice, check_number
+from mercer._errors import check_choice, check_number, shown
+from mercer.kernels import Gaussian
+from mercer.kernels.algebra import Sum
 
 
 @pytest.mark.parametrize("value", [2, np.int64(2), np.int32(1)])
@@ -32,3 +34,15 @@ def test_numbers_of_any_precision_are_taken_without_a_word(value):
         check_number("owner", "name", value, above=0)
     with pytest.raises(ValueError, match="owner: name"):
         check_number("owner", "name", value, above=1)
+
+
+def test_a_value_of_any_size_is_shown_in_brief():
+    """A list that holds the one before twice, and a kernel likewise, have 2⁶⁰ parts."""
+    nested, kernel = [1], Gaussian(2.0)
+    for _ in range(60):
+        nested, kernel = [nested, nested], Sum([kernel, kernel])
+    for value in (nested, kernel, {"a": nested}, "a" * 10**6, list(range(10**6)), 10**5000):
+        assert len(shown(value)) <= 80
+    assert shown([1, "a", Gaussian(2.0)]) == "[1, 'a', Gaussian(lengthscale=2.0)]"
+    with pytest.raises(ValueError, match=r"Laplace: norm = \[\[\["):
+        check_choice("Laplace", "norm", nested, (2, 1))

@@ -1,5 +1,6 @@
 """Files that are written all or not at all, and what is left of writes that were killed."""
 
+import gzip
 import os
 import signal
 import subprocess
@@ -89,3 +90,19 @@ def test_a_file_that_was_cleaned_before_it_was_locked_is_made_again(tmp_path, mo
     with replacing(tmp_path / "model") as raw:
         raw.write(b"new")
     assert taken and (tmp_path / "model").read_bytes() == b"new"
+
+
+def test_text_unpacks_to_what_fits_into_memory_as_words(tmp_path) -> None:
+    """A letter may take forty times its room: a file of 100 kB took 5 GB before it was refused."""
+    path = tmp_path / "a.txt.gz"
+    few, many = b"00 " * 10**7, b"00 " * 12 * 10**6
+    path.write_bytes(gzip.compress(few))
+    with _files.unpacked(path) as stream:
+        assert stream.read() == few
+    path.write_bytes(gzip.compress(many))
+    with _files.unpacked(path) as stream, pytest.raises(_files.RoomError, match=r"would unpack to .* unpack it first"):
+        stream.read()
+    noise = os.urandom(1 << 20).hex().encode()  # large, and not packed by more than any text
+    path.write_bytes(gzip.compress(noise * 20, 1))
+    with _files.unpacked(path) as stream:
+        assert len(stream.read()) == 20 * len(noise) > _files.ROOM // _files.LETTER

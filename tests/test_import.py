@@ -55,3 +55,37 @@ assert all(getattr(mercer, name).__name__ == f"mercer.{{name}}" for name in {nam
 assert set({names!r}) <= set(dir(mercer))
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_methods_are_loaded_when_they_are_asked_for():
+    code = """
+import sys
+import mercer
+assert not [name for name in sys.modules if name.startswith("mercer.methods.")]
+mercer.KernelRidge
+assert "mercer.methods.ridge" in sys.modules and "mercer.methods.cca" not in sys.modules
+assert {"SVC", "KernelCCA", "report", "load"} <= set(dir(mercer))
+from mercer import *
+assert all(name in globals() for name in mercer.__all__)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_small_fits_of_plain_linear_algebra_need_no_compiler():
+    code = """
+import sys
+import numpy as np
+import mercer
+X = np.random.default_rng(0).normal(size=(100, 3))
+y = X[:, 0] > 0
+mercer.KernelRidge().fit(X, X[:, 0]).predict(X)
+mercer.KernelRidgeCV().fit(X, X[:, 0]).predict(X)
+mercer.KernelRidgeClassifierCV().fit(X, y).predict(X)
+mercer.KernelLogisticRegression().fit(X, y).predict(X)
+mercer.KernelPCA(2).fit(X).transform(X)
+mercer.KernelDensity().fit(X).score_samples(X)
+mercer.KernelKMeans(2, random_state=0).fit(X)
+mercer.inference.mmd_test(X, X + 1)
+assert "numba" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -6,6 +6,7 @@ from copy import copy
 
 import numpy as np
 
+import mercer
 from mercer._jit import Deferred, maximum, njit, njit_reordered
 
 
@@ -25,7 +26,7 @@ def largest(values):
 def test_compiled_functions_call_each_other_and_intrinsics():
     assert largest(np.array([1.0, 3.0, 2.0])) == 3.0
     assert largest.py_func.__name__ == largest.__name__ == "largest"
-    assert len(largest.signatures) == 1 and larger.signatures
+    assert len(largest.signatures) == 1 and larger(1.0, 2.0) == 2.0 and larger.signatures
 
 
 def test_made_once_by_one_of_many_threads():
@@ -35,7 +36,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 from mercer._jit import Deferred
-from mercer.solvers.fit._coordinates import _shrink
+from mercer.solvers.fit._coordinate_descent import _shrink
 
 assert "numba" not in sys.modules
 start, made = Barrier(8), []
@@ -74,3 +75,11 @@ def test_a_failure_is_not_kept():
         except ImportError:
             result = None
     assert result == 2 and len(tries) == 2
+
+
+def test_warmup_tells_its_steps(monkeypatch):
+    done, told = [], []
+    steps = {"one": lambda: done.append(1), "two": lambda: done.append(2)}
+    monkeypatch.setattr("mercer.compilation.steps", lambda: steps)
+    found = mercer.warmup(lambda *step: told.append(step))
+    assert done == [1, 2] and told == [("one", 0, 2), ("two", 1, 2)] and found.seconds >= 0

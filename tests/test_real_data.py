@@ -91,7 +91,7 @@ def digits():
 def test_a_gaussian_machine_reads_mnist(data_dir, digits) -> None:
     X, y, X_new, y_new = digits.load(data_dir)
     X, X_new = (Z.astype(np.float32) / 127.5 - 1 for Z in (X, X_new))
-    model = SVC(C=2.0, gamma=0.0039, cache_size=4000).fit(X, y)
+    model = SVC(C=2.0, gamma=0.0039).fit(X, y)
     assert all(s.converged and s.gap <= 1e-3 for s in model.solutions_)
     assert model.score(X_new, y_new) == pytest.approx(0.9835, abs=0.001)  # the thesis reports 98.35 %
 
@@ -99,7 +99,7 @@ def test_a_gaussian_machine_reads_mnist(data_dir, digits) -> None:
 def test_a_linear_machine_reads_mnist(data_dir, digits) -> None:
     X, y, X_new, y_new = digits.load(data_dir)
     X, X_new = (Z.astype(np.float32) / 127.5 - 1 for Z in (X, X_new))
-    model = SVC(C=1.0, kernel="linear", cache_size=4000).fit(X[:20_000], y[:20_000])
+    model = SVC(C=1.0, kernel="linear").fit(X[:20_000], y[:20_000])
     assert all(s.converged and s.gap <= 1e-3 for s in model.solutions_)
     # the thesis reports 93.16 % with all digits; it does not tell C
     assert 0.90 < model.score(X_new, y_new) < 0.945
@@ -112,7 +112,7 @@ def test_deskewed_digits_and_a_polynomial_of_degree_four(data_dir, digits) -> No
     errors = []
     for Z, Z_new in (raw, (digits.deskew(X), digits.deskew(X_new))):
         mean = Z.mean(axis=0)
-        model = SVC(C=1.0, kernel=Polynomial(4, offset=0.25), cache_size=4000).fit(digits.directions(Z, mean), y)
+        model = SVC(C=1.0, kernel=Polynomial(4, offset=0.25)).fit(digits.directions(Z, mean), y)
         assert all(s.converged and s.gap <= 1e-3 for s in model.solutions_)
         errors.append(1 - model.score(digits.directions(Z_new, mean), y_new))
     assert errors[1] <= 0.011

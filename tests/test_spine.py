@@ -75,6 +75,14 @@ def test_parameters_have_types():
         for argument in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
         if argument.arg not in ("self", "cls")
     ]
+    found += [  # fields of a dataclass with a default are parameters of its constructor
+        (f"{path}:{field.lineno} {cls.name}({field.target.id})", getattr(field.annotation, "id", ""))
+        for path, tree in TREES.items()
+        for cls in ast.walk(tree)
+        if isinstance(cls, ast.ClassDef) and any("dataclass" in ast.unparse(d) for d in cls.decorator_list)
+        for field in cls.body
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and field.value is not None
+    ]
     untyped = [place for place, annotation in found if annotation == "Any"]
     assert len(untyped) <= UNTYPED * len(found), "\n".join(untyped)
 

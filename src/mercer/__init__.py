@@ -9,123 +9,33 @@
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import closed_forms, gram, kernels, losses, preimage
+from . import closed_forms, gram, kernels, losses, methods, preimage
 from ._errors import IndefiniteKernelWarning, JitterWarning, RoundingWarning
 from .expansion import MercerExpansion, mercer_expansion
-from .io.model import load, save
 from .kernels import deformed
 from .measures import GaussianMeasure, UniformMeasure
-from .methods import (
-    SVC,
-    SVR,
-    AnovaSpline,
-    ImportVectorMachine,
-    KernelCCA,
-    KernelDensity,
-    KernelDimensionReduction,
-    KernelExpectileRegression,
-    KernelFeatureAnalysis,
-    KernelFisher,
-    KernelICA,
-    KernelInterpolator,
-    KernelKMeans,
-    KernelLogisticRegression,
-    KernelMachine,
-    KernelMeanClassifier,
-    KernelPCA,
-    KernelPLS,
-    KernelPLSClassifier,
-    KernelQuantileRegression,
-    KernelRidge,
-    KernelRidgeClassifierCV,
-    KernelRidgeCV,
-    KreinRidge,
-    KreinSVC,
-    LeastSquaresSVC,
-    LinearSVC,
-    LinearSVR,
-    ManifoldRanking,
-    MarginalTransfer,
-    MultipleKernel,
-    MultitaskKernelRidge,
-    MultitaskSVC,
-    NuSVC,
-    NuSVR,
-    OneClassSVM,
-    OnlineKernelMachine,
-    RelevanceVectorClassifier,
-    RelevanceVectorMachine,
-    RobustKernelDensity,
-    RobustKernelRegression,
-    SemiSupervised,
-    SmoothingSpline,
-    SpectralClustering,
-    ThinPlateSpline,
-    amari_error,
-    couple,
-)
 from .solvers.quadratic import quadratic_program
 from .space import RKHS, Function
 
+if TYPE_CHECKING:
+    from .compilation import warmup
+    from .io.model import load, save
+    from .methods import *  # noqa: F403
+    from .reports import report
+
 __all__ = [
+    *methods.__all__,
     "RKHS",
-    "SVC",
-    "SVR",
-    "AnovaSpline",
     "Function",
     "GaussianMeasure",
-    "ImportVectorMachine",
     "IndefiniteKernelWarning",
     "JitterWarning",
-    "KernelCCA",
-    "KernelDensity",
-    "KernelDimensionReduction",
-    "KernelExpectileRegression",
-    "KernelFeatureAnalysis",
-    "KernelFisher",
-    "KernelICA",
-    "KernelInterpolator",
-    "KernelKMeans",
-    "KernelLogisticRegression",
-    "KernelMachine",
-    "KernelMeanClassifier",
-    "KernelPCA",
-    "KernelPLS",
-    "KernelPLSClassifier",
-    "KernelQuantileRegression",
-    "KernelRidge",
-    "KernelRidgeCV",
-    "KernelRidgeClassifierCV",
-    "KreinRidge",
-    "KreinSVC",
-    "LeastSquaresSVC",
-    "LinearSVC",
-    "LinearSVR",
-    "ManifoldRanking",
-    "MarginalTransfer",
     "MercerExpansion",
-    "MultipleKernel",
-    "MultitaskKernelRidge",
-    "MultitaskSVC",
-    "NuSVC",
-    "NuSVR",
-    "OneClassSVM",
-    "OnlineKernelMachine",
-    "RelevanceVectorClassifier",
-    "RelevanceVectorMachine",
-    "RobustKernelDensity",
-    "RobustKernelRegression",
     "RoundingWarning",
-    "SemiSupervised",
-    "SmoothingSpline",
-    "SpectralClustering",
-    "ThinPlateSpline",
     "UniformMeasure",
-    "amari_error",
     "closed_forms",
-    "couple",
     "deformed",
     "gram",
     "kernels",
@@ -136,20 +46,25 @@ __all__ = [
     "quadratic_program",
     "report",
     "save",
+    "warmup",
 ]
 __version__ = "0.1.0.dev0"
 
 
-_ON_DEMAND = {"datasets", "inference", "plot", "reports", "selection", "testing"}  # rarely all wanted, and slow to load
+# rarely all wanted, and slow to load: packages, and single names with their homes
+_PACKAGES = {"datasets", "inference", "io", "plot", "reports", "selection", "testing"}
+_HOMES = dict.fromkeys(methods.__all__, "methods") | {"load": "io.model", "report": "reports", "save": "io.model"}
+_HOMES["warmup"] = "compilation"
 
 
 def __getattr__(name: str) -> Any:
-    if name == "report":
-        return import_module("mercer.reports").report
-    if name in _ON_DEMAND:
+    if name in _PACKAGES:
         return import_module(f"mercer.{name}")
-    raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"mercer.{_HOMES[name]}"), name)
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ON_DEMAND, "report"})
+    return sorted({*globals(), *__all__, *_PACKAGES})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -16,6 +17,7 @@ __all__ = [
     "apply_host",
     "asymmetry",
     "decided",
+    "compact",
     "dense_enough",
     "detached",
     "device_of",
@@ -36,22 +38,25 @@ __all__ = [
     "solve_triangular",
 ]
 
-SINGLE = 32 * float(np.finfo(np.float32).eps)  # of a matrix computed in single precision and held in double
-DENSE = 20  # entries per non-zero, up to which dense blocks are computed faster than sparse ones
+SINGLE = 32 * float(np.finfo(np.float32).eps)  # rounding of a matrix computed in single precision and held in double
+DENSE = 20  # entries per non-zero up to which dense blocks are faster than sparse ones
+COMPACT = 1 << 20  # entries of a sparse matrix up to which it is computed with as an array
 
 
 def is_sparse(X: Checked) -> TypeGuard[Any]:
     """Whether X is a SciPy sparse matrix or array."""
-    return bool(sparse.issparse(X))
+    return type(X) is not np.ndarray and bool(sparse.issparse(X))
 
 
 def is_array(X: Checked) -> bool:
     """Whether X is a dense array of some array API library."""
-    return not is_sparse(X) and bool(is_array_api_obj(X))
+    return type(X) is np.ndarray or (not is_sparse(X) and bool(is_array_api_obj(X)))
 
 
 def namespace(*arrays: Any) -> Any:
     """The array namespace that `arrays` share; NumPy's for sparse input and for no array at all."""
+    if len(arrays) == 1 and type(arrays[0]) is np.ndarray:
+        return numpy_namespace
     dense = [a for a in arrays if is_array(a)]
     return array_namespace(*dense) if dense else numpy_namespace
 
@@ -90,7 +95,7 @@ def like(values: Array, X: Checked, dtype: DType = None) -> Any:
     return xp.asarray(host(values), dtype=dtype or X.dtype, device=device_of(X))
 
 
-def apply_host(function: Any, X: Checked, *args: Any) -> Any:
+def apply_host(function: Callable[..., Any], X: Checked, *args: Any) -> Any:
     """Apply a NumPy/SciPy function through the host and return to X's namespace and device."""
     if getattr(X, "requires_grad", False):
         raise TypeError("This kernel is computed on the host, where torch cannot follow; call it with X.detach().")
@@ -98,7 +103,7 @@ def apply_host(function: Any, X: Checked, *args: Any) -> Any:
 
 
 def detached(X: Checked, given: Any) -> Any:
-    """X in memory of its own: a copy where `given`, of which it was made, still holds it."""
+    """X in its own memory: a copy if it shares memory with `given`, from which it was made."""
     if is_sparse(X):
         shared = any(
             np.may_share_memory(getattr(X, part), np.asarray(getattr(given, part, None)))
@@ -114,7 +119,7 @@ def detached(X: Checked, given: Any) -> Any:
 
 
 def decided(condition: Any) -> bool:
-    """A condition on data as a truth value; True for arrays that only record operations and have no values yet."""
+    """A condition on data as a truth value; True for arrays that record operations and have no values yet."""
     try:
         return bool(condition)
     except ValueError:
@@ -127,7 +132,7 @@ def eps(X: Checked) -> float:
 
 
 def asymmetry(K: Array) -> str:
-    """How a square matrix differs from its transpose: by rounding ("none"), that of a cast ("single"), or "large"."""
+    """How much a square matrix differs from its transpose: by rounding ("none"), by a cast ("single"), or "large"."""
     gap, size = (abs(M).max() if is_sparse(M) else namespace(M).max(namespace(M).abs(M)) for M in (K - K.T, K))
     unit = max(float(size), 1e-300)
     if float(gap) <= 1e3 * eps(K) * unit:
@@ -167,6 +172,11 @@ def dense_enough(X: Any) -> bool:
     return bool(X.shape[0] * X.shape[1] <= DENSE * X.nnz)
 
 
+def compact(X: Any) -> Any:
+    """A sparse matrix as an array where that is small or faster, so that dense and sparse data have the same digits."""
+    return X.toarray() if is_sparse(X) and (X.shape[0] * X.shape[1] <= COMPACT or dense_enough(X)) else X
+
+
 def row_products(X: Any, Y: Any) -> Any:
     """Σ_k x_ik y_ik for each row i, dense or CSR."""
     if is_sparse(X) or is_sparse(Y):
@@ -176,14 +186,15 @@ def row_products(X: Any, Y: Any) -> Any:
 
 
 def eigh_part(M: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-    """The eigenvalues of these places in ascending order, and their vectors, of a symmetric NumPy matrix."""
-    try:
-        values, vectors = linalg.eigh(M, subset_by_index=[first, last], check_finite=False)
-        if len(values) > last - first:
-            return values, vectors
-    except linalg.LinAlgError:
-        pass
-    # LAPACK's bisection finds none where nearly all are equal, as those of a centred identity
+    """Eigenvalues number first to last, in ascending order, and their vectors, of a symmetric NumPy matrix."""
+    if 4 * (last + 1 - first) < len(M):  # finding many by bisection takes longer than finding all
+        try:
+            values, vectors = linalg.eigh(M, subset_by_index=[first, last], check_finite=False)
+            if len(values) > last - first:
+                return values, vectors
+        except linalg.LinAlgError:
+            pass
+    # LAPACK's bisection fails if nearly all are equal, as for a centred identity
     values, vectors = linalg.eigh(M, driver="evd", check_finite=False)
     return values[first : last + 1], vectors[:, first : last + 1]
 

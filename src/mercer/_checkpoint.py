@@ -1,4 +1,4 @@
-"""A file from which interrupted work goes on."""
+"""A file from which interrupted work resumes."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ SECONDS = 5.0  # between two writes, at least
 class Checkpoint:
     """Named states, each a dictionary of arrays, in one file that is replaced as a whole.
 
-    `about` is what the states depend on, by the name under which a message mentions it; the file holds marks of all of
-    it, and one with other marks is refused. So is a file whose content is not that of its digest. Whether a state is
-    one of the problem at hand is for whoever takes it up to check, and `error` to say.
+    `about` holds what the states depend on, by the names that messages use. The file holds hashes of all of it, and a
+    file with other hashes, or with content that does not match its digest, is refused. The caller checks whether a
+    state fits its problem, and raises `error` if not.
 
-    A write that fails is warned of, once: the work that the file should protect goes on, and so do further attempts.
+    A failed write warns once; the work goes on, and so do further attempts.
     """
 
     def __init__(self, path: FilePath, who: str, about: dict[str, Any]):
@@ -67,7 +67,7 @@ class Checkpoint:
         mine = json.loads(self.marks)
         different = [name for name in mine | found if mine.get(name) != found.get(name)]
         if different:
-            raise self.error(f"is of other work: {', '.join(different)} differ")
+            raise self.error(f"was written by a different run: {', '.join(different)} differ")
 
     def error(self, fault: str) -> ValueError:
         """The error for a file that this work cannot go on from."""
@@ -83,7 +83,7 @@ class Checkpoint:
         return time.monotonic() >= self.written + SECONDS
 
     def put(self, name: str, state: dict[str, Any], done: bool = False) -> None:
-        """Take a state, and write all of them, if it is time; a last one is kept for the next write in any case."""
+        """Store a state and write all of them if a write is due; a final state is always kept for the next write."""
         due = self.due
         if due or done:
             with self.lock:
@@ -102,15 +102,15 @@ class Checkpoint:
             except (OSError, MemoryError) as error:
                 if not self.warned:
                     warn(
-                        f"{self.who}: checkpoint = {str(self.path)!r} could not be written ({error}); the work goes on "
-                        "without, and could not be resumed from here.",
+                        f"{self.who}: checkpoint = {str(self.path)!r} could not be written ({error}); the work goes "
+                        "on, but cannot be resumed from here.",
                     )
                 self.warned = True
             self.written = time.monotonic()
 
 
 def _parts(stream: Any) -> dict[str, np.ndarray]:
-    """The arrays of a file that NumPy's `savez` wrote; what reading takes is bounded by the size of the file."""
+    """The arrays of a file that NumPy's `savez` wrote; reading takes no more memory than its size."""
     if not zipfile.is_zipfile(stream):
         raise ValueError("it is no archive of arrays")
     stream.seek(0)
@@ -136,6 +136,6 @@ def _mark(who: str, path: FilePath, name: str, value: Any) -> str:
         return str(joblib.hash(value))
     except (PicklingError, AttributeError, TypeError) as error:
         raise ValueError(
-            f"{who}: checkpoint = {str(path)!r} must know {name} again, but they cannot be pickled; define functions "
-            "at the top of a module."
+            f"{who}: checkpoint = {str(path)!r} must recognise {name}, which cannot be pickled; define functions at "
+            "the top of a module."
         ) from error

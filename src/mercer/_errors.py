@@ -5,20 +5,23 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import wraps
+from functools import cache, wraps
 from importlib import import_module
 from inspect import signature
 from numbers import Integral, Real
+from reprlib import Repr
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ._array import host, is_sparse
+from ._array import host
+from ._same import same
 
 LARGEST, COUNT = float(np.finfo(np.float64).max), 2**63 - 1  # of numbers, and of what is counted
+SHOWN = 80  # letters of a value in a message
 NAMED = "of_estimator"  # the function below that wraps methods
 HERE = "mercer."  # what the names of our modules begin with
 BETWEEN = (HERE, "sklearn.", "joblib.")  # and of those that may lie between the line of a user and ours
@@ -35,11 +38,11 @@ INSTEAD = (
     "correct its spectrum (Clipped, Flipped, Shifted or Squared of mercer.kernels), or use a Kreĭn method (KreinRidge, "
     "KreinSVC)"
 )
-REMEDIES = f"Otherwise {INSTEAD}, or SVC, which finds a stationary point."  # for a kernel that is indefinite
+REMEDIES = f"Otherwise {INSTEAD}, or SVC, which finds a stationary point."
 
 
 def remedies(claim: Any) -> str:
-    """What to do about a kernel of that definiteness, a sentence more where it is indefinite."""
+    """A sentence about the remedies for an indefinite kernel; empty for others."""
     return f" {REMEDIES}" if claim.kind == "INDEFINITE" else ""
 
 
@@ -48,7 +51,7 @@ class JitterWarning(UserWarning):
 
 
 class RoundingWarning(UserWarning):
-    """A result that rounding errors may have decided."""
+    """Rounding errors may have decided a result."""
 
 
 class IndefiniteError(ValueError):
@@ -56,7 +59,7 @@ class IndefiniteError(ValueError):
 
 
 class UnresolvedError(ValueError):
-    """A parameter is to be found from the data, and was not yet."""
+    """A parameter depends on the data and has no value yet."""
 
     def __init__(self, owner: object, name: str, value: Any):
         super().__init__(
@@ -71,17 +74,17 @@ class KindError(ValueError, TypeError):
 
 LOW_RANK = (
     "take fewer samples, a low-rank representation (gram=mercer.gram.Nystrom(rank=500)), or gram='lazy', which "
-    "computes the matrix anew for each product"
+    "recomputes the matrix for each product"
 )
 
 
 class MatrixMemoryError(MemoryError):
-    """There is no memory for a matrix, whose size the message names."""
+    """There is not enough memory for a matrix; the message gives its size."""
 
 
 @contextmanager
 def fitting_memory(owner: object, n: int, m: int, dtype: Any = None) -> Iterator[None]:
-    """Name the matrix of n × m numbers for which memory runs out meanwhile, and what to do without it."""
+    """If memory runs out in this block, name the n × m matrix and the remedy."""
     try:
         yield
     except MatrixMemoryError:
@@ -110,7 +113,7 @@ def naming(owner: object, text: str) -> str:
 
 
 def attribute(error: Exception, owner: object) -> None:
-    """Let the text of an error, which a part may have raised, name the owner."""
+    """Make the text of an error, which a part may have raised, name the owner."""
     if error.args == (str(error),):
         error.args = (naming(owner, str(error)),)
 
@@ -126,7 +129,7 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
 
 
 def thrift(owner: Any, method: Callable[..., Any], error: MemoryError) -> MatrixMemoryError:
-    """What to do where memory runs out in a method of an estimator, as far as it has the parameters for it."""
+    """The error for memory that ran out in a method of an estimator, with the remedies that its parameters allow."""
     need = (
         str(error).partition("; ")[0]
         if isinstance(error, MatrixMemoryError)
@@ -135,14 +138,14 @@ def thrift(owner: Any, method: Callable[..., Any], error: MemoryError) -> Matrix
     if "fit" not in method.__name__:
         remedy = "give fewer rows at a time"
     else:
-        given = signature(type(owner)).parameters
+        given = defaults(type(owner))
         remedy = LOW_RANK if "gram" in given else "take fewer samples"
         remedy += ", or a smaller cache_size" if "cache_size" in given else ""
     return MatrixMemoryError(naming(owner, f"{need}; {remedy}."))
 
 
 def named(method: Callable[..., Any], before: Callable[[Any], None] | None = None) -> Callable[..., Any]:
-    """A method of an estimator, whose errors name the estimator; `before` it something is checked."""
+    """A method of an estimator whose errors name the estimator; `before` checks something first."""
 
     @wraps(method)
     def of_estimator(self: Any, *args: Any, **options: Any) -> Any:
@@ -162,7 +165,7 @@ def named(method: Callable[..., Any], before: Callable[[Any], None] | None = Non
 
 
 def speaking(function: F) -> F:
-    """A public function, whose errors name it, whatever part of it raised them."""
+    """A public function whose errors name it, whichever part of it raised them."""
 
     @wraps(function)
     def of_function(*args: Any, **options: Any) -> Any:
@@ -180,7 +183,7 @@ def check_instance(owner: object, name: str, value: Any) -> None:
     if isinstance(value, type):
         raise TypeError(f"{where(owner)}: {name} = {value.__name__} is a class; give an instance, {value.__name__}().")
     if not hasattr(value, "fit") or not hasattr(value, "get_params"):
-        raise TypeError(f"{where(owner)}: {name} = {value!r} must be an estimator, such as KernelRidge().")
+        raise TypeError(f"{where(owner)}: {name} = {shown(value)} must be an estimator, such as KernelRidge().")
 
 
 def check_number(
@@ -195,6 +198,11 @@ def check_number(
     besides: tuple[Any, ...] = (),
 ) -> None:
     """Raise ``Matern: nu = -1 must be > 0.`` unless `value` is a real number within its bounds, or one `besides`."""
+    if type(value) is float or (type(value) is int and abs(value) <= COUNT):  # at once what is plainly right
+        most = value if at_most is None else at_most
+        right = (above is None or value > above) and (at_least is None or value >= at_least) and value <= most
+        if right and abs(value) <= LARGEST and not (integer and type(value) is float):
+            return
     if is_one_of(value, besides):
         return
     instead = "".join(f", or {other!r}" for other in besides)
@@ -216,9 +224,27 @@ def check_number(
         raise ValueError(f"{where(owner)}: {name} = {value!r} must be{bounds}{instead}.")
 
 
+def check_grid(owner: object, name: str, values: Any) -> np.ndarray:
+    """Numbers to choose from, in double precision: positive, and at least one."""
+    grid = np.atleast_1d(host(values))
+    if grid.dtype.kind not in "fiu":
+        raise KindError(f"{where(owner)}: {name} = {shown(values)} must be numbers > 0.")
+    if grid.ndim != 1 or not grid.size or not np.all(np.isfinite(grid) & (grid > 0)):
+        raise ValueError(f"{where(owner)}: {name} = {shown(values)} must be numbers > 0, at least one.")
+    return grid.astype(np.float64)
+
+
 def type_or_value(value: Any) -> type[Exception]:
     """ValueError for a number out of range, KindError for something that is no number."""
     return ValueError if isinstance(value, Real) else KindError
+
+
+def _defaults(cls: Any) -> dict[str, Any]:
+    """The parameters of a class, with their defaults."""
+    return {name: parameter.default for name, parameter in signature(cls).parameters.items()}
+
+
+defaults: Callable[[Any], dict[str, Any]] = cache(_defaults)
 
 
 def check_switches(owner: Any) -> None:
@@ -227,9 +253,9 @@ def check_switches(owner: Any) -> None:
     Those that a subclass outside of this library adds are its own.
     """
     ours = next((base for base in type(owner).__mro__ if base.__module__.startswith(HERE)), type(owner))
-    for name, parameter in signature(ours).parameters.items():
-        if isinstance(parameter.default, bool) or name == "verbose":
-            value = getattr(owner, name, parameter.default)
+    for name, default in defaults(ours).items():
+        if isinstance(default, bool) or name == "verbose":
+            value = getattr(owner, name, default)
             if name in owner.or_points and hasattr(value, "__len__") and not isinstance(value, str):
                 continue
             whole = isinstance(value, Integral) and 0 <= int(value) <= (COUNT if name == "verbose" else 1)
@@ -247,7 +273,26 @@ def check_choice(owner: object, name: str, value: Any, choices: tuple[Any, ...])
     """Raise unless `value` is one of `choices`."""
     if not is_one_of(value, choices):
         listed = ", ".join(repr(c) for c in choices)
-        raise ValueError(f"{where(owner)}: {name} = {value!r} is unknown; choose one of {listed}.")
+        raise ValueError(f"{where(owner)}: {name} = {shown(value)} is unknown; choose one of {listed}.")
+
+
+NUMBER: dict[str, Any] = {}  # rules for `check_parameters`
+POSITIVE: dict[str, Any] = {"above": 0}
+NOT_NEGATIVE: dict[str, Any] = {"at_least": 0}
+FROM_ZERO: dict[str, Any] = {"at_least": 0, "integer": True}
+FROM_ONE: dict[str, Any] = {"at_least": 1, "integer": True}
+ONE_OR_NONE: dict[str, Any] = {**FROM_ONE, "besides": (None,)}
+SHARE: dict[str, Any] = {"at_least": 0, "at_most": 1}
+SWITCH = (True, False)
+
+
+def check_parameters(owner: Any, rules: Mapping[str, Any]) -> None:
+    """Raise unless each of these parameters keeps its rule: a tuple of choices, or bounds for `check_number`."""
+    for name, rule in rules.items():
+        if isinstance(rule, tuple):
+            check_choice(owner, name, getattr(owner, name), rule)
+        else:
+            check_number(owner, name, getattr(owner, name), **rule)
 
 
 def is_gap(value: Any) -> bool:
@@ -285,106 +330,35 @@ def _fault(value: Any) -> str:
     return "" if finite else "which is beyond the largest floating-point number; drop such samples, or scale it"
 
 
+class Brief(Repr):
+    """The text of a value, of which only the first parts and levels are read, however much it holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 3
+        self.maxstring = self.maxlong = self.maxother = 10 * SHOWN  # the rest is cut at the end
+
+    def repr_instance(self, x: Any, level: int) -> str:
+        """Of an estimator its parameters that are not the default, each in brief; another object writes its own."""
+        if not hasattr(x, "get_params") or isinstance(x, type):
+            return super().repr_instance(x, level)
+        if level <= 0:
+            return f"{where(x)}(...)"
+        given = x.get_params(deep=False).items()
+        changed = [(k, v) for k, v in given if not same(v, defaults(type(x)).get(k))]
+        return f"{where(x)}({', '.join(f'{k}={self.repr1(v, level - 1)}' for k, v in changed)})"
+
+
 def shown(value: Any) -> str:
-    """The first characters that Python writes for a value; it writes no integers of thousands of digits."""
+    """What Python writes for a value, in brief; it writes no integers of thousands of digits."""
     try:
-        return f"{value!r:.80}"
+        return Brief().repr(value)[:SHOWN]
     except ValueError:
         return "an integer of thousands of digits"
 
 
-def check_targets(owner: object, y: Any) -> Any:
-    """`y` as finite real numbers: text, times, complex numbers and gaps are refused, and not converted."""
-    values = _array_of(owner, y)
-    some = values.ravel() if values.dtype.kind in "OSU" else ()
-    text = next((str(value) for value in some if isinstance(value, (str, bytes))), None)
-    if text is not None:
-        raise KindError(
-            f"{where(owner)}: y holds text, such as {text!r}; give real numbers, or use a classifier for labels."
-        )
-    if values.dtype.kind in "cMmV":
-        message = f"{where(owner)}: y holds {values.dtype} values; give real numbers."
-        # scikit-learn's checks ask for this class and sentence
-        raise ValueError(f"{message} Complex data not supported.") if values.dtype.kind == "c" else TypeError(message)
-    if values.dtype.kind == "O":
-        return as_numbers(owner, "y", values)
-    if values.dtype.kind == "f" and values.dtype.itemsize > 8:
-        with np.errstate(over="ignore"):  # what is infinite is refused next
-            return values.astype(np.float64)
-    return y
-
-
-def check_labels(owner: object, y: Any) -> Any:
-    """`y`, refused where labels are missing."""
-    values = _array_of(owner, y)
-    gap = next((value for value in values.ravel() if is_gap(value)), ...) if values.dtype.kind == "O" else ...
-    if gap is not ...:
-        raise ValueError(f"{where(owner)}: y holds {gap!r}, a missing label; name it, or drop those samples.")
-    return y
-
-
-def _array_of(owner: object, y: Any) -> np.ndarray:
-    if is_sparse(y):
-        raise KindError(f"{where(owner)}: y is sparse; give an array, y.toarray().")
-    try:
-        return host(y)
-    except ValueError:
-        raise KindError(
-            f"{where(owner)}: y has rows of unequal length; give one target, or one row of as many, per sample."
-        ) from None
-
-
-def check_weight(owner: object, sample_weight: Any, n: int) -> np.ndarray:
-    """The weights of `n` samples, finite, none negative and one positive; one number stands for all."""
-    try:
-        weight = host(sample_weight)
-    except ValueError:
-        weight = np.full(1, None)  # of unequal length
-    if weight.dtype.kind == "O" and all(isinstance(value, Real) for value in weight.ravel()):
-        weight = weight.astype(np.float64)  # numbers, from a frame of mixed columns
-    if weight.dtype.kind not in "fiub":
-        raise KindError(f"{where(owner)}: sample_weight holds {weight.dtype} values; give {n} numbers >= 0.")
-    weight = np.full(n, weight) if weight.ndim == 0 else weight
-    if weight.shape != (n,):
-        raise ValueError(
-            f"{where(owner)}: sample_weight has shape {weight.shape}, expected ({n},): give a number for each sample."
-        )
-    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
-    if len(bad):
-        raise ValueError(
-            f"{where(owner)}: sample_weight[{bad[0]}] = {weight[bad[0]]:g} must be a finite number >= 0; "
-            "weight 0 leaves a sample out."
-        )
-    if not (weight > 0).any():
-        raise ValueError(f"{where(owner)}: sample_weight is zero for all {n} samples; give one a positive weight.")
-    largest = float(weight.max())
-    if not 2.0**-SQUARED <= largest <= 2.0**SQUARED:
-        raise ValueError(
-            f"{where(owner)}: sample_weight goes up to {largest:.0e}, and its square is no floating-point number; "
-            f"divide the weights by {largest:.0e}, and a penalty beside them as well."
-        )
-    return weight
-
-
-def check_class_weight(owner: Any) -> None:
-    """Raise unless `class_weight` is None, "balanced" or a dict of finite numbers >= 0."""
-    if not isinstance(owner.class_weight, dict):
-        given = owner.class_weight
-        if not (given is None or (isinstance(given, str) and given == "balanced")):
-            raise ValueError(
-                f"{where(owner)}: class_weight = {given!r} is unknown; choose None, 'balanced' or a dict of weights."
-            )
-        return
-    for name, value in owner.class_weight.items():
-        if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-            raise type_or_value(value)(
-                f"{where(owner)}: class_weight[{name!r}] = {value!r} must be a finite number >= 0, by which the "
-                "weights of the samples of this class are multiplied."
-            )
-
-
 def optional(module: str, extra: str, purpose: str) -> ModuleType:
-    """Import an optional library, or say which extra brings it."""
+    """Import an optional library, or raise with the extra that installs it."""
     try:
         return import_module(module)
     except ImportError as error:

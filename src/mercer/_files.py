@@ -1,4 +1,4 @@
-"""Files that are written all or not at all, and files of others, which are read in bounded memory."""
+"""Files that are written completely or not at all, and untrusted files, which are read in bounded memory."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ except ImportError:  # Windows: what a killed process left behind stays there
 
 PIECE = 1 << 20  # letters, or bytes, that are read at once
 ROOM, PACKED = 1 << 30, 100  # bytes that any file may unpack to, and beyond these how many times its size
+LETTER, PACKED_TEXT = 32, 30  # bytes that a letter may take in memory, as words and numbers; how often text is packed
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A stream whose content appears under `path` when it is complete; until then, or after an error, the old stays.
+    """A stream whose content replaces `path` when it is complete; until then, or after an error, the old file stays.
 
-    A link keeps pointing to its file, and the new file has the permissions of the old one. What killed processes left
-    of earlier writes to the same path is removed.
+    A link keeps pointing to its file, and the new file has the permissions of the old one. Leftovers of killed
+    processes that wrote to the same path are removed.
     """
     path = _target(path)
     _clean(path)
@@ -102,7 +103,7 @@ def _clean(path: Path) -> None:
 
 
 def require_file(path: str | os.PathLike[str]) -> None:
-    """Raise for what is there and is no file: a pipe would make its reader wait, and a device have no end."""
+    """Raise for a path that exists and is not a file: a pipe would make its reader wait, a device never ends."""
     if os.path.lexists(path) and not os.path.isfile(path):
         raise ValueError(f"{path}: is a folder, a pipe, a device or a broken link; give a file.")
 
@@ -111,10 +112,10 @@ class RoomError(ValueError):
     """A file that unpacks to much more than it is."""
 
 
-def require_room(path: str | os.PathLike[str], held: float, remedy: str) -> None:
-    """Raise for a file that unpacks to so many bytes, if that is much more than it is."""
+def require_room(path: str | os.PathLike[str], held: float, remedy: str, text: bool = False) -> None:
+    """Raise for a file that unpacks to so many bytes, or letters of text, if that is much more than it is."""
     size = os.path.getsize(path)
-    if held > max(ROOM, PACKED * size):
+    if held > (max(ROOM // LETTER, PACKED_TEXT * size) if text else max(ROOM, PACKED * size)):
         raise RoomError(
             f"{path} has {size / 1e6:.3g} MB but would unpack to {held / 1e9:.3g} GB or more; if you trust it, "
             f"{remedy}."
@@ -122,7 +123,7 @@ def require_room(path: str | os.PathLike[str], held: float, remedy: str) -> None
 
 
 class _Bounded(io.RawIOBase):
-    """What a compressed file holds, as far as there is room for it."""
+    """The text that a compressed file holds, as far as there is room for it."""
 
     def __init__(self, path: str | os.PathLike[str], stream: Any):
         self.path, self.stream, self.held = path, stream, 0
@@ -133,7 +134,7 @@ class _Bounded(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         piece = self.stream.read1(len(buffer))
         self.held += len(piece)
-        require_room(self.path, self.held, "unpack it first")
+        require_room(self.path, self.held, "unpack it first", text=True)
         buffer[: len(piece)] = piece
         return len(piece)
 
@@ -145,12 +146,14 @@ class _Bounded(io.RawIOBase):
 def unpacked(path: str | os.PathLike[str]) -> Any:
     """The bytes of a file, decompressed if its name ends in .gz or .bz2."""
     require_file(path)
+    if os.path.isfile(path) and os.path.getsize(path) == 0:  # one of the system, which may make its reader wait
+        return io.BytesIO()
     unpack: Any = {".gz": gzip.open, ".bz2": bz2.open}.get(Path(path).suffix)
     return open(path, "rb") if unpack is None else io.BufferedReader(_Bounded(path, unpack(path, "rb")), PIECE)
 
 
 def whole_lines(stream: TextIO) -> Iterator[str | None]:
-    """The lines of a stream, and None in place of the first that holds zero bytes, of which no more is read.
+    """The lines of a stream; None instead of the first with zero bytes, after which nothing more is read.
 
     A file of nothing else is one line, which may be larger than the memory.
     """

@@ -25,3 +25,22 @@ def folds(
     if not splits or any(np.asarray(part).dtype.kind not in "iub" for split in splits for part in split):
         raise ValueError(f"{where(owner)}: cv = {cv!r} makes no folds; {ways}.")
     return splits
+
+
+def drawn(n: int, most: int, order: np.ndarray, labels: np.ndarray | None = None) -> np.ndarray:
+    """At most `most` of n samples, the first of a random order; of each class its share, and at least two.
+
+    Examples
+    --------
+    >>> drawn(8, 4, np.arange(8), np.array(list("aaaaabbb"))).tolist()
+    [0, 1, 5, 6]
+    """
+    if n <= most:
+        return np.arange(n)
+    classes = np.zeros(n, dtype=int) if labels is None else np.unique(labels, return_inverse=True)[1]
+    turn = np.empty(n)  # of each sample: the fraction of its class that comes before it
+    for label in np.unique(classes):
+        own = order[classes[order] == label]
+        turn[own] = (np.arange(len(own)) + 0.5) / len(own)
+        turn[own[:2]] = 0.0
+    return np.sort(np.argsort(turn, kind="stable")[:most])

@@ -56,7 +56,7 @@ def as_float(typing: Any, x: Any) -> Any:
 
 @intrinsic
 def as_pointer(typing: Any, address: Any) -> Any:
-    """An address as a pointer to float32, of which `carray` makes an array."""
+    """An address as a pointer to float32, for `carray`."""
     return types.CPointer(types.float32)(types.int64), lambda c, b, s, a: b.inttoptr(a[0], ir.PointerType())
 
 
@@ -68,7 +68,7 @@ ROWS = (12, 8, 4, 2, 1) if LANES == 16 else (6, 4, 3, 2, 1)  # so many rows' sum
 def dot_panel(rows: int) -> Any:
     """A function C = AB of the addresses of A (rows × d), B (d × PANEL) and C (rows × PANEL), float32 and row-major.
 
-    The sums stay in registers over the whole loop, which no loop in Python's syntax makes the compiler do. Other than a
+    The sums stay in registers over the whole loop, which compilers do not do for loops in Python's syntax. Unlike a
     product by BLAS it packs nothing, so that few rows are as fast as many.
     """
 

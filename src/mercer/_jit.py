@@ -9,10 +9,11 @@ from typing import Any
 
 FLAGS = {"contract", "nnan", "ninf", "nsz"}  # neither NaN nor infinity occurs in compiled code
 _lock = RLock()
+functions: list[Any] = []  # all that `njit` stands for, in the modules that were imported
 
 
 class Deferred:
-    """Stands for something of numba's, which is made when it is first needed: once, whichever thread asks."""
+    """Stands for an object of numba's, which is made on first use, once for all threads."""
 
     made: Any
 
@@ -23,7 +24,7 @@ class Deferred:
         return self.made(*arguments)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # asked for by what copies or inspects any object
+        if name.startswith("_"):  # copying and inspecting objects looks for these
             raise AttributeError(name)
         if name != "made":
             return getattr(self.made, name)
@@ -34,7 +35,7 @@ class Deferred:
 
     @property
     def _numba_type_(self) -> Any:
-        """What numba asks for when it compiles a function that uses this one."""
+        """The type that numba needs to compile a function that uses this one."""
         from numba.core.registry import cpu_target
 
         context = cpu_target.typing_context
@@ -43,23 +44,25 @@ class Deferred:
 
 
 def njit(function: Callable[..., Any], flags: frozenset[str] = frozenset()) -> Any:
-    """Compile without the GIL, with a cache on disk where that can be written."""
-    return update_wrapper(Deferred(partial(_dispatcher, function, flags)), function)
+    """Compile without the GIL, with a cache on disk (`_cache`)."""
+    functions.append(update_wrapper(Deferred(partial(_dispatcher, function, flags)), function))
+    return functions[-1]
 
 
 def njit_reordered(function: Callable[..., Any]) -> Any:
-    """The same, where sums and maxima may be taken in any order, so that they vectorise."""
+    """`njit` with sums and maxima in any order, so that they vectorise."""
     return njit(function, frozenset({"arcp", "reassoc"}))
 
 
 def _dispatcher(function: Callable[..., Any], flags: frozenset[str]) -> Any:
     import numba
 
-    settings: dict[str, Any] = {"nogil": True, "fastmath": FLAGS | flags, "error_model": "numpy"}
-    try:
-        return numba.njit(cache=True, **settings)(function)
-    except RuntimeError:  # a read-only install has nowhere to keep the cache
-        return numba.njit(**settings)(function)
+    from ._cache import Cache
+
+    dispatcher: Any = numba.njit(nogil=True, fastmath=FLAGS | flags, error_model="numpy")(function)
+    if dispatcher is not function:  # as it is under NUMBA_DISABLE_JIT
+        dispatcher._cache = Cache(function)
+    return dispatcher
 
 
 def _intrinsic(name: str) -> Any:

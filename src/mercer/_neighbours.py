@@ -1,4 +1,4 @@
-"""Who is near whom in the metric of a kernel, d²(x, y) = k(x, x) + k(y, y) − 2k(x, y), and graphs of that.
+"""Nearest neighbours in the metric of a kernel, d²(x, y) = k(x, x) + k(y, y) − 2k(x, y), and their graphs.
 
 Rows of kernel values are computed a block at a time, so that no matrix of all pairs is ever held.
 """
@@ -14,13 +14,13 @@ from scipy.sparse import csr_array
 from . import _threads
 from ._array import asymmetry, host, is_sparse, on_host
 from ._errors import check_number, where
-from .types import Array, Checked
+from .types import Array, Checked, Evaluable
 
 BLOCK = 1 << 22  # kernel values of one block
 
 
 def check_rule(owner: object, name: str, rule: Any) -> None:
-    """Raise unless `rule` says which samples are linked: a number of nearest neighbours, or "connected"."""
+    """Raise unless `rule` is a number of nearest neighbours, or "connected"."""
     if not isinstance(rule, str):
         check_number(owner, name, rule, at_least=1, integer=True)
     elif rule != "connected":
@@ -46,7 +46,7 @@ def check_weights(owner: object, name: str, W: Array) -> Any:
     return W
 
 
-def links(kernel: Any, X: Checked, rule: Any, length: float | None = None) -> csr_array:
+def links(kernel: Evaluable, X: Checked, rule: Any, length: float | None = None) -> csr_array:
     """The kernel's values on the links of a sample, as a symmetric matrix; values of 0 are held too.
 
     The rule is a number of neighbours, where two are linked if one is among the nearest of the other, or "connected":
@@ -68,28 +68,28 @@ def links(kernel: Any, X: Checked, rule: Any, length: float | None = None) -> cs
     return csr_array((np.concatenate([values, values]), ends), shape=(n, n))
 
 
-def nearest(kernel: Any, X: Checked, count: int, new: Any = None) -> tuple[np.ndarray, np.ndarray]:
+def nearest(kernel: Evaluable, X: Checked, count: int, new: Any = None) -> tuple[np.ndarray, np.ndarray]:
     """For each of X the nearest others, or for each of `new` the nearest of X: indices, and the kernel's values there.
 
-    Both are of shape (n, count), in no order; all are taken where there are fewer. Of those that are equally near, but
-    for rounding, the first are taken, so that sparse and dense data, say, have the same.
+    Both have shape (n, count), in no order, or fewer columns if there are fewer others. The first of those that are
+    equally near up to rounding are taken, so that sparse and dense data give the same result.
     """
     row_block, own = _values(kernel, X, new), host(kernel.evaluate_diag(X))
     n, m = kernel.domain.size(X if new is None else new), len(own)
     count = min(count, m - (new is None))
     size = float(np.abs(own).max())
-    own = own - own.min()  # small values of a kernel with a constant diagonal would be lost beside it
+    own = own - own.min()  # beside a constant diagonal, small values of a kernel would lose their digits
     precision, tiny = 64 * float(np.finfo(own.dtype).eps), np.finfo(own.dtype).tiny
     index, values = np.empty((n, count), dtype=np.int64), np.empty((n, count))
 
     def work(rows: slice) -> None:
         K = row_block(rows)
-        gap = own - 2 * K  # d² less what is the same along a row
+        gap = own - 2 * K  # d² up to a constant in each row
         if new is None:
             gap[np.arange(len(K)), np.arange(rows.start, rows.stop)] = np.inf
         index[rows] = np.argpartition(gap, count - 1, axis=1)[:, :count]
         last = np.take_along_axis(gap, index[rows], axis=1).max(axis=1, keepdims=True)
-        # values of a constant diagonal are exact relative to themselves, but for what an exponential adds
+        # with a constant diagonal, values are exact relative to themselves, up to the error of an exponential
         beside = np.abs(last) * (1 + np.abs(np.log(np.maximum(np.abs(last), tiny)))) if not own.any() else size
         tied = (gap <= last + precision * beside).sum(axis=1) > count
         if tied.any():
@@ -103,7 +103,7 @@ def nearest(kernel: Any, X: Checked, count: int, new: Any = None) -> tuple[np.nd
     return index, values
 
 
-def connecting_length(kernel: Any, X: Checked) -> float:
+def connecting_length(kernel: Evaluable, X: Checked) -> float:
     """d² of the longest link of a minimum spanning tree, by Prim's algorithm on one row of the matrix at a time."""
     row_block, own = _values(kernel, X), host(kernel.evaluate_diag(X))
     gap, outside = np.full(len(own), np.inf), np.ones(len(own), dtype=bool)
@@ -116,7 +116,7 @@ def connecting_length(kernel: Any, X: Checked) -> float:
     return longest
 
 
-def within(kernel: Any, X: Checked, length: float, new: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def within(kernel: Evaluable, X: Checked, length: float, new: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """All pairs of X with itself, or of `new` with X, of d² <= `length`: indices of both, and the kernel's values."""
     row_block, own = _values(kernel, X, new), host(kernel.evaluate_diag(X))
     mine = own if new is None else host(kernel.evaluate_diag(new))
@@ -133,7 +133,7 @@ def within(kernel: Any, X: Checked, length: float, new: Any = None) -> tuple[np.
     return first, second, values
 
 
-def _values(kernel: Any, X: Checked, new: Any = None) -> Callable[[slice], np.ndarray]:
+def _values(kernel: Evaluable, X: Checked, new: Any = None) -> Callable[[slice], np.ndarray]:
     """A function from a slice to those rows of the matrix of X, or of `new` against X."""
     centres, A = kernel.domain.centres(X), X if new is None else new
     if not on_host(X):

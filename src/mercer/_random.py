@@ -19,8 +19,14 @@ def generator(random_state: RandomState) -> np.random.Generator:
 
 
 def generator_of(estimator: object) -> np.random.Generator:
-    """That of its random_state; where it has no such parameter always the same, so that its fits are repeatable."""
+    """The generator of its random_state; a fixed one if it has no such parameter, so that fits are repeatable."""
     return generator(getattr(estimator, "random_state", 0))
+
+
+def random_frame(p: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """A matrix of shape (p, d) with orthonormal columns, uniformly distributed."""
+    Q, R = np.linalg.qr(rng.normal(size=(p, d)))
+    return np.asarray(Q * np.sign(np.diag(R)))  # without the signs it would not be uniform (Mezzadri 2007)
 
 
 def check_random(owner: object, random_state: RandomState) -> None:

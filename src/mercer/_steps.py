@@ -1,4 +1,4 @@
-"""What lies inside searches and pipelines."""
+"""The estimators inside searches and pipelines."""
 
 from __future__ import annotations
 
@@ -8,20 +8,12 @@ from .types import Checked, EstimatorLike
 
 
 class Unwrapped(NamedTuple):
-    """The estimator at the end of searches and pipelines.
-
-    Attributes
-    ----------
-    model : the estimator
-    X : the samples as they reach it
-    steps : the fitted steps before it, by name
-    search : the outermost search, or None
-    """
+    """The estimator at the end of searches and pipelines."""
 
     model: Any
-    X: Any
-    steps: list[tuple[str, Any]]
-    search: Any
+    X: Any  # the samples as they reach it
+    steps: list[tuple[str, Any]]  # the fitted steps before it, by name
+    search: Any  # the outermost search, or None
 
 
 def unwrapped(estimator: EstimatorLike, X: Checked) -> Unwrapped:
@@ -44,7 +36,7 @@ def unwrapped(estimator: EstimatorLike, X: Checked) -> Unwrapped:
 
 
 def chain(estimator: EstimatorLike) -> list[Any]:
-    """The steps of pipelines, and what searches have come to, one after another, fitted or not."""
+    """The steps of pipelines and the best estimators of searches, one after another, fitted or not."""
     if hasattr(estimator, "best_estimator_"):
         return chain(estimator.best_estimator_)
     steps = [step for _, step in getattr(estimator, "steps", []) if step not in (None, "passthrough")]

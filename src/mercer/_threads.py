@@ -39,10 +39,10 @@ def check_jobs(owner: object, n_jobs: Any) -> None:
 
 
 class OneBlasThread:
-    """A context in which BLAS uses one thread; the last thread to leave it restores the number that the first found.
+    """A context in which BLAS uses one thread; the last thread to leave restores the number that the first found.
 
-    Most libraries have one number for the whole process: of contexts that each restore what they found, those of
-    several threads would leave BLAS at one thread for ever. Under OpenMP each thread has a number of its own.
+    Most libraries have one number for the whole process: if each context restored what it found, several threads could
+    leave BLAS at one thread for ever. Under OpenMP each thread has its own number.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class OneBlasThread:
 
     def __enter__(self) -> None:
         with self.lock:
-            # the search reads the map of the memory; another library can have come with another module only
+            # the search is slow, and only a new module can bring a new library
             if self.inside == 0 and self.modules != len(sys.modules):
                 self.modules = len(sys.modules)
                 self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
@@ -78,7 +78,7 @@ def _by_thread(library: Any) -> bool:
 
 
 def _lower(libraries: list[Any]) -> list[tuple[Any, int]]:
-    """Set each library to one thread; which number it had."""
+    """Set each library to one thread, and return the numbers that they had."""
     found = [(library, library.get_num_threads()) for library in libraries]
     for library in libraries:
         _set(library, 1)
@@ -87,13 +87,13 @@ def _lower(libraries: list[Any]) -> list[tuple[Any, int]]:
 
 def _restore(found: list[tuple[Any, int]]) -> None:
     for library, number in found:
-        if library.get_num_threads() == 1:  # otherwise someone else has set it meanwhile
+        if library.get_num_threads() == 1:  # otherwise someone else has changed it
             _set(library, number)
 
 
 def _set(library: Any, number: int) -> None:
     library.set_num_threads(number)
-    # recent versions let one thread alone set the number until it says that it is done
+    # recent versions let only one thread set the number until it releases the control
     getattr(library, "clear_controlling_thread", bool)()
 
 
@@ -102,6 +102,8 @@ one_blas_thread = OneBlasThread()
 
 def slices(n: int, size: int) -> list[slice]:
     """0 … n in nearly equal slices of at most `size`."""
+    if 0 < n <= size:
+        return [slice(0, n)]
     edges = np.linspace(0, n, -(-n // size) + 1).astype(int)
     return [slice(int(a), int(b)) for a, b in pairwise(edges)]
 
@@ -109,14 +111,18 @@ def slices(n: int, size: int) -> list[slice]:
 def run(jobs: Iterable[Any], work: Callable[[Any], None], n_jobs: int | None = None) -> None:
     """Run `work` over `jobs` on threads, each with one BLAS thread; the first exception or Ctrl-C stops the rest.
 
-    So does the context, before a job begins.
+    So does the context, before a job begins. A single job stays on this thread.
     """
-    threads, context = n_threads(n_jobs), current()
+    threads, context, jobs = n_threads(n_jobs), current(), list(jobs)
 
     def unless_stopped(job: Any) -> None:
         context.check()
         work(job)
 
+    if len(jobs) == 1:
+        with one_blas_thread:
+            unless_stopped(jobs[0])
+        return
     with one_blas_thread, ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(copy_context().run, unless_stopped, job) for job in jobs]  # NumPy's treatment of errors
         try:
@@ -125,6 +131,15 @@ def run(jobs: Iterable[Any], work: Callable[[Any], None], n_jobs: int | None = N
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
+
+
+def collect(count: int, work: Callable[[int], Any]) -> list[Any]:
+    """The results of `work` for 0 … count − 1 in this order, on threads where there are several."""
+    if count == 1:
+        return [work(0)]
+    found: list[Any] = [None] * count
+    run(range(count), lambda i: found.__setitem__(i, work(i)))
+    return found
 
 
 class Workers:

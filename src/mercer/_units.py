@@ -1,4 +1,4 @@
-"""The unit of numbers, as a power of two: by it they are divided and multiplied without a change of digits."""
+"""Powers of two as units: dividing and multiplying by them changes no digits."""
 
 from __future__ import annotations
 
@@ -13,25 +13,24 @@ from .types import Array
 
 
 def power_of_two(values: Array) -> float:
-    """The power of two that brings the largest magnitude of a finite array to [1, 2), when divided by; 1 if all are 0.
+    """The power of two by which to divide a finite array to bring its largest magnitude to [1, 2); 1 if all are 0.
 
-    The quotients can be squared and summed, whatever unit the values have. Always a finite float, so that the largest
-    and the least magnitudes have theirs too: divide by it, since its reciprocal may overflow.
+    The quotients can be squared and summed. Divide by it, since its reciprocal may overflow.
     """
     return math.ldexp(1.0, exponent(values))
 
 
 def exponent(values: Array) -> int:
     """e such that the largest magnitude is 2^e up to 2^(e + 1); 0 where all are zero, or one is not finite."""
-    xp = namespace(values)
-    largest = float(xp.max(xp.abs(values))) if math.prod(values.shape) else 0.0
+    values, xp = values.data if is_sparse(values) else values, namespace(values)
+    largest = max(float(xp.max(values)), -float(xp.min(values))) if math.prod(values.shape) else 0.0
     return math.frexp(largest)[1] - 1 if 0 < largest < math.inf else 0
 
 
 def out_of_squares(*parts: Any) -> int:
-    """1 or −1 where the largest magnitude of all is so large or small that its square is no float; else 0, as of zeros.
+    """1 or −1 if the largest magnitude is so large or small that its square is not a float; 0 otherwise.
 
-    By the floating type of the arrays. Room is left for sums of squares, and for small shares of them.
+    The floating type of the arrays decides, with room for sums of squares and small parts of them.
     """
     values = [part.data if is_sparse(part) else part for part in parts]
     sizes = [namespace(part).max(namespace(part).abs(part)) for part in values if 0 not in part.shape]

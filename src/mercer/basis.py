@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import combinations_with_replacement
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from itertools import chain, combinations_with_replacement
 from math import comb
 from numbers import Integral
+from operator import mul
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -16,7 +18,7 @@ from .types import Checked
 
 __all__ = ["Functions", "Polynomials", "annihilated", "as_basis"]
 
-MOST = 1 << 28  # factors of all monomials: for more, neither time nor memory suffices
+MOST = 1 << 28  # factors of all monomials that time and memory allow
 
 
 class Polynomials(BaseEstimator):
@@ -43,16 +45,12 @@ class Polynomials(BaseEstimator):
         if self.degree == 0:
             return _ones(X)
         self._check_size(X.shape[1])
-        X = X.toarray() if is_sparse(X) else X  # the values have a column per coordinate in any case
-        xp = namespace(X)
-        columns = [_ones(X)[:, 0]]
-        for k in range(1, self.degree + 1):
-            for powers in combinations_with_replacement(range(X.shape[1]), k):
-                column = X[:, powers[0]]
-                for j in powers[1:]:
-                    column = column * X[:, j]
-                columns.append(column)
-        return xp.stack(columns, axis=1)
+        X = X.toarray() if is_sparse(X) else X  # the values have a column for each coordinate anyway
+        return namespace(X).stack([_monomial(X, powers) for powers in self._powers(X.shape[1])], axis=1)
+
+    def _powers(self, d: int) -> Iterator[tuple[int, ...]]:
+        """The coordinates that each monomial multiplies, repeated ones for powers."""
+        return chain.from_iterable(combinations_with_replacement(range(d), k) for k in range(self.degree + 1))
 
     @property
     def order(self) -> int:
@@ -68,25 +66,13 @@ class Polynomials(BaseEstimator):
 
     def gradient(self, X: Checked) -> Any:
         """∂h_b/∂x, of shape (n, p, d)."""
-        xp = namespace(X)
-        d = X.shape[1]
+        xp, d = namespace(X), X.shape[1]
         self._check_size(d)
-        nothing = xp.zeros_like(X[:, 0])
-        columns = [xp.zeros_like(X)]
-        for k in range(1, self.degree + 1):
-            for powers in combinations_with_replacement(range(d), k):
-                partials = []
-                for j in range(d):
-                    rest = list(powers)
-                    if j not in rest:
-                        partials.append(nothing)
-                        continue
-                    rest.remove(j)
-                    partial = nothing + powers.count(j)
-                    for i in rest:
-                        partial = partial * X[:, i]
-                    partials.append(partial)
-                columns.append(xp.stack(partials, axis=1))
+        columns = []
+        for powers in self._powers(d):
+            rest = [powers[: powers.index(j)] + powers[powers.index(j) + 1 :] if j in powers else () for j in range(d)]
+            partials = [powers.count(j) * _monomial(X, rest[j]) for j in range(d)]
+            columns.append(xp.stack(partials, axis=1))
         return xp.stack(columns, axis=1)
 
 
@@ -120,7 +106,7 @@ class Functions(BaseEstimator):
         return namespace(*columns).stack(columns, axis=1)
 
     def gradient(self, X: Checked) -> Any:
-        """Refused: nothing is known of the functions but their values."""
+        """Raises: only the values of the functions are known."""
         raise TypeError("derivative: the free part consists of functions without known derivatives.")
 
 
@@ -141,6 +127,10 @@ def as_basis(free: Any) -> Polynomials | Functions | None:
         return Functions(list(free))
     kind = ValueError if isinstance(free, Integral) and not isinstance(free, bool) else TypeError
     raise kind(f'free = {free!r} must be None, "intercept", a polynomial degree, or a list of functions of X.')
+
+
+def _monomial(X: Checked, powers: tuple[int, ...]) -> Any:
+    return reduce(mul, (X[:, j] for j in powers)) if powers else _ones(X)[:, 0]
 
 
 def _ones(X: Checked) -> Any:

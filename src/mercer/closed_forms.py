@@ -1,4 +1,4 @@
-"""What a function is in the spaces that can be written down: a vector, a matrix, coefficients, a Fourier transform.
+"""Functions in spaces with a closed form: as a vector, a matrix, coefficients or a Fourier transform.
 
 Each form is computed from the points and coefficients of a `Function`, and its own norm is that of the function.
 """
@@ -173,7 +173,7 @@ def polynomial_function(kernel: Kernel, coefficients: Array, points: Data = None
     coefficients : array of shape (p + 1,)
         c. Where wⱼ = 0 (the low degrees for an offset of 0), cⱼ must be 0: that power is not in the space.
     points : array of shape (m, 1), optional
-        z, of which p + 1 distinct ones suffice; Chebyshev's on [−1, 1] by default.
+        z, at least p + 1 distinct ones; Chebyshev's on [−1, 1] by default.
 
     References
     ----------

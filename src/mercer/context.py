@@ -64,8 +64,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 Monitor = Callable[[dict[str, Any]], Status | None]  # asked every round, with its state
 
 
-class StoppedError(Exception):
-    """Work was ended before it had a result."""
+class StoppedError(BaseException):
+    """Work was ended before it had a result; like Ctrl-C, it passes cross-validation, where a fit that fails is one."""
 
     def __init__(self, status: Status):
         super().__init__(str(status))
@@ -204,6 +204,12 @@ class Context:
             self.end, self.told = end, False
 
     @property
+    def owner(self) -> EstimatorLike:
+        """The estimator that the user called, which may hold that of this context."""
+        above = None if self.above is None else self.above.owner
+        return self.estimator if above is None else above
+
+    @property
     def called_off(self) -> bool:
         """Whether the context around this one asks to end; its owner reports it."""
         return self.above is not None and self.above() is not None
@@ -234,6 +240,20 @@ class Context:
 
     # ---- who watches
 
+    def fits(self, estimator: EstimatorLike) -> bool:
+        """Whether this is the work of a fit of that object, or part of it, and not that of a callback."""
+        return self.estimator is estimator or (self.above is not None and self.above.fits(estimator))
+
+    @contextmanager
+    def _calling(self) -> Iterator[None]:
+        """Callbacks are called inside, one at a time, as they are written for one thread; their work is their own."""
+        with self.lock:
+            token = _current.set(None)
+            try:
+                yield
+            finally:
+                _current.reset(token)
+
     def begin(self, tasks: int | None = 0, **data: Any) -> None:
         """Tell the callbacks that a fit of so many tasks begins (None: unknown)."""
         if self.callbacks is None and getattr(self.estimator, "_skl_callbacks", None):
@@ -241,12 +261,13 @@ class Context:
                 self.estimator._init_callback_context(max_subtasks=tasks, sequential_subtasks=False),
                 data,
             )
-            self.callbacks.call_on_fit_task_begin(estimator=self.estimator, **data)
+            with self._calling():
+                self.callbacks.call_on_fit_task_begin(estimator=self.estimator, **data)
 
     def monitor(self, task: str) -> Monitor:
         """What a solver calls every round of the task, which may be done in several runs."""
         if self.callbacks is not None and task not in self.tasks:
-            with self.lock:  # callbacks are written for one thread
+            with self._calling():
                 self.tasks[task] = self.callbacks.subcontext(task_name=task, task_id=task, max_subtasks=None)
                 self.tasks[task].call_on_fit_task_begin(estimator=self.estimator)
         watched = self.tasks.get(task)
@@ -261,7 +282,7 @@ class Context:
         return round
 
     def _round(self, watched: Any, **place: Any) -> None:
-        with self.lock:
+        with self._calling():
             self.rounds += 1
             step = watched.subcontext(task_name="round", **place)
             step.call_on_fit_task_begin(estimator=self.estimator)
@@ -272,7 +293,7 @@ class Context:
         if self.checkpoint is not None:
             self.checkpoint.put(task, state, done=True)
         if task in self.tasks:
-            with self.lock:
+            with self._calling():
                 self.stopped |= self.tasks[task].call_on_fit_task_end(estimator=self.estimator)
 
     def close(self) -> None:
@@ -280,7 +301,8 @@ class Context:
         if self.checkpoint is not None:
             self.checkpoint.write()
         if self.callbacks is not None:
-            self.callbacks.call_on_fit_task_end(estimator=self.estimator, **self.data)
+            with self._calling():
+                self.callbacks.call_on_fit_task_end(estimator=self.estimator, **self.data)
 
 
 def limited(function: F) -> F:
@@ -299,6 +321,21 @@ def limited(function: F) -> F:
     return cast(F, within)
 
 
+def kept(fit: F) -> F:
+    """The fit of an object that has no copy of itself: an exception, of a callback too, leaves an earlier fit there."""
+
+    @wraps(fit)
+    def restoring(self: Any, *args: Any, **options: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **options)
+        except Exception:
+            self.__dict__ = before
+            raise
+
+    return cast(F, restoring)
+
+
 def warn_early(owner: object, finding: str, status: Status, otherwise: str = "") -> None:
     """Warn that an estimator or a test has less than it was asked for, why, and what helps."""
     who = "" if owner is None else f"{where(owner)}: "
@@ -311,6 +348,12 @@ _current: ContextVar[Context | None] = ContextVar("context", default=None)
 def current() -> Context:
     """The context of this thread; one without limits where there is none."""
     return _current.get() or Context()
+
+
+def is_fit_of(estimator: EstimatorLike) -> bool:
+    """Whether the context of this thread is that of a fit of this object."""
+    context = _current.get()
+    return context is not None and context.estimator is estimator
 
 
 def _result(future: Future[Any]) -> Any:

@@ -60,7 +60,7 @@ class MercerExpansion:
 
     @property
     def trace_error(self) -> float:
-        """What the truncation leaves: ∫ k(x, x) dμ − Σ λⱼ, the sum of the eigenvalues that are not here."""
+        """What the truncation leaves: ∫ k(x, x) dμ − Σ λⱼ, the sum of the other eigenvalues."""
         return max(0.0, self.trace - float(np.sum(host(self.eigenvalues), dtype=np.float64)))
 
     def eigenfunctions(self, X: Data) -> Any:
@@ -78,7 +78,9 @@ class MercerExpansion:
         For f = Σ aᵢ k(·, xᵢ) the eigen-equation gives cⱼ = λⱼ Σ aᵢ ψⱼ(xᵢ). One column for each output of f.
         """
         if f.kernel != self.source:
-            raise ValueError(f"coefficients: f lives in the space of {f.kernel}, the expansion is of {self.source}.")
+            raise ValueError(
+                f"coefficients: f is in the space of {f.kernel}, but the expansion is that of {self.source}."
+            )
         if f.basis is not None:
             raise ValueError("coefficients: f has an unpenalised part, which does not lie in the kernel's space.")
         values = self.eigenfunctions(f.points)

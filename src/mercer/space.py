@@ -6,13 +6,15 @@ A function is f = Σ aᵢ k(·, xᵢ), a finite combination; ⟨f, g⟩ = ΣΣ a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from . import _threads
-from ._array import eps, host, is_array, is_numpy, is_sparse, like, namespace, solve_triangular
+from ._array import compact, eps, host, is_array, is_numpy, is_sparse, like, namespace, solve_triangular
 from ._errors import check_number, remedies
 from .basis import Functions, Polynomials
 from .domains import take
@@ -22,6 +24,11 @@ from .kernels.expression import as_kernel
 from .types import Array, Data, Index
 
 __all__ = ["RKHS", "Function"]
+
+FEW = 1 << 12  # values of the kernel that are not worth a quick way
+FEW_ROWS = 4  # new points that are not, however many points the function has
+BATCH = 1 << 17  # values of the kernel for which the points are held in the form that it compares
+HELD = 1 << 24  # entries of points that are held in this way
 
 
 class Function:
@@ -54,7 +61,7 @@ class Function:
     (array([0.3935]), True)
     """
 
-    __array_ufunc__ = None  # so that np.float64(2) * f is ours, and not an array of f's components
+    __array_ufunc__ = None  # so that np.float64(2) * f calls our __rmul__
 
     def __init__(
         self,
@@ -66,7 +73,7 @@ class Function:
     ):
         self.kernel, self.points, self.coefficients = kernel, points, coefficients
         self.basis, self.free = basis, free
-        self._weights: Any = None  # Σ aᵢ φ(xᵢ), once it is known to be the shorter way; False where it is not
+        self._weights: Any = None  # Σ aᵢ φ(xᵢ) if that is the shorter way; False if it is not
 
     # ---- evaluation
 
@@ -75,9 +82,14 @@ class Function:
         X, _ = self.kernel.check_arguments(X)
         if not self.kernel.domain.precomputed:
             self.kernel._check_together(X, self.points)
+        return self.values(X)
+
+    def values(self, X: Data) -> Any:
+        """The same at points that are checked already."""
+        self._check_width(X)
         with np.errstate(over="ignore", invalid="ignore"):
             values = self._kernel_part(X)
-            values = values if self.basis is None else values + self.basis(X) @ self.free
+            values = values if self.basis is None else values + self._free_part(X)
         xp = namespace(values)
         if not bool(xp.all(xp.isfinite(values))):
             raise ValueError(
@@ -86,13 +98,63 @@ class Function:
             )
         return values
 
+    def quick(self, X: Data, n_jobs: int | None = None) -> Any:
+        """The values at checked points, of many on the host by `Evaluator.quick_product`: close pairs lose digits."""
+        self._check_width(X)
+        points = compact(self.points) if is_sparse(X) else self.points
+        plain = isinstance(points, np.ndarray) and (is_sparse(X) or isinstance(X, np.ndarray))
+        n = self.kernel.domain.size(X)
+        few = n * len(self) <= FEW or self.kernel.whole or (n <= FEW_ROWS and self._holds_points(X))
+        if few or not plain or self.kernel.domain.precomputed or self._short() is not False:
+            return self.values(X)
+        values = bind(self.kernel, X, points).quick_product(self.coefficients, n_jobs)
+        return values if self.basis is None else values + self._free_part(X)
+
+    def _free_part(self, X: Data) -> Any:
+        """Σ c_b h_b at checked points; a constant as it is."""
+        if isinstance(self.basis, Polynomials) and self.basis.degree == 0:
+            return self.free[0, ...]
+        return self.basis(X) @ self.free  # type: ignore[misc]
+
+    def _check_width(self, X: Data) -> None:
+        """Raise for vectors of another length than the points have: a forged file may hold such points."""
+        given: tuple[int, ...] = getattr(X, "shape", ())
+        own: tuple[int, ...] = getattr(self.points, "shape", ())
+        if len(given) == len(own) == 2 and given[1] != own[1]:
+            raise ValueError(f"f(X): X has {given[1]} features and the points of f have {own[1]}; they must agree.")
+
     def _kernel_part(self, X: Data) -> Any:
-        if is_sparse(X) or self._short() is False:
-            return bind(self.kernel, X, self.points).product(self.coefficients)
-        return self.kernel.feature_map(X) @ self._short()
+        if not is_sparse(X) and self._short() is not False:
+            return self.kernel.feature_map(X) @ self._short()
+        if self._holds_points(X):
+            return self._at_points(X) @ self.coefficients
+        return bind(self.kernel, X, self.points).product(self.coefficients)
+
+    @cached_property
+    def _at_points(self) -> Callable[[Any], Any]:
+        """X ↦ k(X, xᵢ), no part of the state."""
+        return self.kernel.against(self.points)
+
+    @cached_property
+    def _log_at_points(self) -> Callable[[Any], Any]:
+        return self.kernel.log_against(self.points)
+
+    def log_terms(self, X: Data) -> Any:
+        """log k(x, xᵢ) at checked points, as a matrix, of kernels that are densities."""
+        if self._holds_points(X):
+            return self._log_at_points(X)
+        return next(iter(self.kernel.log_dilated(X, self.points, [1.0])))
+
+    def _holds_points(self, X: Data) -> bool:
+        """Whether values at X are so few that what they need of the points would be most of the work."""
+        plain = type(X) is np.ndarray and type(self.points) is np.ndarray
+        return plain and len(X) * len(self) <= BATCH and self.points.size <= HELD and not self.kernel.whole
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_at_points", "_log_at_points")}
 
     def _short(self) -> Any:
-        """`weights`, where they are fewer than the points (and no sparse data become dense by it), else False."""
+        """`weights` if they are fewer than the points (and no sparse data become dense), else False."""
         if self._weights is None:
             few = "feature_map" in self.kernel.provides and not is_sparse(self.points)
             few = few and self.kernel.feature_count(self.points) < len(self)
@@ -243,8 +305,7 @@ class Function:
         steps: list[Any] = []
         while len(pivots) < min(rank, len(self)):
             new = power > floor
-            gain = xp.sum(rest * rest, axis=1) / xp.where(new, power, xp.ones_like(power))
-            gain = xp.where(new, gain, xp.zeros_like(gain))
+            gain = xp.where(new, xp.sum(rest * rest, axis=1), 0.0) / xp.where(new, power, 1.0)
             p = int(xp.argmax(gain))
             if float(gain[p]) == 0:
                 break
@@ -261,8 +322,9 @@ class Function:
         B = A[:1, :] * 0
         if pivots:
             B = solve_triangular(xp.tril(take(basis, index)), xp.stack(steps, axis=0), transpose=True)
-        vector = self.coefficients.ndim == 2
-        return self._on(index, B if vector else B[:, 0]), lost if vector else float(lost[0])
+        if self.coefficients.ndim == 2:
+            return self._on(index, B), lost
+        return self._on(index, B[:, 0]), float(lost[0])
 
     def __repr__(self) -> str:
         free = "" if self.basis is None else f" + {self.basis}"
@@ -296,9 +358,7 @@ class RKHS:
     def __init__(self, kernel: KernelLike):
         self.kernel = as_kernel(kernel)
         if self.kernel.domain.precomputed:
-            raise TypeError(
-                f"RKHS: {self.kernel} knows its points by number only; use FiniteDomain(K), on 0, …, n − 1."
-            )
+            raise TypeError(f"RKHS: the points of {self.kernel} are numbers only; use FiniteDomain(K), on 0, …, n − 1.")
         self._require_definite(None)
 
     def _require_definite(self, dimension: int | None) -> None:
@@ -321,16 +381,14 @@ class RKHS:
         points, _ = self.kernel.check_arguments(points)
         self._require_definite(self.kernel.domain.dimension(points))
         sample = self.kernel.evaluate_diag(self.kernel.domain.take(points, slice(0, 1)))
-        if is_array(coefficients) and not is_numpy(namespace(coefficients)):
-            if namespace(coefficients) is not namespace(sample):
-                name = type(coefficients).__module__
-                raise TypeError(
-                    f"RKHS.function: the coefficients are a {name} array, but the points are not; convert one."
-                )
+        foreign = is_array(coefficients) and not is_numpy(namespace(coefficients))
+        if foreign and namespace(coefficients) is not namespace(sample):
+            name = type(coefficients).__module__
+            raise TypeError(f"RKHS.function: the coefficients are a {name} array, but the points are not; convert one.")
         coefficients = like(coefficients, sample)
         n = self.kernel.domain.size(points)
-        if coefficients.ndim not in (1, 2) or coefficients.shape[0] != n:
-            shape = tuple(coefficients.shape)
+        shape = tuple(coefficients.shape)
+        if len(shape) not in (1, 2) or shape[0] != n:
             raise ValueError(f"RKHS.function: coefficients have shape {shape}; expected ({n},) or ({n}, t).")
         if not bool(namespace(coefficients).all(namespace(coefficients).isfinite(coefficients))):
             raise ValueError("RKHS.function: coefficients contain NaN or infinity.")
@@ -367,8 +425,7 @@ class RKHS:
         self._require(f, "bound")
         if f.basis is not None:
             raise ValueError("RKHS.bound: f has an unpenalised part, which its norm does not bound.")
-        root = _root(self.kernel.diag(X))
-        norm = f.norm()
+        root, norm = _root(self.kernel.diag(X)), f.norm()
         return root * norm if isinstance(norm, float) else root[:, None] * norm[None, :]
 
     def project(self, f: Function, points: Data) -> Function:
@@ -402,4 +459,4 @@ def _root(square: Any) -> Any:
     if isinstance(square, float):
         return max(square, 0.0) ** 0.5
     xp = namespace(square)
-    return xp.sqrt(xp.where(square > 0, square, xp.zeros_like(square)))
+    return xp.sqrt(xp.where(square > 0, square, 0.0))

@@ -1,11 +1,11 @@
-"""The words of signatures: arrays and collections, random numbers, files.
+"""The types of signatures: arrays and collections, random numbers, files.
 
-A collection goes through three states. It comes as `Data`, whatever a user has: an array of any library, a table, a
-list of strings or graphs. A domain checks it, and from then on it is `Checked`: what kernels compute with. Bound to a
-kernel it is an `Evaluator` (`kernel.bind`).
+A collection goes through three states. `Data` is what a user has: an array of any library, a table, a list of strings
+or graphs. A domain checks it, and it becomes `Checked`: what kernels compute with. Bound to a kernel it is an
+`Evaluator` (`kernel.bind`).
 
-Arrays are those of any library; to a type checker they have NumPy's attributes. What stands for a kernel, a
-representation or a loss is a `mercer.kernels.KernelLike`, a `mercer.gram.GramLike`, a `mercer.losses.LossLike`.
+Arrays may come from any library; to a type checker they have NumPy's attributes. `mercer.kernels.KernelLike`,
+`mercer.gram.GramLike` and `mercer.losses.LossLike` are what users may give for a kernel, a representation and a loss.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from os import PathLike
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -28,6 +28,8 @@ __all__ = [
     "DType",
     "Data",
     "EstimatorLike",
+    "Evaluable",
+    "EvaluableRadial",
     "FilePath",
     "FreePart",
     "Index",
@@ -42,10 +44,37 @@ Checked: TypeAlias = np.ndarray[Any, Any] | Any
 Index: TypeAlias = np.ndarray[Any, Any] | slice | Any
 Namespace: TypeAlias = ModuleType  # an array library
 DType: TypeAlias = np.dtype[Any] | Any
-EstimatorLike: TypeAlias = Any  # an object with the methods of scikit-learn: what it has besides is its own
+EstimatorLike: TypeAlias = Any  # an object with the methods of scikit-learn
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 ClassWeight: TypeAlias = Mapping[Any, float] | str | None
 FilePath: TypeAlias = str | PathLike[str]
 FreePart: TypeAlias = int | Any  # a degree, functions, or a basis
 Splitter: TypeAlias = int | Any  # a number of folds, splits, or a splitter of scikit-learn
 Axis: TypeAlias = "Axes | Any"
+
+
+class Evaluable(Protocol):
+    """What computing values needs of a kernel: `mercer.kernels.Kernel` documents each."""
+
+    @property
+    def domain(self) -> Any: ...
+    @property
+    def tile(self) -> int: ...
+    @property
+    def whole(self) -> bool: ...
+    @property
+    def prepares(self) -> bool: ...
+
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any: ...
+    def evaluate_diag(self, X: Checked) -> Any: ...
+    def points(self, X: Checked, beside: Any = None) -> Any: ...
+
+
+class EvaluableRadial(Evaluable, Protocol):
+    """What rows of a radial kernel need besides: `mercer.kernels.Radial` documents each."""
+
+    gaussian: bool
+
+    def scaled(self, X: Checked) -> Any: ...
+    def have_squares(self, *scaled: Any) -> bool: ...
+    def profile(self, s: Array, xp: Namespace) -> Any: ...

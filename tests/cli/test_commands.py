@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -87,7 +88,7 @@ def test_grid_is_resumable_and_right(blobs, mercer, folder):
     assert (folder / "blobs.grid.png").read_bytes().startswith(PNG)
     assert mercer(*arguments).json == first.json
     other = mercer("grid", "blobs.libsvm", "--log2c", "-5,3,2", "--log2g", "-9,-1,4", "--resume", "kept")
-    assert other.code == 1 and "is of other work: the settings differ" in other.err
+    assert other.code == 1 and "was written by a different run: the settings differ" in other.err
 
 
 def test_grid_says_what_it_searches_on(folder, mercer):
@@ -541,3 +542,12 @@ def test_missing_libraries_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "click", None)
     with pytest.raises(SystemExit, match=r'mercer: The command line needs click: pip install "mercer\[cli\]"'):
         main()
+
+
+def test_warmup_compiles_everything_and_says_where(mercer):
+    done = mercer("warmup", "--json")
+    assert done.code == 0 and done.json["functions"] > 30 and done.json["seconds"] > 0
+    assert done.json["compiled"] + done.json["loaded"] >= done.json["functions"]
+    assert all(Path(folder).is_dir() for folder in done.json["folders"]) and done.json["folders"]
+    said = mercer("warmup").out
+    assert "functions in" in said and f"compiled code: {done.json['folders'][0]}" in said

@@ -8,7 +8,9 @@ import pandas
 import pytest
 
 from mercer import _files
-from mercer.cli._data import DataError, conform, kind_of, read, read_blocks, sniff
+from mercer.cli._columns import DataError, conform, kind_of
+from mercer.cli._data import read, read_blocks
+from mercer.cli._text import sniff
 
 
 def write(folder, name, content, encoding="utf-8"):
@@ -152,7 +154,7 @@ def test_long_lines(tmp_path, monkeypatch):
 
 def test_indices_beyond_the_format(tmp_path):
     path = write(tmp_path, "a.libsvm", "1 99999999999:1\n")
-    with pytest.raises(DataError, match=r"lines 1–1: .*a line is a label"):
+    with pytest.raises(DataError, match=r"line 1: index 99999999999 is larger than .*a line is a label"):
         list(read_blocks(path, n_features=3))
 
 
@@ -259,6 +261,18 @@ def test_libsvm_lines_without_labels_are_explained(tmp_path):
             list(read_blocks(write(tmp_path, "a.libsvm", text), 1, None, 3))
 
 
+@pytest.mark.parametrize("word", ["1:1_0", "1:nan", "1:inf", "1:1e999", "2:1 1:1", "1_0:1", "1:0x1", "1"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"], ids=repr)
+def test_blocks_are_read_by_the_rules_of_all_rows(tmp_path, word, ends):
+    """Of numbers that only Python, or no one, means: 1_0 was 10, and NaN a value to predict from."""
+    path = write(tmp_path, "a.libsvm", "".join(f"1 1:2{ends}" for _ in range(5)) + f"1 {word}{ends}")
+    with pytest.raises(ValueError, match=r"a\.libsvm, line 6: ") as whole:
+        read(path)
+    with pytest.raises(DataError, match=r"a\.libsvm, line 6: .*; a line is a label") as blocks:
+        list(read_blocks(path, 2, None, 3))
+    assert str(blocks.value).startswith(str(whole.value).rstrip("."))
+
+
 def test_indices_of_libsvm_beyond_those_of_training_are_ignored(tmp_path):
     """As in a1a and a1a.t, whose test file has features that no row of training has."""
     path = write(tmp_path, "a.t", "1 1:5 4:7\n-1 2:6\n")
@@ -334,6 +348,13 @@ def test_numpy(tmp_path):
     for reading in (read, lambda path: next(read_blocks(path, 2, None, 2))):
         with pytest.raises(DataError, match="type <U1; a matrix of numbers is expected"):
             reading(tmp_path / "d.npy")
+
+
+@pytest.mark.parametrize("kind", [[("a", int)], complex, "m8[s]"], ids=str)
+def test_targets_of_other_types(tmp_path, kind):
+    np.savez(tmp_path / "a.npz", X=np.ones((3, 2)), y=np.zeros(3, kind))
+    with pytest.raises(DataError, match=r"a\.npz: y has the type .*; numbers, text or dates are expected"):
+        read(tmp_path / "a.npz")
 
 
 def test_parquet(tmp_path):

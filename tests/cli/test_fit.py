@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import mercer as library
-from mercer.cli._data import conform, kind_of, read
+from mercer.cli._columns import conform, kind_of
+from mercer.cli._data import read
 from mercer.cli._model import FileModel
 
 CHOSEN = ["--no-tune", "--drop", "price"]
@@ -220,7 +221,7 @@ def test_as_a_process(folder, process):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seconds", [3.0, 12.0])
+@pytest.mark.parametrize("seconds", [0.2, 1.0])
 def test_ctrl_c_keeps_the_best_so_far(tmp_path, shop, seconds):
     """Also where nothing was tried yet; the exit code tells."""
     import time
@@ -371,3 +372,38 @@ def test_names_with_commas_and_lines(folder, mercer):
     done = mercer("fit", "odd.csv", "-t", "y", "--no-tune", "--drop", '"a, x"', "--json")
     assert done.code == 0, done.err
     assert done.json["data"]["columns"] == {"b\nc": "number"} and done.json["data"]["rows"] == 12
+
+
+def test_a_time_limit_holds_for_the_whole_command(folder, mercer):
+    done = mercer("fit", "shop.csv", "-t", "bought", *CHOSEN, "--seconds", "1e-9", "--json", "--report", "r.html")
+    notes = " ".join(done.json["notes"])
+    assert done.code == 0 and not done.json["interrupted"] and done.json["scores"] == {}
+    assert "no time to evaluate" in notes and "no time for a report" in notes
+    assert (folder / "shop.mercer").exists() and not (folder / "r.html").exists()
+
+
+def test_a_report_leaves_out_what_there_is_no_time_for(folder, mercer, monkeypatch):
+    pytest.importorskip("matplotlib")
+    from mercer.cli import _tune
+
+    monkeypatch.setattr(_tune, "REPORTED", 10**9)
+    done = mercer("fit", "shop.csv", "-t", "bought", *CHOSEN, "--seconds", "60", "--report", "r.html", "--json")
+    assert "no time for the error estimate" in " ".join(done.json["notes"]) and done.json["scores"]
+    assert "without an error estimate for lack of time" in (folder / "r.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("target", "method"), [("bought", "svc"), ("price", "ridge")])
+def test_many_rows_are_tuned_on_a_few(folder, mercer, monkeypatch, target, method):
+    """The report repeats that search in its folds, from the results of the first."""
+    pytest.importorskip("matplotlib")
+    from mercer.cli import _guess
+
+    monkeypatch.setattr(_guess, "TUNED_ROWS", {})
+    monkeypatch.setattr(_guess, "TUNED_OTHERS", 60)
+    done = mercer("fit", "shop.csv", "-t", target, "-m", method, "--json", "--report", "r.html")
+    assert done.code == 0, done.err
+    page = (folder / "r.html").read_text(encoding="utf-8")
+    assert "tried on 60 samples drawn at random" in page and "repeats the whole search in every fold" in page
+    estimator = library.load("shop.mercer").estimator
+    assert type(getattr(estimator, "steps", [[estimator]])[-1][-1]).__name__ == done.json["estimator"]
+    assert done.json["estimator"] in ("SVC", "KernelRidge")

@@ -4,12 +4,15 @@ from pathlib import Path
 import numpy as np
 import pandas
 import pytest
+from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
-from mercer import SVC, KernelRidge, KernelRidgeCV
-from mercer.cli import _guess, _tune
-from mercer.cli._data import Data, DataError
-from mercer.cli._guess import plan, prepare, rest
+from mercer import SVC, KernelRidge
+from mercer.cli import _guess, _sample, _tune
+from mercer.cli._columns import DataError
+from mercer.cli._data import Data
+from mercer.cli._guess import plan
+from mercer.cli._sample import prepare
 from mercer.gram import Nystrom
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "command_line.md"
@@ -186,7 +189,7 @@ def test_r_squared_has_one_variance_for_all_folds():
     y = x + 0.1 * rng.normal(size=20)
     sample = prepare(table(x=list(map(str, x)), y=list(map(str, y))), "t.csv", "y")
     made = plan(sample)
-    found = _tune.judge(sample, made, {}, Output(as_json=True, quiet=True))
+    found = _tune.judge(made, {}, Output(as_json=True, quiet=True))
     folds = _tune.folds(sample, sample.y, seed=1, most=10)
     for name, model in (("ridge", made.whole(made.estimator)), ("mean", _guess.trivial_baseline(sample))):
         assert len(found.scores[name]) == 10
@@ -263,21 +266,12 @@ def test_large_samples_are_approximated(monkeypatch):
     y = [str(0.3 * i * i) for i in range(40)]
     sample = prepare(table(a=[str(np.sin(i)) for i in range(40)], y=y), "t.csv", "y")
     made = plan(sample)
-    tuned_on = KernelRidgeCV().fit(sample.X, sample.y)
-    exact = rest(sample, made.estimator, made, tuned_on)
-    assert isinstance(exact, KernelRidge) and exact.alpha == tuned_on.alpha_ and exact.gram == "auto"
+    tuned_on = clone(made.estimator).fit(made.scaled, made.part[1])  # it chooses alpha on twenty rows
+    exact = made.for_all_rows(made.chosen({}))
+    assert type(exact) is KernelRidge and exact.alpha == tuned_on.alpha and exact.gram == "auto"
     monkeypatch.setattr(_guess, "EXACT_RIDGE", 30)
-    rough = rest(sample, made.estimator, plan(sample), tuned_on)
+    rough = plan(sample).for_all_rows(made.chosen({}))
     assert isinstance(rough.gram, Nystrom) and rough.gram.rank == _guess.RANK
-
-
-def test_machines_on_many_rows_hold_more_of_their_kernel():
-    y = rows(40, ["p", "q"])
-    sample = prepare(table(a=[str(np.sin(i)) for i in range(40)], y=y), "t.csv", "y")
-    made = plan(sample, "svc")
-    assert rest(sample, made.estimator, made, None).cache_size == made.estimator.cache_size
-    many = dataclasses.replace(made, rows=30)
-    assert rest(sample, made.estimator, many, None).cache_size == _guess.CACHE
 
 
 @pytest.mark.parametrize(("task", "method"), [(t, m) for t, methods in _guess.METHODS.items() for m in methods])
@@ -286,22 +280,33 @@ def test_every_method_has_an_approximation_that_fits(monkeypatch, task, method):
     y = rows(40, ["p", "q", "r"]) if task == "classification" else [str(np.cos(i)) for i in range(40)]
     sample = prepare(table(a=[str(np.sin(i)) for i in range(40)], y=y), "t.csv", "y")
     made = dataclasses.replace(plan(sample, method), exact=30)
-    whole = made.whole(rest(sample, made.estimator, made, None)).fit(sample.X, sample.y)
+    whole = made.whole(made.for_all_rows(made.estimator)).fit(sample.X, sample.y)
     assert whole[-1].gram.rank == 15 and len(whole.predict(sample.X)) == 40
+
+
+@pytest.mark.parametrize(("task", "method"), [(t, m) for t, methods in _guess.METHODS.items() for m in methods])
+def test_every_method_fits_with_what_is_tried(task, method):
+    """The alpha of some names a criterion, and a number in its place would end the search."""
+    y = rows(40, ["p", "q"]) if task == "classification" else [str(np.cos(i)) for i in range(40)]
+    sample = prepare(table(a=[str(np.sin(i)) for i in range(40)], y=y), "t.csv", "y")
+    made = plan(sample, method)
+    for params in made.grid[:2]:
+        chosen = made.chosen({name: values[0] for name, values in params.items()})
+        assert len(made.whole(chosen).fit(sample.X, sample.y).predict(sample.X)) == 40
 
 
 def test_some_rows_keep_the_shares_of_classes():
     sample = prepare(table(a=[str(i * i) for i in range(80)], y=rows(80, ["p", "p", "p", "q"])), "t.csv", "y")
-    X, y = _tune.some_rows(sample, 20)
+    X, y = sample.some(20)
     assert len(X) == 20 and (y == "q").sum() == 5
-    assert len(_tune.some_rows(sample, 79)[1]) == 79  # where fewer rows are left than there are classes
+    assert len(sample.some(79)[1]) == 79  # where fewer rows are left than there are classes
 
 
 def test_some_rows_hold_two_of_each_class():
     """Which folds need, also of a class whose share is less than one row."""
     y = ["rare", "rare", *rows(198, ["p", "q"])]
     sample = prepare(table(a=[str(i * i) for i in range(200)], y=y), "t.csv", "y")
-    _, labels = _tune.some_rows(sample, 20)
+    _, labels = sample.some(20)
     assert {name: (labels == name).sum() for name in ("rare", "p", "q")} == {"rare": 2, "p": 9, "q": 9}
 
 
@@ -335,7 +340,8 @@ PHRASES = {
     "FEW": "from {:,} rows on",
     "EXACT_OTHERS": "beyond {:,} rows",
     "EXACT_RIDGE": "beyond {:,} rows",
-    "TUNED_OTHERS": "{:,} rows at random",
+    "TUNED_OTHERS": "| {:,} and",
+    "JUDGED_OTHERS": "and {:,} rows |",
     "RANK": "{:,} landmarks",
 }
 
@@ -343,7 +349,8 @@ PHRASES = {
 @pytest.mark.parametrize("constant", PHRASES)
 def test_the_guide_tells_the_numbers_of_the_rules(constant):
     text = " ".join(GUIDE.read_text(encoding="utf-8").split())
-    assert PHRASES[constant].format(getattr(_guess, constant)) in text
+    assert PHRASES[constant].format(getattr(_guess, constant, None) or getattr(_sample, constant)) in text
     for method in ("svc", "svr"):
         assert f"beyond {_guess.EXACT[method]:,} rows" in text
-        assert f"{_guess.TUNED_ROWS[method]:,} rows at random" in text
+        tuned = _guess.TUNED_ROWS.get(method, _guess.TUNED_OTHERS)
+        assert f"{tuned:,} and {_guess.JUDGED_ROWS[method]:,} rows" in text

@@ -9,7 +9,7 @@ import pytest
 
 import mercer as library
 from mercer import _files
-from mercer.cli import _data
+from mercer.cli import _text
 from mercer.cli._data import read_blocks
 from mercer.cli._output import Output, replacing
 
@@ -169,7 +169,7 @@ def test_json_needs_a_file(fitted, mercer):
 
 def test_broken_model_files(folder, mercer):
     (folder / "bad.mercer").write_bytes(b"PK nonsense")
-    for path, says in (("bad.mercer", "no model file"), ("none.mercer", "No such file")):
+    for path, says in (("bad.mercer", "not a model file"), ("none.mercer", "No such file")):
         for arguments in (["predict", path, "shop.csv"], ["info", path]):
             done = mercer(*arguments)
             assert done.code == 1 and says in done.err
@@ -199,6 +199,20 @@ def test_labels_that_are_no_text(folder, mercer):
         assert "'\\ud800' in a label or a name is half a character, which UTF-8 cannot encode" in " ".join(
             result.err.split()
         )
+    assert not (folder / "out.csv").exists()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_matrices_with_gaps_are_refused_as_in_training(folder, mercer, value):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    np.savez(folder / "train.npz", X=X, y=X[:, 0] > 0)
+    assert mercer("fit", "train.npz", "--no-tune").code == 0
+    X[3, 1] = value
+    np.savez(folder / "new.npz", X=X)
+    result = mercer("predict", "train.mercer", "new.npz", "-o", "out.csv")
+    assert result.code == 1 and "new.npz has non-finite values; fit and predict with CSV" in " ".join(
+        result.err.split()
+    )
     assert not (folder / "out.csv").exists()
 
 
@@ -243,8 +257,8 @@ def test_two_hundred_thousand_rows_are_streamed(folder, mercer, monkeypatch):
     """No more than a block is held at once."""
 
     seen = []
-    parse = _data._parse
-    monkeypatch.setattr(_data, "_parse", lambda *given: seen.append(len(given[2])) or parse(*given))
+    parse = _text._parse
+    monkeypatch.setattr(_text, "_parse", lambda *given: seen.append(len(given[2])) or parse(*given))
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20, 1))
     (folder / "s.csv").write_text("a,y\n" + "".join(f"{x:.5f},{2 * x:.5f}\n" for x in X[:, 0]))
@@ -255,7 +269,7 @@ def test_two_hundred_thousand_rows_are_streamed(folder, mercer, monkeypatch):
         stream.write("a,b\n")
         stream.writelines(f"{v},x\n" for v in values)
     assert mercer("predict", "s.mercer", "big.csv", "-o", "p.csv").code == 0
-    assert max(seen) == _data.BLOCK and sum(seen) == 200_000
+    assert max(seen) == _text.BLOCK and sum(seen) == 200_000
     found = np.loadtxt("p.csv", skiprows=1)
     np.testing.assert_allclose(found[::9999], library.load("s.mercer").predict({"a": values[::9999]}), rtol=1e-6)
 
@@ -364,3 +378,40 @@ def test_predictions_are_as_they_are_but_on_a_terminal(monkeypatch, capsys):
     assert printed() == "\x1b[31mred\n"
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert printed() == "\\x1b[31mred\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("estimator", None), ("estimator", [1]), ("task", 3), ("target", None), ("columns", 5), ("named", "no")),
+        *(("columns", {"age": "colour"}), ("columns", {1: "number"}), ("n_features", "two"), ("result", {"a": 1})),
+        *(
+            ("result", {"scoring": "r2", "scores": v})
+            for v in (None, [1], {"svc": {"mean": 1.0}}, {"svc": {"mean": "", "std": 0.0}})
+        ),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("arguments", [["predict", "m.mercer", "shop.csv"], ["info", "m.mercer"]], ids=lambda a: a[0])
+def test_models_that_no_fit_wrote_are_refused(name, value, arguments, fitted, mercer):
+    forged = library.load("shop.mercer")
+    setattr(forged, name, value)
+    library.save(forged, "m.mercer")
+    done = mercer(*arguments)
+    assert done.code == 1 and f"m.mercer: the {name} of this model is not as `mercer fit` writes it" in done.err
+
+
+@pytest.mark.parametrize("grid", ["0,99999999999,1", "0,1,1e-9", "0,inf,1", "0,-1e300,-1"])
+def test_grids_that_no_memory_holds_are_refused(grid, folder, mercer):
+    done = mercer("grid", "shop.csv", "-t", "bought", "--log2c", grid)
+    assert done.code == 2 and f"--log2c '{grid}' has more than 1000 values; give a larger step." in done.err
+
+
+@pytest.mark.skipif(not os.path.isfile("/proc/kmsg"), reason="a file of Linux, which makes its reader wait")
+def test_files_of_the_system_are_not_read():
+    """They say that they are empty; in a process of its own, which can be ended."""
+    for command in (["fit", "/proc/kmsg"], ["convert", "/proc/kmsg", "a.libsvm"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "mercer.cli", *command], capture_output=True, timeout=60, text=True
+        )
+        assert done.returncode == 1 and "/proc/kmsg is empty." in done.stderr

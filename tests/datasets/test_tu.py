@@ -103,10 +103,10 @@ def test_what_is_refused(tmp_path) -> None:
         ("node_labels", "0\n1\n0\n2\ninf\n7\n", r"node_labels\.txt holds inf, expected integers"),
         ("node_labels", "0\n1\n0\n2\nnan\n7\n", r"node_labels\.txt holds nan, expected integers"),
         ("node_attributes", TOY["node_attributes"].replace("0.5", "nan"), r"holds nan, expected finite numbers"),
-        ("A", "1\n2\n", r"TOY_A\.txt has 1 numbers a line, expected the two ends of an edge"),
-        ("A", "1, 2, 3\n", r"TOY_A\.txt has 3 numbers a line"),
-        ("A", "one, two\n", r"TOY_A\.txt is no table of numbers: could not convert"),
-        ("A", "1, 2\n2\n", r"TOY_A\.txt is no table of numbers: "),
+        ("A", "1\n2\n", r"TOY_A\.txt has 1 numbers per line; expected two ends of an edge"),
+        ("A", "1, 2, 3\n", r"TOY_A\.txt has 3 numbers per line"),
+        ("A", "one, two\n", r"TOY_A\.txt is not a table of numbers: could not convert"),
+        ("A", "1, 2\n2\n", r"TOY_A\.txt is not a table of numbers: "),
         ("graph_indicator", "", "do not belong together"),
         (
             "graph_indicator",
@@ -114,7 +114,7 @@ def test_what_is_refused(tmp_path) -> None:
             r"graph_indicator\.txt names the graph 0; graphs are numbered",
         ),
         ("graph_indicator", "-4\n1\n1\n2\n2\n3\n", r"graph_indicator\.txt names the graph -4"),
-        ("graph_indicator", "1,1\n1,1\n1,1\n2,2\n2,2\n3,3\n", r"graph_indicator\.txt has 2 numbers a line"),
+        ("graph_indicator", "1,1\n1,1\n1,1\n2,2\n2,2\n3,3\n", r"graph_indicator\.txt has 2 numbers per line"),
     ],
 )
 def test_faults_in_one_file(tmp_path, part, text, message) -> None:
@@ -130,7 +130,7 @@ def test_broken_archives(tmp_path) -> None:
     whole = (tmp_path / "toy.zip").read_bytes()
     for content in (b"", b"some text", whole[:-30], whole[:40] + b"????" + whole[44:]):
         (tmp_path / "broken.zip").write_bytes(content)
-        with pytest.raises(ValueError, match=r"load_tu: .*broken\.zip is no zip file, or a damaged one"):
+        with pytest.raises(ValueError, match=r"load_tu: .*broken\.zip is not a zip file, or is damaged"):
             load_tu(tmp_path / "broken.zip")
 
 
@@ -143,7 +143,7 @@ def test_damaged_members(tmp_path, method) -> None:
     start = content.index(b"TOY_A.txt") + len("TOY_A.txt")
     content[start + 9 : start + 25] = b"?" * 16
     (tmp_path / "toy.zip").write_bytes(content)
-    with pytest.raises(ValueError, match=r"load_tu: .*toy\.zip is no zip file, or a damaged one"):
+    with pytest.raises(ValueError, match=r"load_tu: .*toy\.zip is not a zip file, or is damaged"):
         load_tu(tmp_path / "toy.zip")
 
 
@@ -164,7 +164,7 @@ def test_archives_that_unpack_to_more_than_they_are(tmp_path, monkeypatch) -> No
         for part, text in (TOY | {"node_labels": "0\n" * 500_000}).items():
             archive.writestr(f"TOY_{part}.txt", text)
     monkeypatch.setattr(ZipFile, "read", None)
-    with pytest.raises(ValueError, match=r"load_tu: .*toy\.zip has .* MB but would unpack to 0\.004 GB .* the folder"):
+    with pytest.raises(ValueError, match=r"load_tu: .*toy\.zip has .* MB but would unpack to 0\.001 GB .* the folder"):
         load_tu(tmp_path / "toy.zip")
 
 

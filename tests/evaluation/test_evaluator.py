@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from mercer.evaluation import _base, bind
+from mercer.evaluation import Evaluator, _base, backend, bind
+from mercer.gram import Lazy
 from mercer.kernels import Gaussian, Linear
 from mercer.kernels.finite import Callable
 
@@ -89,3 +90,23 @@ def test_an_error_in_a_tile_reaches_the_caller(small):
 
     with pytest.raises(RuntimeError, match="no such pair"):
         bind(Callable(fails), list(range(60)), list(range(60))).dense(2)
+
+
+def test_a_backend_serves_what_it_suits(monkeypatch):
+    monkeypatch.setattr(_base, "BACKENDS", list(_base.BACKENDS))
+
+    @backend
+    class Shared(Evaluator):
+        """xᵀy by products of the samples."""
+
+        @classmethod
+        def suits(cls, kernel, X):
+            return type(kernel) is Linear
+
+        def product(self, V, n_jobs=None, entries=None):
+            return self.X @ (self.Y.T @ V)
+
+    rng = np.random.default_rng(0)
+    X, V = rng.normal(size=(9, 3)), rng.normal(size=(9, 2))
+    assert type(bind(Linear(), X)) is Shared and type(bind(Gaussian(), X)) is Evaluator
+    assert np.allclose(Lazy().build(Linear(), X) @ V, X @ X.T @ V)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mercer.gram import Auto, Centered, Dense, Nystrom, as_representation
-from mercer.gram.auto import NAMES
+from mercer.gram.auto import NAMES, NEEDS
 from mercer.kernels import Gaussian, Linear
 
 
@@ -46,7 +46,7 @@ def test_objects_pass():
 
 @pytest.mark.parametrize("bad", ["nystroem", None, Dense])
 def test_unknown(bad):
-    with pytest.raises(ValueError, match="is unknown; give a representation or one of 'auto', 'dense'"):
+    with pytest.raises(ValueError, match="give a representation, a Gram operator or one of 'auto', 'dense'"):
         as_representation(bad)
 
 
@@ -61,10 +61,28 @@ def test_a_factor_beyond_the_budget_is_not_made():
 
 
 def test_a_factor_may_be_preferred_to_a_matrix_that_fits():
-    gram = as_representation("auto", factor=True).build(Linear(), X, np.random.default_rng(0))
+    gram = as_representation("auto", "factor").build(Linear(), X, np.random.default_rng(0))
     assert gram.rank == 2
     assert gram.choice == (
         "LowRank: the 50 × 50 matrix needs 20.0 kB, within the budget of 2.1 GB; the kernel has 2 explicit features"
     )
     for kernel, sample in ((Gaussian(), X), (Linear(), np.ones((50, 13)))):
-        assert Auto(factor=True).build(kernel, sample, np.random.default_rng(0)).choice.startswith("Dense")
+        assert Auto(needs="factor").build(kernel, sample, np.random.default_rng(0)).choice.startswith("Dense")
+
+
+def test_what_a_method_needs_decides():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(520, 3))
+    found = {needs: Auto(needs=needs).build(Gaussian(), X).choice.split(":")[0] for needs in NEEDS}
+    assert found == {"matrix": "Dense", "factor": "Dense", "products": "Packed", "rows": "Lazy"}
+    found = {needs: Auto(needs=needs).build(Linear(), X).choice.split(":")[0] for needs in NEEDS}
+    assert found == {"matrix": "Dense", "factor": "LowRank", "products": "Dense", "rows": "Lazy"}
+    with pytest.raises(ValueError, match="Auto: needs = 'columns'"):
+        Auto(needs="columns").build(Linear(), X)
+
+
+@pytest.mark.parametrize(("factor", "needs"), [(False, "matrix"), (True, "factor")])
+def test_states_of_earlier_versions(factor, needs):
+    old = Auto.__new__(Auto)
+    old.__setstate__({"memory": 5, "factor": factor})
+    assert old.get_params() == {"memory": 5, "needs": needs, "n_jobs": None}

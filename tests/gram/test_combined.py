@@ -69,5 +69,5 @@ def test_kernels_without_weight_have_no_part_in_it() -> None:
 
 def test_another_sample_is_refused() -> None:
     grams = [Dense().build(Linear(), X)]
-    with pytest.raises(ValueError, match="not the sample"):
+    with pytest.raises(ValueError, match="another sample than X"):
         Combined(grams, [1.0]).build(Linear(), X + 1)

@@ -11,11 +11,11 @@ from mercer.gram.combined import Combined
 from mercer.gram.normalized import GraphGram, NormalizedGram
 from mercer.kernels import Gaussian, Linear, Sigmoid
 from mercer.methods.krein import FlippedGram
+from mercer.solvers._part import Part
 from mercer.solvers.eigen.shift_invert import ResolventGram
 from mercer.solvers.laplacian import _Spread
 from mercer.solvers.linear._base import Conditioned
 from mercer.solvers.multitask import TaskGram
-from mercer.solvers.spectral import Part
 
 N = 12
 rng = np.random.default_rng(4)

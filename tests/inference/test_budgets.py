@@ -60,7 +60,7 @@ def test_the_draws_so_far_decide(name, kernel, budget, monkeypatch):
     monkeypatch.setattr(_nulls, "CELLS", 1 << 12)
     whole = TESTS[name](**options)
     monkeypatch.setattr(context, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
-    said = rf"^{name}: \d+ of 999 draws were made, .*: the time budget is spent\. Raise"
+    said = rf"^{name}: the p-value is based on \d+ of 999 draws: the time budget is spent\. Raise"
     with pytest.warns(ConvergenceWarning, match=said):
         found = TESTS[name](time_budget=budget, **options)
     done = len(found.null)

@@ -180,7 +180,7 @@ def test_aggregation_reports_what_took_part():
     k, h = test.kernel
     alone = hsic_test(X, Y, kernel=k, kernel_y=h, n_draws=99, random_state=0)
     assert np.isclose(alone.statistic, test.statistic)
-    assert "the clearest of 9" in repr(test) and str(k) in repr(test)
+    assert "the most significant of 9" in repr(test) and str(k) in repr(test)
 
 
 def test_pairs_of_different_kinds():
@@ -279,5 +279,5 @@ def test_bad_samples():
 
 def test_other_array_libraries_are_refused():
     torch = pytest.importorskip("torch")
-    with pytest.raises(TypeError, match="X is no NumPy collection"):
+    with pytest.raises(TypeError, match="X is not a NumPy collection"):
         hsic_test(torch.asarray(X), Y, kernel="power")

@@ -238,7 +238,7 @@ def test_a_new_kernel_is_a_few_lines():
     assert k.definiteness == UNKNOWN and k.provides == frozenset() and Twice.examples() == [k]
     assert (k + Linear()).definiteness == UNKNOWN
     with pytest.raises(AttributeError, match="Twice does not provide gradient_x; it provides evaluation only"):
-        k.gradient_x
+        k.gradient_x(X)
     with pytest.raises(NotImplementedError):
         Kernel()(X)
 

@@ -221,3 +221,8 @@ def test_a_function_of_collections_that_is_called_with_pairs() -> None:
             return A[:, :1] @ B[:, :1].T
 
         Callable(columns)(np.ones((3, 2)))
+
+
+def test_complex_values_of_a_whole_function_are_refused() -> None:
+    with pytest.raises(TypeError, match="returned complex numbers"):
+        Callable(lambda a, b: (a @ b.T).astype(complex), pairwise=False)(X)

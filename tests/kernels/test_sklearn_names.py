@@ -12,7 +12,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from mercer import SVC, KernelPCA, KernelRidgeCV
-from mercer.kernels import Gaussian, Kernel
+from mercer.kernels import Gaussian, Kernel, Polynomial
 from mercer.kernels.finite import Callable, Precomputed
 from mercer.kernels.sklearn_names import from_sklearn
 
@@ -78,11 +78,40 @@ def test_our_kernels_carry_their_own_parameters(kernel, name, value):
     ("kernel", "word"), [("RBF", "rbf"), ("rbf(0.1)", "rbf"), ("Linear", "linear"), ("poly + 1", "poly")]
 )
 def test_names_of_scikit_learn_stand_alone_and_in_lower_case(kernel, word):
-    words = rf"kernel = '{re.escape(kernel)}' is unknown; give '{word}' alone, beside which gamma"
+    words = rf"kernel = '{re.escape(kernel)}' is unknown; give '{word}' alone, with gamma"
     with pytest.raises(ValueError, match=f"SVC: {words}"):
         SVC(kernel=kernel, gamma=0.1).fit(X, np.arange(len(X)) % 2)
     with pytest.raises(ValueError, match=f"KernelPCA: {words}"):
         KernelPCA(kernel=kernel, gamma=0.1).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "ours"),
+    [
+        ("laplacian", "laplace(lengthscale=2, norm=1)"),
+        ("chi2", "chi_squared(gamma=1)"),
+        ("additive_chi2", "additive_chi_squared(negative=True)"),
+    ],
+)
+def test_machines_point_from_names_that_only_others_take_to_ours(kernel, ours):
+    y = np.arange(len(X)) % 2
+    with pytest.raises(ValueError, match=f"SVC: kernel = '{kernel}' is unknown; give Mercer's .*'{re.escape(ours)}'"):
+        SVC(kernel=kernel).fit(X, y)
+    SVC(kernel=ours).fit(np.abs(X), y)
+    with pytest.raises(ValueError, match="give one of 'linear', 'poly', 'rbf', 'sigmoid', 'precomputed', or"):
+        SVC(kernel="zzz").fit(X, y)
+
+
+def test_an_expression_means_one_kernel_to_machines():
+    y = np.arange(len(X)) % 2
+    assert SVC(kernel="polynomial").fit(X, y).kernel_ == Polynomial()
+
+
+@pytest.mark.parametrize("name", ["gamma", "degree"])
+@pytest.mark.parametrize("model", [SVC(kernel="linear"), KernelPCA(kernel="linear")])
+def test_parameters_that_the_kernel_does_not_use_are_in_range(model, name):
+    with pytest.raises(ValueError, match=f"{type(model).__name__}: {name} = -1 must be >= 0"):
+        clone(model).set_params(**{name: -1}).fit(X, np.arange(len(X)) % 2)
 
 
 def test_names_of_neither():

@@ -2,11 +2,13 @@
 
 import pickle
 import warnings
+from copy import deepcopy
 
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier, is_clusterer
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
 from sklearn.utils import get_tags
 from tests.methods.test_failed_fits import assert_equal_fits
 from tests.methods.test_sklearn import ESTIMATORS
@@ -15,6 +17,8 @@ from mercer import (
     SVC,
     KernelCCA,
     KernelDensity,
+    KernelDimensionReduction,
+    KernelICA,
     KernelKMeans,
     KernelMachine,
     KernelPLS,
@@ -26,11 +30,13 @@ from mercer import (
     MultipleKernel,
     RelevanceVectorClassifier,
     RelevanceVectorMachine,
+    RobustKernelDensity,
     SemiSupervised,
     SmoothingSpline,
     SpectralClustering,
     context,
 )
+from mercer.inference import JackknifePlus
 from mercer.selection import KernelTuner
 
 EVERY = [
@@ -41,10 +47,10 @@ EVERY = [
     SemiSupervised(KernelRidge(kernel="gaussian")),
     SemiSupervised(SVC(kernel="gaussian", tol=1e-9)),
     MarginalTransfer(SVC(tol=1e-9)),
-    KernelDensity(bandwidth="cv"),
+    KernelDensity(bandwidth="loo"),
     KernelCCA(epsilon="spectrum", n_permutations=3),
     KernelPLS("cv", cv=2),
-    KernelRidgeCV(kernel="gaussian", cv="marginal_likelihood", optimize=True),
+    KernelRidgeCV(kernel="gaussian", alpha="marginal_likelihood", optimize=True),
     SpectralClustering(2, assign_labels="discretize"),
 ]
 everywhere = pytest.mark.parametrize("estimator", EVERY, ids=lambda e: " ".join(repr(e).split())[:60])
@@ -144,6 +150,68 @@ def test_callbacks_hear_of_every_fit(estimator):
     assert not [name for name in vars(model) if name.startswith("_callback") or name == "_skl_callbacks_to_teardown"]
 
 
+class Stopping(Recorder):
+    """Asks for an end as soon as a round has ended."""
+
+    def on_fit_task_end(self, estimator, context, *, X, y):
+        super().on_fit_task_end(estimator, context, X=X, y=y)
+        return context.task_name == "round"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelKMeans(5, n_init=1, random_state=0),
+        RelevanceVectorMachine(),
+        RelevanceVectorClassifier(),
+        KernelICA(random_state=0),
+        KernelDimensionReduction(random_state=0),
+        RobustKernelDensity(),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_callbacks_hear_of_the_rounds_of_iterations_and_may_end_them(model):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(60, 3))
+    y = np.where(is_classifier(model), X[:, 0] * X[:, 1] > 0, np.sin(3 * X[:, 0]) + 0.3 * rng.normal(size=60))
+    recorder = Recorder()
+    clone(model).set_callbacks(recorder).fit(X, y)
+    assert recorder.events.count("end round") > 1
+    stopping = Stopping()
+    with pytest.warns(ConvergenceWarning, match="a callback asked to stop"):
+        clone(model).set_callbacks(stopping).fit(X, y)
+    assert stopping.events.count("end round") < recorder.events.count("end round")
+
+
+class Asking(Recorder):
+    """Asks the estimator, and a copy of it, for answers at every event."""
+
+    def on_fit_task_begin(self, estimator, context, *, X, y):
+        self.ask(estimator, f"begin {context.task_name}")
+
+    def on_fit_task_end(self, estimator, context, *, X, y):
+        self.ask(estimator, f"end {context.task_name}")
+
+    def ask(self, estimator, event):
+        for one in (estimator, deepcopy(estimator)):
+            try:
+                answers(one, self.X)
+                self.events.append(event)
+            except NotFittedError:
+                assert event != "end fit"
+
+
+@everywhere
+def test_a_fit_that_goes_on_is_none_for_others(estimator):
+    """Neither of the object nor of its copies, and be there an earlier one: its attributes would be mixed with new."""
+    model, X, y = data(estimator)
+    asking = Asking()
+    asking.X = X
+    model.fit(X, y).set_callbacks(asking).fit(X, y)
+    asked = 0 if answers(model, X) == [] else 2
+    assert [event for event in asking.events if " " in event and asked] == ["end fit"] * asked
+
+
 class Clock:
     """A clock that stands still until it was asked so often, and then is past every budget."""
 
@@ -188,3 +256,32 @@ def test_a_budget_that_is_spent_anywhere_is_told(name, queries, monkeypatch) -> 
             return
     told = any("the time budget is spent" in str(w.message) for w in caught)
     assert told or np.array_equal(cut.predict(X), whole.predict(X))
+
+
+@pytest.mark.parametrize("queries", [2, 10, 40, 100, 200])
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelDimensionReduction([1, 2], cv=3),
+        JackknifePlus(GridSearchCV(KernelRidge(kernel="gaussian"), {"alpha": [0.1, 1.0]}, cv=2), cv=5),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_cross_validation_takes_a_spent_budget_for_no_failed_fit(model, queries, monkeypatch) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    monkeypatch.setattr(context, "time", Clock(queries))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            clone(model).set_params(time_budget=1.0).fit(X, np.sin(X[:, 0]))
+        except TimeoutError as error:
+            assert str(error).startswith(type(model).__name__)
+    assert not [str(w.message) for w in caught if "failed" in str(w.message) or "non-finite" in str(w.message)]
+
+
+def test_callbacks_are_set_up_once_beside_cross_validation() -> None:
+    recorder = Recorder()
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    KernelDimensionReduction([1, 2], cv=3).set_callbacks(recorder).fit(X, X[:, 0])
+    assert [recorder.events.count(event) for event in ("setup", "begin fit", "end fit", "teardown")] == [1] * 4

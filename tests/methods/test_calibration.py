@@ -47,6 +47,12 @@ def test_coupling_equals_kernlab(oracle) -> None:
     assert np.allclose(couple(pairwise(data["inputs"]["P"], 3)), data["outputs"]["minpair"], atol=1e-12)
 
 
+@pytest.mark.parametrize("r", ["a", [[1.0, 2.0], [3.0]]])
+def test_coupling_asks_for_numbers(r) -> None:
+    with pytest.raises(ValueError, match="couple: r must hold numbers, a matrix of k × k for each sample"):
+        couple(r)
+
+
 @pytest.mark.parametrize("k", [2, 4, 7])
 def test_coupling_is_the_least_of_its_sum_of_squares(k) -> None:
     r = pairwise(rng.uniform(0.01, 0.99, (5, k * (k - 1) // 2)), k)
@@ -71,6 +77,32 @@ def test_coupling_is_the_least_of_its_sum_of_squares(k) -> None:
 def test_coupling_gives_back_probabilities_that_are_consistent() -> None:
     p = rng.dirichlet(np.ones(5), 20)
     assert np.allclose(couple(p[:, :, None] / (p[:, :, None] + p[:, None, :])), p, atol=1e-12)
+
+
+def test_coupling_does_not_read_the_diagonal() -> None:
+    r = np.array([[[np.nan, 0.7], [0.3, np.nan]]])
+    assert np.allclose(couple(r), [[0.7, 0.3]]) and np.isnan(r[0, 0, 0])
+
+
+def test_coupling_of_pairs_that_are_certain() -> None:
+    chain, ring = np.triu(np.ones((3, 3)), 1), np.roll(np.eye(3), 1, axis=1)
+    assert np.allclose(couple([chain, ring]), [[1, 0, 0], [1 / 3, 1 / 3, 1 / 3]])
+    assert np.allclose(couple([[[0, 1, 0.5], [0, 0, 0.5], [0.5, 0.5, 0]]]).sum(), 1)
+
+
+@pytest.mark.parametrize(
+    ("pair", "words"),
+    [
+        ((0.9, 0.9), r"r\[1, 0, 2\] = 0.9 and r\[1, 2, 0\] = 0.9 must be probabilities whose sum is 1"),
+        ((1.5, -0.5), r"r\[1, 0, 2\] = 1.5 and r\[1, 2, 0\] = -0.5 must be"),
+        ((np.nan, 0.5), r"r\[1, 0, 2\] = nan and"),
+    ],
+)
+def test_coupling_names_the_pair_that_is_wrong(pair, words) -> None:
+    r = np.full((2, 3, 3), 0.5)
+    r[1, 0, 2], r[1, 2, 0] = pair
+    with pytest.raises(ValueError, match=f"couple: {words}"):
+        couple(r)
 
 
 # ---- from values to probabilities

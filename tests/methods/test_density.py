@@ -117,12 +117,12 @@ def refitted(model, weight) -> np.ndarray:
 def test_likelihood_without_each_sample(kernel) -> None:
     weight = rng.uniform(0.5, 2.0, size=len(X))
     grid = [0.3, 1.0, 1.5] if kernel == "epanechnikov" else GRID
-    model = KernelDensity(kernel=kernel, bandwidth="cv", bandwidths=grid)
+    model = KernelDensity(kernel=kernel, bandwidth="loo", bandwidths=grid)
     model.fit(X, sample_weight=weight)
-    for h, score in zip(grid, model.cv_scores_, strict=True):
+    for h, score in zip(grid, model.loo_scores_, strict=True):
         left_out = refitted(KernelDensity(kernel=kernel, bandwidth=h), weight)
         assert score == pytest.approx(weight @ left_out / weight.sum(), rel=1e-9)
-    assert model.bandwidth_ == grid[np.argmax(model.cv_scores_)]
+    assert model.bandwidth_ == grid[np.argmax(model.loo_scores_)]
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(), Laplace(), Matern(1.5)], ids=str)
@@ -130,11 +130,11 @@ def test_least_squares_without_each_sample(kernel) -> None:
     """∫ f² by the trapezoidal rule on a fine grid of the plane."""
     weight = rng.uniform(0.5, 2.0, size=len(X))
     grid = [0.2, 0.4, 0.8]
-    model = KernelDensity(kernel=kernel, bandwidth="cv", bandwidths=grid, criterion="least_squares")
+    model = KernelDensity(kernel=kernel, bandwidth="loo", bandwidths=grid, criterion="least_squares")
     model.fit(X, sample_weight=weight)
     side = np.linspace(-11, 11, 451)
     plane = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
-    for h, score in zip(grid, model.cv_scores_, strict=True):
+    for h, score in zip(grid, model.loo_scores_, strict=True):
         one = KernelDensity(kernel=kernel, bandwidth=h)
         left_out = weight @ np.exp(refitted(one, weight)) / weight.sum()
         square = np.sum(one.fit(X, sample_weight=weight).function_(plane) ** 2) * (side[1] - side[0]) ** 2
@@ -145,24 +145,24 @@ def test_default_grid_finds_the_scale() -> None:
     """Other units give other bandwidths and the same fit; the chosen one is near the best for the true density."""
     sample = np.random.default_rng(3).normal(size=(400, 1))
     for criterion in ("likelihood", "least_squares"):
-        model = KernelDensity(bandwidth="cv", criterion=criterion)
+        model = KernelDensity(bandwidth="loo", criterion=criterion)
         draws = np.random.default_rng(3).normal(size=(9, 400, 1))
         chosen = np.median([model.fit(draw).bandwidth_ for draw in draws])
         assert 0.2 < chosen < 0.45  # 1.06 n^(−1/5) = 0.32 is best for a normal density
-    one, other = (KernelDensity(bandwidth="cv").fit(c * sample).bandwidth_ for c in (1, 1000))
+    one, other = (KernelDensity(bandwidth="loo").fit(c * sample).bandwidth_ for c in (1, 1000))
     assert other == pytest.approx(1000 * one)
-    wide = KernelDensity(kernel=Matern(2.5, 50.0), bandwidth="cv").fit(sample)
+    wide = KernelDensity(kernel=Matern(2.5, 50.0), bandwidth="loo").fit(sample)
     assert 0.1 < 50 * wide.bandwidth_ < 1.0
 
 
 def test_a_zero_weight_is_no_sample() -> None:
     weight = np.r_[np.ones(50), np.zeros(10)]
-    a = KernelDensity(bandwidth="cv", bandwidths=GRID).fit(X, sample_weight=weight)
-    b = KernelDensity(bandwidth="cv", bandwidths=GRID).fit(X[:50])
-    assert np.allclose(a.cv_scores_, b.cv_scores_)
+    a = KernelDensity(bandwidth="loo", bandwidths=GRID).fit(X, sample_weight=weight)
+    b = KernelDensity(bandwidth="loo", bandwidths=GRID).fit(X[:50])
+    assert np.allclose(a.loo_scores_, b.loo_scores_)
     assert np.allclose(a.score_samples(X), b.score_samples(X))
-    a, b = KernelDensity(bandwidth="cv").fit(X, sample_weight=weight), KernelDensity(bandwidth="cv").fit(X[:50])
-    assert np.allclose(a.cv_bandwidths_, b.cv_bandwidths_)
+    a, b = KernelDensity(bandwidth="loo").fit(X, sample_weight=weight), KernelDensity(bandwidth="loo").fit(X[:50])
+    assert np.allclose(a.bandwidths_, b.bandwidths_)
 
 
 # ---- draws
@@ -185,11 +185,11 @@ def test_draws_have_the_distribution_of_the_estimate(kernel) -> None:
 
 
 def test_blocks_agree(monkeypatch) -> None:
-    whole = KernelDensity(bandwidth="cv", bandwidths=GRID).fit(X)
+    whole = KernelDensity(bandwidth="loo", bandwidths=GRID).fit(X)
     expected = whole.score_samples(X)
     monkeypatch.setattr("mercer.methods._density.BLOCK", 300)
-    parts = KernelDensity(bandwidth="cv", bandwidths=GRID).fit(X)
-    assert np.allclose(parts.cv_scores_, whole.cv_scores_, rtol=1e-12)
+    parts = KernelDensity(bandwidth="loo", bandwidths=GRID).fit(X)
+    assert np.allclose(parts.loo_scores_, whole.loo_scores_, rtol=1e-12)
     assert np.allclose(parts.score_samples(X), expected, rtol=1e-12)
 
 
@@ -197,7 +197,7 @@ def test_sparse_and_single_precision() -> None:
     from scipy.sparse import csr_array
 
     dense = np.where(np.abs(X) > 0.3, X, 0.0)
-    a, b = KernelDensity(bandwidth="cv").fit(dense), KernelDensity(bandwidth="cv").fit(csr_array(dense))
+    a, b = KernelDensity(bandwidth="loo").fit(dense), KernelDensity(bandwidth="loo").fit(csr_array(dense))
     assert np.allclose(a.score_samples(dense), b.score_samples(csr_array(dense)))
     assert b.sample(3, random_state=0).shape == (3, 2)
     single = KernelDensity(bandwidth=0.3).fit(X.astype("float32")).score_samples(X.astype("float32"))
@@ -207,11 +207,11 @@ def test_sparse_and_single_precision() -> None:
 
 def test_array_libraries(xp) -> None:
     A = xp.asarray(X)
-    model = KernelDensity(kernel="matern(nu=1.5)", bandwidth="cv").fit(A)
+    model = KernelDensity(kernel="matern(nu=1.5)", bandwidth="loo").fit(A)
     values = model.score_samples(A)
     assert isinstance(values, type(A))
     assert np.allclose(
-        np.asarray(values), KernelDensity(kernel="matern(nu=1.5)", bandwidth="cv").fit(X).score_samples(X)
+        np.asarray(values), KernelDensity(kernel="matern(nu=1.5)", bandwidth="loo").fit(X).score_samples(X)
     )
 
 
@@ -225,14 +225,14 @@ def test_array_libraries(xp) -> None:
         ({"bandwidth": "best"}, "bandwidth = 'best' must be a finite number > 0, or 'scott'"),
         ({"algorithm": "brute"}, "algorithm = 'brute' is unknown"),
         ({"rtol": -1}, "rtol = -1 must be >= 0"),
-        ({"bandwidth": "cv", "bandwidths": [1.0, -1.0]}, "must be numbers > 0"),
-        ({"bandwidth": "cv", "bandwidths": "scott"}, "bandwidths = 'scott' must be numbers > 0"),
-        ({"bandwidth": "cv", "criterion": "aic"}, "criterion = 'aic' is unknown"),
+        ({"bandwidth": "loo", "bandwidths": [1.0, -1.0]}, "must be numbers > 0"),
+        ({"bandwidth": "loo", "bandwidths": "scott"}, "bandwidths = 'scott' must be numbers > 0"),
+        ({"bandwidth": "loo", "criterion": "aic"}, "criterion = 'aic' is unknown"),
         (
-            {"bandwidth": "cv", "criterion": "least_squares", "kernel": Wendland()},
+            {"bandwidth": "loo", "criterion": "least_squares", "kernel": Wendland()},
             "needs a kernel with a self_convolution",
         ),
-        ({"bandwidth": "cv", "bandwidths": [1e-9, 2e-9], "kernel": "tophat"}, "density zero when it is left out"),
+        ({"bandwidth": "loo", "bandwidths": [1e-9, 2e-9], "kernel": "tophat"}, "density zero when it is left out"),
     ],
 )
 def test_refusals(parameters, message) -> None:
@@ -243,12 +243,12 @@ def test_refusals(parameters, message) -> None:
 def test_one_sample_has_no_cross_validation() -> None:
     assert KernelDensity().fit(X[:1]).score_samples(X[:1])[0] == pytest.approx(-np.log(2 * np.pi))
     with pytest.raises(ValueError, match="more than 1 sample"):
-        KernelDensity(bandwidth="cv").fit(X[:1])
+        KernelDensity(bandwidth="loo").fit(X[:1])
 
 
 def test_the_end_of_the_grid_is_reported() -> None:
     with pytest.warns(UserWarning, match="at the end of the grid"):
-        KernelDensity(bandwidth="cv").fit(np.repeat(X[:10], 3, axis=0))
+        KernelDensity(bandwidth="loo").fit(np.repeat(X[:10], 3, axis=0))
 
 
 W, S = np.array([0.5, 2.0]), np.array([[1.0, 0.6], [0.6, 2.0]])
@@ -321,8 +321,8 @@ def test_density_on_the_sphere(kernel, bandwidth) -> None:
 
 
 def test_bandwidth_of_other_metrics_by_cross_validation() -> None:
-    model = KernelDensity(metric="manhattan", bandwidth="cv", bandwidths=[0.2, 0.5, 1.0]).fit(X)
-    for h, score in zip(model.cv_bandwidths_, model.cv_scores_, strict=True):
+    model = KernelDensity(metric="manhattan", bandwidth="loo", bandwidths=[0.2, 0.5, 1.0]).fit(X)
+    for h, score in zip(model.bandwidths_, model.loo_scores_, strict=True):
         single = KernelDensity(metric="manhattan", bandwidth=h)
         held_out = [single.fit(np.delete(X, i, axis=0)).score_samples(X[i : i + 1])[0] for i in range(len(X))]
         assert score == pytest.approx(np.mean(held_out), rel=1e-9)
@@ -374,3 +374,14 @@ def test_bandwidths_that_make_no_lengthscale_are_refused(metric) -> None:
         model = KernelDensity(metric=metric, kernel=Gaussian(size), bandwidth=size)
         with pytest.raises(ValueError, match=r"times the bandwidth .* is no floating-point number"):
             model.fit(X)
+
+
+def test_a_state_of_an_earlier_version_has_the_names_of_today():
+    model = KernelDensity(bandwidth="loo", bandwidths=GRID).fit(X)
+    state = model.__getstate__() | {"bandwidth": "cv"}
+    state["cv_bandwidths_"], state["cv_scores_"] = state.pop("bandwidths_"), state.pop("loo_scores_")
+    del state["time_budget"]
+    old = KernelDensity.__new__(KernelDensity)
+    old.__setstate__(state)
+    assert old.get_params() == model.get_params()
+    assert np.array_equal(old.bandwidths_, GRID) and np.array_equal(old.loo_scores_, model.loo_scores_)

@@ -126,9 +126,9 @@ def test_objective_sharpens_the_gradients(case):
 
 def test_descent():
     model = KernelDimensionReduction(1, random_state=0).fit(X, y)
-    assert np.all(np.diff(model.frame_.history) < 0)
-    assert model.frame_.converged
-    assert model.unexplained_ == model.frame_.history[-1]
+    assert np.all(np.diff(model.solution_.history) < 0)
+    assert model.solution_.converged
+    assert model.unexplained_ == model.solution_.history[-1]
     assert 0 < model.unexplained_ < 0.5
     np.testing.assert_allclose(model.transform(X), X @ model.components_.T)
     assert model.kernel_y_.lengthscale == pytest.approx(np.median(np.abs(y[:, None] - y)[np.triu_indices(80, 1)]))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyRegressor
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 from tests.methods.test_sklearn import ESTIMATORS
 
@@ -16,7 +17,13 @@ from mercer import (
     KernelRidge,
     KernelRidgeClassifierCV,
     KernelRidgeCV,
+    LinearSVC,
+    MarginalTransfer,
+    MultipleKernel,
+    MultitaskSVC,
     NuSVC,
+    OneClassSVM,
+    SemiSupervised,
     SmoothingSpline,
     ThinPlateSpline,
 )
@@ -30,19 +37,87 @@ LABELS = np.where(y > 0, "b", "a")
 THREE = np.digitize(y, [-0.4, 0.4])
 
 
-CLASSIFIERS = [e for e in ESTIMATORS if is_classifier(e) and hasattr(e, "decision_function")]
+PAIRS = SVC(decision_function_shape="ovo")
+MORE = [
+    *(PAIRS, SVC(), SVC(break_ties=True), SVC(multi_class="ovr"), LinearSVC()),
+    SVC(calibration="cv", decision_function_shape="ovo"),
+    *(SemiSupervised(PAIRS), MarginalTransfer(PAIRS)),
+]
+PREDICTORS = [e for e in (*ESTIMATORS, *MORE) if hasattr(e, "predict")]
 
 
 @pytest.mark.parametrize("target", [LABELS, THREE], ids=["two", "three"])
-@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=lambda e: type(e).__name__)
-def test_labels_are_decided_from_values(estimator, target) -> None:
+@pytest.mark.filterwarnings("ignore:MarginalTransfer. there is one sample")
+@pytest.mark.parametrize("estimator", PREDICTORS, ids=lambda e: type(e).__name__)
+def test_answers_are_decided_from_values(estimator, target) -> None:
     tags = get_tags(estimator)
-    if target is THREE and not tags.classifier_tags.multi_class:
+    if target is THREE and is_classifier(estimator) and not tags.classifier_tags.multi_class:
         pytest.skip("it is for two classes")
-    data = X @ X.T if tags.input_tags.pairwise else X
+    target = target if is_classifier(estimator) else y - y.min()
+    data = X @ X.T if tags.input_tags.pairwise else np.abs(X) if tags.input_tags.positive_only else X
     model = clone(estimator).fit(data, target)
-    own = getattr(model, "values", None) or getattr(model, "_decisions", None) or model.decision_function
-    assert np.array_equal(model.decide(own(data)), model.predict(data))
+    if hasattr(model, "calibration_") and hasattr(model, "decision_function_shape"):
+        model.set_params(decision_function_shape="ovo")  # the most probable class does not follow from votes
+    values = next(getattr(model, name) for name in ("decision_function", "values", "predict") if hasattr(model, name))
+    assert np.array_equal(model.decide(values(data)), model.predict(data))
+    form = model.fitted_form()
+    if hasattr(form, "decision_function_shape"):
+        form.set_params(decision_function_shape="ovo", break_ties=False)  # votes are not values of a function
+    if is_classifier(form) and form.decision is not None:
+        values = np.asarray(form.decision(form._check_new(data)))
+        assert np.array_equal(form.decide(values), model.predict(data))
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_votes_of_four_classes_are_decided(ties) -> None:
+    Z = np.random.default_rng(1).normal(size=(200, 2))
+    model = SVC(C=0.1, break_ties=ties).fit(Z, np.digitize(Z[:, 0] * Z[:, 1], [-0.5, 0, 0.5]))
+    values = model.decision_function(Z)
+    assert np.array_equal(model.decide(values), model.predict(Z))
+    with pytest.raises(ValueError, match=r"values have shape \(1, 6\), expected \(n, 4\) for 4 classes; give those of"):
+        model.decide(np.zeros((1, 6)))
+    calibrated = SVC(calibration="cv").fit(Z, model.predict(Z))
+    with pytest.raises(ValueError, match="does not follow from votes; set decision_function_shape='ovo'"):
+        calibrated.decide(calibrated.decision_function(Z))
+
+
+@pytest.mark.parametrize("model", [c for c in PREDICTORS if is_classifier(c)], ids=lambda e: type(e).__name__)
+@pytest.mark.filterwarnings("ignore:MarginalTransfer. there is one sample")
+def test_values_that_no_decision_function_gives_are_refused(model) -> None:
+    model, tags = clone(model), get_tags(model)
+    with pytest.raises(NotFittedError, match="is not fitted yet"):
+        model.decide([0.5])
+    many = tags.classifier_tags.multi_class
+    model.fit(X @ X.T if tags.input_tags.pairwise else np.abs(X), THREE if many else LABELS)
+    for wrong in (np.zeros(3) if many else np.zeros((3, 3)), np.zeros((3, 9)), np.zeros((1, 2, 2)), np.zeros(())):
+        with pytest.raises(ValueError, match=r"values have shape \(.*\), expected \(n,"):
+            model.decide(wrong)
+    with pytest.raises(TypeError, match=r"values hold str\d+, expected numbers"):
+        model.decide(["a"])
+
+
+def test_values_may_be_lists() -> None:
+    assert SVC().fit(X, LABELS).decide([0.5, -1]).tolist() == ["b", "a"]
+    assert LinearSVC().fit(X, THREE).decide([[0, 2, 1]]) == 1
+    assert OneClassSVM().fit(X).decide([0, -1]).tolist() == [1, -1]
+    assert KernelRidge().fit(X, y).decide([0.5]).tolist() == [0.5]
+
+
+def test_a_value_of_zero_is_decided_as_by_predict() -> None:
+    flat, target = np.zeros((4, 1)), [0, 0, 1, 1]
+    assert LinearSVC(fit_intercept=False).fit(flat, target).decide(np.zeros(1)) == 0  # LIBLINEAR's rule
+    assert SVC(kernel="linear").fit(X, LABELS).decide(np.zeros(1)) == "b"
+
+
+def test_the_fitted_form_is_the_estimator_that_answers() -> None:
+    model = MultipleKernel(KernelRidge(), kernels=["linear", "gaussian"]).fit(X, y)
+    assert model.fitted_form() is model.estimator_ and model.estimator_.fitted_form() is model.estimator_
+
+
+def test_labels_of_a_set_of_labels_are_decided_from_values() -> None:
+    model = MultitaskSVC().fit(X, np.stack([y > 0, X[:, 1] > 0], axis=1).astype(int))
+    answers = model.predict(X)
+    assert answers.shape == (40, 2) and np.array_equal(model.decide(model.decision_function(X)), answers)
 
 
 def test_numbers_are_decided_from_values() -> None:

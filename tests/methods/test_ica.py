@@ -70,7 +70,7 @@ def test_separates(kind):
     ica = KernelICA(contrast=kind, random_state=0).fit(X)
     assert amari_error(ica.components_ @ A) < 0.06
     assert amari_error(np.eye(2) @ A) > 0.3
-    assert np.all(np.diff(ica.frame_.history) < 0)
+    assert np.all(np.diff(ica.solution_.history) < 0)
     Z = ica.transform(X)
     np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(Z.T @ Z / len(Z), np.eye(2), atol=1e-10)

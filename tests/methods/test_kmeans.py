@@ -394,3 +394,9 @@ def test_hundred_thousand_points():
     model = KernelKMeans(6, kernel=Gaussian(2.0), gram=Nystrom(rank=60), n_init=2, random_state=0).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.99
     assert (np.diff(model.history_) < 0).all()
+
+
+def test_max_iter_may_be_left_to_the_solver():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    model = KernelKMeans(3, random_state=0).fit(X)
+    assert np.array_equal(KernelKMeans(3, max_iter=None, random_state=0).fit(X).labels_, model.labels_)

@@ -350,7 +350,7 @@ WITHOUT_KERNEL = {"AnovaSpline", "LinearSVC", "LinearSVR", "SmoothingSpline", "T
 AROUND_OTHERS = {"MarginalTransfer", "MultipleKernel", "SemiSupervised"}
 ESTIMATORS = {
     name: cls
-    for name, cls in vars(mercer).items()
+    for name, cls in ((name, getattr(mercer, name)) for name in mercer.__all__)
     if inspect.isclass(cls) and issubclass(cls, BaseEstimator) and hasattr(cls, "fit")
 }
 
@@ -410,3 +410,22 @@ def test_matrices_that_are_nearly_singular_are_warned_of_by_name():
     with pytest.warns(RoundingWarning, match="^KreinRidge: The matrix K"):
         model = KreinRidge("gaussian*linear", alpha=9.0, fit_intercept=True).fit(X, X[:, 1])
     np.testing.assert_allclose(model.predict(X), X[:, 1], atol=1e-6)  # alpha is nothing beside values of 3e18
+
+
+@pytest.mark.parametrize("model", [KreinSVC(kernel="precomputed"), KreinRidge(kernel="precomputed")], ids=str)
+def test_a_matrix_that_is_not_square_is_refused(model):
+    with pytest.raises(ValueError, match=r"^Krein\w+, Precomputed: the training matrix has shape \(4, 6\)"):
+        model.fit(np.ones((4, 6)), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_samples_are_our_own(dtype) -> None:
+    """An indefinite kernel's function is written with all samples, which the caller may overwrite."""
+    data = np.random.default_rng(1)
+    X = data.normal(size=(40, 2)).astype(dtype)
+    y, given = X[:, 0] > 0, X.copy()
+    model = KreinSVC("sigmoid(scale=1.0, offset=-1.0)").fit(given, y)
+    before = model.decision_function(X)
+    assert model.inertia_.negative > 0
+    given[:] = 7
+    np.testing.assert_array_equal(model.decision_function(X), before)

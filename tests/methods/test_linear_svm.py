@@ -381,6 +381,15 @@ def test_max_iter_warns_and_says_what_to_try() -> None:
         assert not model.solution_.converged and model.n_iter_ == 1
     with pytest.warns(ConvergenceWarning):
         assert not LinearSVC(max_iter=0).fit(X, labels).coef_.any()
+    with pytest.warns(ConvergenceWarning, match=r"; 1 step \(max_iter = 1\) left"):
+        LinearSVR(max_iter=1).fit(X, y)
+
+
+def test_max_iter_may_be_left_to_the_solver() -> None:
+    X, y, labels, _ = problem(60, 4)
+    for model, target in [(LinearSVC(), labels), (LinearSVC("l1"), labels), (LinearSVR(), y)]:
+        coef = model.fit(X, target).coef_.copy()
+        assert np.array_equal(model.set_params(max_iter=None).fit(X, target).coef_, coef)
 
 
 def test_verbose_prints_the_gap(capsys) -> None:

@@ -318,6 +318,15 @@ def test_units_of_the_inputs_do_not_matter(labels, method) -> None:
     assert np.allclose(far.predict_proba(1e9 * SMALL[:, :1]), near.predict_proba(SMALL[:, :1]), atol=1e-5)
 
 
+def test_import_vectors_of_data_far_from_zero() -> None:
+    """Beside a free constant the functions of a linear kernel are judged without theirs, which hid the rest."""
+    near = KernelLogisticRegression(Linear()).fit(X, TWO).decision_function(X)
+    far = ImportVectorMachine(Linear(), epsilon=1e-9).fit(X + 2.0**12, TWO)
+    np.testing.assert_allclose(far.decision_function(X + 2.0**12), near, rtol=1e-5, atol=1e-5)
+    with pytest.warns(ConvergenceWarning, match="ImportVectorMachine: .*floating-point precision does not suffice"):
+        ImportVectorMachine(Linear()).fit(X + 2.0**27, TWO)
+
+
 def test_import_errors() -> None:
     with pytest.raises(ValueError, match=r"power is strictly CPD\(1\), and has no function for a single point"):
         ImportVectorMachine(Power(1.0)).fit(SMALL, SIGN)

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from mercer import SVC, SVR, NuSVC, NuSVR, OneClassSVM, _checkpoint
+from mercer.methods import _svm
 from mercer.solvers.fit import multiclass, working_set
 
 A, b = make_classification(900, 8, n_informative=8, n_redundant=0, n_classes=3, flip_y=0.1, random_state=4)
@@ -41,8 +42,10 @@ MACHINES = {
 
 @pytest.fixture(autouse=True)
 def many_rounds(monkeypatch) -> None:
-    """Problems of this size are solved in one round otherwise."""
+    """Problems of this size are solved in one round otherwise, on a matrix that is held."""
     monkeypatch.setattr(working_set, "SMALL", 0)
+    monkeypatch.setattr(_svm, "SMALL", 0)
+    monkeypatch.setattr(_svm, "HELD", 0)
 
 
 def task(name):
@@ -358,7 +361,7 @@ def test_a_folder_that_vanishes_does_not_end_the_fit(tmp_path, monkeypatch) -> N
 def test_other_work_is_refused(tmp_path) -> None:
     model, data = task("pairs")
     model.set_params(checkpoint=tmp_path / "file").fit(*data)
-    refused = pytest.raises(ValueError, match=r"SVC: checkpoint = .* is of other work")
+    refused = pytest.raises(ValueError, match=r"SVC: checkpoint = .* was written by a different run")
     for change in ({"C": 51.0}, {"gamma": 0.2}, {"kernel": "linear"}, {"calibration": "cv"}, {"class_weight": {0: 2}}):
         with refused:
             clone(model).set_params(**change).fit(*data)
@@ -381,8 +384,9 @@ import json, os, signal, sys, warnings
 import numpy as np
 sys.path.insert(0, {folder!r})
 import test_long_work as work
+from mercer.methods import _svm
 from mercer.solvers.fit import multiclass, working_set
-working_set.SMALL = 0
+working_set.SMALL = _svm.SMALL = _svm.HELD = 0
 """
 
 

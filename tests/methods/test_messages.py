@@ -114,10 +114,11 @@ def test_targets_that_are_no_numbers(estimator, y, words):
         (with_one(None, LABELS), "y holds None, a missing label; name it, or drop those samples."),
         (with_one(None, np.where(LABELS, "a", "b")), "y holds None, a missing label;"),
         (with_one(pd.NA, np.where(LABELS, "a", "b")), "y holds <NA>, a missing label;"),
-        (with_one(1, np.where(LABELS, "a", "b")), "y holds labels without an order,"),
+        (with_one(1, np.where(LABELS, "a", "b")), "y holds labels that are not all text or all numbers,"),
+        (np.where(LABELS, b"a", b"b"), "y holds labels that are not all text or all numbers, np.bytes_(b'"),
         ([[1, 2], [3]] * 10, "y has rows of unequal length;"),
     ],
-    ids=["None", "None beside text", "NA", "mixed", "uneven"],
+    ids=["None", "None beside text", "NA", "mixed", "bytes", "uneven"],
 )
 def test_labels_that_are_none(estimator, y, words):
     assert refusal(estimator, data(estimator)[0], y).startswith(words)
@@ -475,7 +476,7 @@ ROUNDS = (
 LONG = [
     *(e for e in FIRST.values() if isinstance(e, ROUNDS)),
     # of those whose defaults are closed forms, or fits of other estimators
-    methods.KernelRidgeCV(kernel="gaussian", cv="marginal_likelihood", optimize=True),
+    methods.KernelRidgeCV(kernel="gaussian", alpha="marginal_likelihood", optimize=True),
     methods.KernelMachine("huber", kernel="gaussian"),
     methods.KernelMachine("hinge", kernel="gaussian", solver="working_set"),
     methods.MultipleKernel(methods.KernelRidge(), ["gaussian", "linear"], method="simplemkl"),
@@ -519,7 +520,7 @@ def exhausted(*args, **options):
 def too_large(size):
     return (
         rf"memory does not hold a matrix of 20 × 20 numbers, {size} GB; take fewer samples, a low-rank representation "
-        r"\(gram=mercer\.gram\.Nystrom\(rank=500\)\), or gram='lazy', which computes the matrix anew for each product\."
+        r"\(gram=mercer\.gram\.Nystrom\(rank=500\)\), or gram='lazy', which recomputes the matrix for each product\."
     )
 
 
@@ -614,3 +615,16 @@ def test_penalties_far_from_the_unit_of_the_targets():
 
 def test_variations_without_a_reciprocal():
     assert "divide X by" in refusal(methods.KernelICA(), 1e-320 * X, None)
+
+
+def test_parameters_of_a_name_are_refused() -> None:
+    """scikit-learn's own sentence is that a str has no attribute 'set_params'."""
+    with pytest.raises(ValueError, match="SVC: kernel__lengthscale cannot be set, since kernel = 'rbf' is no object"):
+        SVC().set_params(kernel__lengthscale=2.0)
+    assert SVC().set_params(kernel=Gaussian(), kernel__lengthscale=2.0).kernel.lengthscale == 2.0
+
+
+@pytest.mark.parametrize("X", [[[1j], [2.0]], np.array([[1j], [2.0]])], ids=["list", "array"])
+def test_complex_samples_are_refused(X) -> None:
+    with pytest.raises(ValueError, match=r"SVC: X is complex; give real numbers.* Complex data not supported\."):
+        SVC().fit(X, [0, 1])

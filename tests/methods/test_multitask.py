@@ -180,6 +180,15 @@ def test_choice_is_the_least_error_of_leave_one_out(sample, outputs, form):
     assert model.errors_[3, 6] == pytest.approx(error, rel=1e-8)
 
 
+def test_alphas_are_what_leave_one_out_chooses_from(outputs):
+    X, Y = outputs
+    model = MultitaskKernelRidge("loo", alphas=[0.3, 0.03], kernel=Gaussian(), coupling=0.5).fit(X, Y)
+    assert model.errors_.shape == (1, 2) and model.alpha_ in (0.3, 0.03)
+    for alpha, coupling in (("loo", "learned"), ("marginal_likelihood", 0.5)):
+        with pytest.raises(ValueError, match=f"alpha = '{alpha}' does not go with coupling = {coupling!r}"):
+            MultitaskKernelRidge(alpha, coupling=coupling).fit(X, Y)
+
+
 def test_weights_are_repetitions(sample):
     X, tasks, y = sample
     weight = np.random.default_rng(5).integers(0, 3, 30)
@@ -442,7 +451,7 @@ def test_a_budget_is_that_of_the_whole_choice():
     for estimator, target in ((MultitaskSVC, y), (MultitaskKernelRidge, X[:, 0])):
         with pytest.warns(ConvergenceWarning, match="not learned to the end .the time budget is spent"):
             learned = estimator(**options, coupling="learned").fit(np.c_[X, task], target)
-        assert not learned.learned_.converged and len(learned.objective_history_) == 2
+        assert not learned.learned_.converged and len(learned.objective_history_) == 1
         assert learned.task_matrix_.shape == (3, 3)
 
 
@@ -555,3 +564,14 @@ def test_tables_of_any_form(model):
                 np.testing.assert_allclose(fitted.predict(new), first, atol=1e-4)
     with pytest.raises(TypeError, match=f"^{type(model).__name__}: X is a LazyFrame, which holds no values; collect"):
         clone(model).set_params(task="t").fit(frames[-1].lazy(), y)
+
+
+def test_advice_names_parameters_that_there_are(monkeypatch):
+    made = MultitaskSVC._machine
+    monkeypatch.setattr(MultitaskSVC, "_machine", lambda self, kernel: made(self, kernel).set_params(max_iter=1))
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), rng.integers(2, size=40)
+    with pytest.warns(ConvergenceWarning, match=r"stopped early.* lower C, or raise tol\.$"):
+        MultitaskSVC().fit(X, y)
+    with pytest.warns(ConvergenceWarning, match=r"stopped early.* lower C, or raise max_iter\.$"):
+        SVC(max_iter=1).fit(X, y)

@@ -64,9 +64,9 @@ def test_ridge_of_several_targets_and_weights():
     np.testing.assert_allclose(far.intercept_, near.intercept_ - SHIFT @ slope, rtol=1e-9)
 
 
-@pytest.mark.parametrize("cv", [None, "gcv", "marginal_likelihood", 4])
-def test_ridge_that_chooses(cv):
-    model = KernelRidgeCV(kernel=["linear", "gaussian"], cv=cv)
+@pytest.mark.parametrize("alpha", ["loo", "gcv", "reml", "marginal_likelihood", "cv"])
+def test_ridge_that_chooses(alpha):
+    model = KernelRidgeCV(kernel=["linear", "gaussian"], alpha=alpha)
     far, near = model.fit(X + SHIFT, y), clone(model).fit(X, y)
     assert far.alpha_ == near.alpha_ and far.kernel_ == near.kernel_
     agree(model, far.scores_, near.scores_)
@@ -82,7 +82,7 @@ def test_likelihood_and_its_climb(kernel):
     assert slopes.keys() == reference.keys()
     for name in slopes:
         agree(model, slopes[name], reference[name])
-    model = KernelRidgeCV(kernel=kernel, cv="marginal_likelihood", optimize=True)
+    model = KernelRidgeCV(kernel=kernel, alpha="marginal_likelihood", optimize=True)
     far, near = model.fit(X + SHIFT, y), clone(model).fit(X, y)
     agree(model, far.best_score_, near.best_score_)
     np.testing.assert_allclose(far.predict(NEW + SHIFT), near.predict(NEW), atol=1e-4)

@@ -1,5 +1,6 @@
 """KernelRidge: scikit-learn's results, and what scikit-learn does not have, against brute force."""
 
+import inspect
 import pickle
 
 import numpy as np
@@ -204,7 +205,8 @@ def test_auto_stores_what_it_chose() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"alpha": -1.0}, "alpha = -1.0 must be >= 0"),
+        ({"alpha": -1.0}, "alpha = -1.0 must be finite and >= 0"),
+        ({"alpha": np.inf}, "alpha = inf must be finite and >= 0"),
         ({"alpha": [1.0, 2.0, 3.0]}, "alpha has 3 entries, but y has 1 target"),
         ({"kernel": Gaussian(), "gamma": 2.0}, "gamma"),
         ({"kernel": "gausian"}, "gaussian"),
@@ -537,6 +539,20 @@ def test_strengths_below_the_rounding_of_the_matrix_are_warned_of(model) -> None
     clone(model).set_params(fit_intercept=True).fit(X + 1e8, y)
 
 
+@pytest.mark.parametrize("gram", ["dense", "lazy", "low_rank"])
+@pytest.mark.parametrize(("dtype", "far", "alpha"), [("f8", 100.0, 1e-9), ("f4", 100.0, 0.1)])
+def test_rounding_that_moves_the_values_is_warned_of(gram, dtype, far, alpha) -> None:
+    """By the residual: alpha is larger than the rounding of k, and the values were off by their own size."""
+    rng = np.random.default_rng(12)
+    X, y = rng.normal(size=(130, 2)).astype(dtype), rng.normal(size=130)
+    model = KernelRidge(alpha, kernel="linear", gram=gram)
+    with pytest.warns(RoundingWarning, match="KernelRidge: alpha = .* rounding errors move the values by up to"):
+        model.fit(X + np.array(far, dtype), y)
+    with pytest.warns(RoundingWarning, match="rounding errors move the values"):
+        clone(model).set_params(alpha=[1e3, alpha]).fit(X + np.array(far, dtype), np.stack([y, y], axis=1))
+    clone(model).set_params(fit_intercept=True).fit(X + np.array(far, dtype), y)
+
+
 # ---- new points as the sample, whatever holds them
 
 
@@ -582,3 +598,21 @@ def test_statistics_are_those_of_the_hat_matrix() -> None:
     several = KernelRidge([0.3, 3.0], kernel="gaussian(1.5)").fit(X, np.stack([y, y], axis=1))
     assert several.edf_.shape == (2,) and several.edf_[0] == pytest.approx(edf, rel=1e-9)
     assert pickle.loads(pickle.dumps(several)).gcv_ == pytest.approx(several.gcv_)
+
+
+@pytest.mark.filterwarnings("ignore::mercer.IndefiniteKernelWarning")
+def test_statistics_that_an_indefinite_kernel_lacks_are_no_attributes():
+    model = KernelRidge(0.1, kernel="thin_plate").fit(X, y)
+    assert not hasattr(model, "edf_") and "predict" in dir(model)
+    with pytest.raises(AttributeError, match="not positive definite on these data"):
+        _ = model.gcv_
+
+
+def test_statistics_that_a_fit_leaves_undefined_are_no_attributes():
+    """So that ``hasattr`` and ``inspect.getmembers`` can ask for them."""
+    exact = KernelRidge(0.0, kernel="gaussian").fit(X, y)
+    single = KernelRidge(kernel="gaussian", fit_intercept=True).fit(X[:1], y[:1])
+    for model, reason in ((exact, "alpha = 0 leaves no residuals"), (single, "nothing is left to choose by")):
+        assert dict(inspect.getmembers(model))["n_features_in_"] == X.shape[1] and not hasattr(model, "edf_")
+        with pytest.raises(AttributeError, match=f"KernelRidge: .*{reason}"):
+            _ = model.noise_variance_

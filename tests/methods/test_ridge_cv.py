@@ -32,6 +32,7 @@ X = rng.normal(size=(n, 3))
 y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.3 * rng.normal(size=n)
 Y = np.stack([y, rng.normal(size=n)], axis=1)
 WEIGHT = rng.uniform(0.2, 2, n)
+SCALES = np.geomspace(1e-4, 1e4, 2000)
 ALPHAS = np.geomspace(1e-3, 1e2, 11)
 KERNEL = Gaussian(1.3)
 
@@ -155,12 +156,12 @@ def test_groups_stay_together() -> None:
     assert len(listed) == 10
 
 
-@pytest.mark.parametrize("cv", [None, "gcv", "marginal_likelihood", 5])
-def test_one_alpha_of_each_target_is_one_model_of_each(cv) -> None:
-    both = KernelRidgeCV(ALPHAS, kernel=KERNEL, cv=cv, alpha_per_target=True).fit(X, Y)
+@pytest.mark.parametrize("alpha", ["loo", "gcv", "reml", "marginal_likelihood", "cv"])
+def test_one_alpha_of_each_target_is_one_model_of_each(alpha) -> None:
+    both = KernelRidgeCV(ALPHAS, kernel=KERNEL, alpha=alpha, alpha_per_target=True).fit(X, Y)
     assert both.scores_.shape == (1, len(ALPHAS), 2)
     for j in range(2):
-        one = KernelRidgeCV(ALPHAS, kernel=KERNEL, cv=cv).fit(X, Y[:, j])
+        one = KernelRidgeCV(ALPHAS, kernel=KERNEL, alpha=alpha).fit(X, Y[:, j])
         assert both.alpha_[j] == one.alpha_
         assert both.best_score_[j] == pytest.approx(one.best_score_)
         np.testing.assert_allclose(both.predict(X)[:, j], one.predict(X), atol=1e-9)
@@ -168,7 +169,7 @@ def test_one_alpha_of_each_target_is_one_model_of_each(cv) -> None:
 
 
 def test_gcv_by_its_definition() -> None:
-    model = KernelRidgeCV(ALPHAS, kernel=KERNEL, cv="gcv").fit(X, y)
+    model = KernelRidgeCV(ALPHAS, kernel=KERNEL, alpha="gcv").fit(X, y)
     for j in (0, 6):
         hat = KernelRidge(ALPHAS[j], kernel=KERNEL, fit_intercept=True).fit(X, np.eye(n)).predict(X)
         gcv = np.mean((y - hat @ y) ** 2) / (1 - np.trace(hat) / n) ** 2
@@ -177,16 +178,37 @@ def test_gcv_by_its_definition() -> None:
 
 def test_likelihood_of_the_grid_is_that_of_a_gaussian_process() -> None:
     kernels = [1.5 * Gaussian(s) for s in (0.5, 1.5)]
-    model = KernelRidgeCV(ALPHAS, kernel=kernels, cv="marginal_likelihood", fit_intercept=False).fit(X, Y)
+    model = KernelRidgeCV(ALPHAS, kernel=kernels, alpha="marginal_likelihood", fit_intercept=False).fit(X, Y)
     for i, s in enumerate((0.5, 1.5)):
         for j in (0, 5, 10):
             gp = GaussianProcessRegressor(1.5 * RBF(s), alpha=ALPHAS[j], optimizer=None).fit(X, Y)
             assert model.scores_[i, j] == pytest.approx(gp.log_marginal_likelihood_value_, rel=1e-9)
 
 
+def test_restricted_likelihood_is_the_largest_over_all_scales_of_the_kernel() -> None:
+    model = KernelRidgeCV(ALPHAS, kernel=[Gaussian(s) for s in (0.5, 1.5)], alpha="reml").fit(X, y, WEIGHT)
+    rest = []
+    for i, s in enumerate((0.5, 1.5)):
+        for j in (2, 8):
+            fits = (KernelRidge(c * ALPHAS[j], kernel=c * Gaussian(s), fit_intercept=True) for c in SCALES)
+            best = max(fit.fit(X, y, WEIGHT).log_marginal_likelihood() for fit in fits)
+            rest.append(model.scores_[i, j] - 2 * best)
+    np.testing.assert_allclose(rest, rest[0], atol=1e-3)  # up to a constant, and the steps between scales
+
+
+def test_a_criterion_of_an_earlier_version_is_found_under_its_new_name() -> None:
+    model = KernelRidgeCV(ALPHAS, kernel=KERNEL, alpha="gcv").fit(X, y)
+    state = {**model.__getstate__(), "cv": "gcv"}
+    del state["alpha"]
+    old = KernelRidgeCV.__new__(KernelRidgeCV)
+    old.__setstate__(state)
+    assert old.get_params() == model.get_params()
+    np.testing.assert_array_equal(clone(old).fit(X, y).scores_, model.scores_)
+
+
 def test_the_largest_likelihood_is_found_from_the_grid() -> None:
     start = 1.0 * Gaussian(np.full(3, 1.0))
-    settings = {"kernel": start, "cv": "marginal_likelihood", "fit_intercept": False}
+    settings = {"kernel": start, "alpha": "marginal_likelihood", "fit_intercept": False}
     model = KernelRidgeCV(ALPHAS, optimize=True, **settings).fit(X, y)
     grid = KernelRidgeCV(ALPHAS, **settings).fit(X, y)
     gp = GaussianProcessRegressor(ConstantKernel() * RBF(np.ones(3)) + WhiteKernel(grid.alpha_)).fit(X, y)
@@ -196,7 +218,7 @@ def test_the_largest_likelihood_is_found_from_the_grid() -> None:
     assert model.alpha_ == pytest.approx(gp.kernel_.k2.noise_level, rel=2e-2)
     np.testing.assert_allclose(model.predict(X), gp.predict(X), atol=2e-2)
     assert start == 1.0 * Gaussian(np.full(3, 1.0))
-    restricted = KernelRidgeCV(ALPHAS, kernel=start, cv="marginal_likelihood", optimize=True).fit(X, y + 50, WEIGHT)
+    restricted = KernelRidgeCV(ALPHAS, kernel=start, alpha="marginal_likelihood", optimize=True).fit(X, y + 50, WEIGHT)
     _, gradient = restricted.log_marginal_likelihood(gradient=True)
     assert abs(gradient["alpha"] * restricted.alpha_) < 1e-2
     assert np.abs(gradient["kernel__lengthscale"] * restricted.kernel_.kernel.lengthscale).max() < 5e-2
@@ -226,7 +248,7 @@ def test_low_rank_path_equals_refits_on_the_same_factor(gram) -> None:
 
 def test_sample_weights_are_repetitions_and_zeros_removals() -> None:
     times = rng.integers(0, 3, n)
-    settings = {"kernel": KERNEL, "cv": "marginal_likelihood"}
+    settings = {"kernel": KERNEL, "alpha": "marginal_likelihood"}
     some = KernelRidgeCV(ALPHAS, kernel=KERNEL).fit(X, y, (times > 0) * 1.0)
     part = KernelRidgeCV(ALPHAS, kernel=KERNEL).fit(X[times > 0], y[times > 0])
     np.testing.assert_allclose(some.scores_, part.scores_)
@@ -264,9 +286,9 @@ def test_precomputed_sparse_and_pipelines() -> None:
 
 
 def test_every_array_library(xp) -> None:
-    for cv in (None, "gcv", "marginal_likelihood", 5):
-        model = KernelRidgeCV(ALPHAS, kernel=KERNEL, cv=cv).fit(xp.asarray(X), xp.asarray(Y))
-        expected = KernelRidgeCV(ALPHAS, kernel=KERNEL, cv=cv).fit(X, Y)
+    for alpha in ("loo", "gcv", "reml", "marginal_likelihood", "cv"):
+        model = KernelRidgeCV(ALPHAS, kernel=KERNEL, alpha=alpha).fit(xp.asarray(X), xp.asarray(Y))
+        expected = KernelRidgeCV(ALPHAS, kernel=KERNEL, alpha=alpha).fit(X, Y)
         assert model.alpha_ == expected.alpha_
         np.testing.assert_allclose(np.asarray(model.predict(xp.asarray(X))), expected.predict(X), atol=1e-9)
 
@@ -291,11 +313,13 @@ def test_a_leverage_of_one_is_refused() -> None:
         ({"alphas": [0.0, 1.0]}, r"alphas = \[0.0, 1.0\] must be numbers > 0"),
         ({"alphas": []}, "at least one"),
         ({"alphas": ["a"]}, "must be numbers > 0"),
-        ({"cv": "loo"}, "cv = 'loo' is unknown; give None"),
-        ({"cv": "gcv", "scoring": "r2"}, "criterion of its own"),
+        ({"alpha": 0.1}, "alpha = 0.1"),
+        ({"cv": "gcv"}, "cv = 'gcv' makes no folds"),
+        ({"alpha": "gcv", "scoring": "r2"}, "criterion of its own; leave scoring out"),
+        ({"alpha": "reml", "cv": 3}, "criterion of its own; leave cv out"),
         ({"optimize": True}, "optimize=True follows the gradient"),
-        ({"cv": 3, "store_cv_results": True}, "store_cv_results=True needs cv=None"),
-        ({"cv": "marginal_likelihood", "optimize": True, "gram": Nystrom(rank=5)}, "needs the exact kernel matrix"),
+        ({"cv": 3, "store_cv_results": True}, "store_cv_results=True needs alpha='loo' and cv=None"),
+        ({"alpha": "marginal_likelihood", "optimize": True, "gram": Nystrom(rank=5)}, "needs the exact kernel matrix"),
         ({"kernel": []}, "kernel"),
     ],
     ids=str,
@@ -355,8 +379,9 @@ def test_any_scorer_and_folds_of_labels() -> None:
         part = KernelRidgeClassifierCV([0.1], kernel=KERNEL).fit(A[train], labels[train])
         scores.append(balanced_accuracy_score(labels[test], part.predict(A[test])))
     assert folds.best_score_ == pytest.approx(np.mean(scores))
-    for cv in ("gcv", "marginal_likelihood"):
-        assert KernelRidgeClassifierCV(ALPHAS, kernel=KERNEL, cv=cv).fit(FLOWERS, NAMES).score(FLOWERS, NAMES) > 0.95
+    for alpha in ("gcv", "marginal_likelihood"):
+        model = KernelRidgeClassifierCV(ALPHAS, kernel=KERNEL, alpha=alpha).fit(FLOWERS, NAMES)
+        assert model.score(FLOWERS, NAMES) > 0.95
 
 
 def test_bad_labels() -> None:

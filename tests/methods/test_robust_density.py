@@ -154,7 +154,7 @@ def test_closer_to_the_truth_under_contamination(loss, share) -> None:
     squared, entropy = [], []
     for seed in range(40):
         sample = simulate(seed, share)
-        plain = KernelDensity(bandwidth="cv", criterion="least_squares").fit(sample)
+        plain = KernelDensity(bandwidth="loo", criterion="least_squares").fit(sample)
         robust = RobustKernelDensity(bandwidth=plain.bandwidth_, loss=loss).fit(sample)
         logs = np.stack([plain.score_samples(grid), robust.score_samples(grid)])
         squared.append(np.sum((np.exp(logs) - truth) ** 2, axis=1) * step)

@@ -11,7 +11,7 @@ from sklearn import svm
 from sklearn.datasets import load_iris, load_wine, make_classification
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import SVC, IndefiniteKernelWarning, NuSVC
+from mercer import SVC, IndefiniteKernelWarning, NuSVC, OneClassSVM
 from mercer.gram import Centered, Nystrom
 from mercer.kernels import Gaussian, Laplace, Log, Polynomial, Power
 
@@ -85,7 +85,8 @@ def test_nu_satisfies_its_optimality_conditions() -> None:
 
 def test_signatures_and_defaults_equal_scikit_learn() -> None:
     for ours, theirs in [(SVC(), svm.SVC()), (NuSVC(), svm.NuSVC())]:
-        expected = {k: v for k, v in theirs.get_params().items() if k != "probability"}
+        # deprecated there, and memory for rows, which changes no result
+        expected = {k: v for k, v in theirs.get_params().items() if k not in ("probability", "cache_size")}
         assert {k: ours.get_params()[k] for k in expected} == expected
 
 
@@ -659,3 +660,17 @@ def test_support_vectors_are_held_once():
     """Half of the memory, and of the model file."""
     model = SVC().fit(X, y)
     assert model.function_.points is model.support_vectors_
+
+
+@pytest.mark.parametrize("model", [SVC(max_iter=1), NuSVC(max_iter=1), OneClassSVM(max_iter=1)], ids=str)
+def test_only_machines_with_a_C_are_told_to_lower_it(model) -> None:
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    with pytest.warns(ConvergenceWarning, match="mean 0 and variance 1, (lower C, )?or raise max_iter") as record:
+        model.fit(X, np.arange(40) % 2)
+    assert ("lower C" in str(record[0].message)) == isinstance(model, SVC)
+
+
+def test_a_function_may_return_lists() -> None:
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2
+    listed, plain = (SVC(kernel=k).fit(X, y) for k in (lambda A, B: (A @ B.T).tolist(), "linear"))
+    assert np.allclose(listed.decision_function(X), plain.decision_function(X), atol=1e-3)

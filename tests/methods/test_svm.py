@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification, make_regression
 from threadpoolctl import threadpool_limits
 
-from mercer import SVC, SVR, KreinSVC, NuSVC, NuSVR, OneClassSVM
+from mercer import SVC, SVR, KreinSVC, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from mercer._threads import Workers
 from mercer.kernels import Gaussian, Laplace, Polynomial
 from mercer.selection import svm_path
@@ -217,3 +218,29 @@ def test_samples_near_the_largest_number_are_fitted_as_in_any_other_unit():
     near, plain = SVC(tol=1e-9).fit(2.0**1023 * Z, labels), SVC(tol=1e-9).fit(Z, labels)
     np.testing.assert_allclose(near.dual_coef_, plain.dual_coef_, rtol=1e-7)
     np.testing.assert_allclose(near.decision_function(2.0**1023 * Z), plain.decision_function(Z), rtol=1e-7)
+
+
+# ---- parameters
+
+
+@pytest.mark.parametrize("kind", [Fraction, np.longdouble, np.float32])
+@pytest.mark.parametrize(
+    "model",
+    [
+        SVC(),
+        SVC(loss="squared_hinge"),
+        SVC(multi_class="crammer_singer"),
+        SVR(epsilon=0.25),
+        NuSVC(nu=0.25),
+        OneClassSVM(nu=0.25),
+        LinearSVC(),
+        LinearSVR(epsilon=0.25),
+    ],
+    ids=str,
+)
+def test_any_real_number_is_a_parameter(model: Any, kind: Any) -> None:
+    """Compiled code has doubles alone."""
+    names = [name for name in ("C", "epsilon", "nu") if isinstance(model.get_params().get(name), float)]
+    plain, other = ({name: kind_of(1) / 4 for name in names} for kind_of in (float, kind))
+    known, found = (clone(model).set_params(**given).fit(X, y) for given in (plain, other))
+    np.testing.assert_allclose(found.predict(X), known.predict(X))

@@ -74,7 +74,7 @@ def test_refuses(views, model):
         CanonicalDisplay.from_estimator(KernelPCA(), ax=ax)
     with pytest.raises(TypeError, match="give a fitted KernelCCA"):
         CanonicalDisplay.from_estimator(KernelCCA(), ax=ax)
-    with pytest.raises(ValueError, match="needs the sample of the fit"):
+    with pytest.raises(ValueError, match="needs the training sample"):
         CanonicalDisplay.from_estimator(model, n_permutations=3, ax=ax)
     with pytest.raises(ValueError, match="give both views"):
         CanonicalDisplay.from_estimator(model, views[0], ax=ax)

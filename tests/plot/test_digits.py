@@ -76,7 +76,7 @@ def test_keywords_and_own_figure(digits):
 
 
 def test_refuses(digits, ax):
-    with pytest.raises(ValueError, match="63 pixels do not make images of 8 × 8"):
+    with pytest.raises(ValueError, match="63 pixels do not form images of 8 × 8"):
         DigitsDisplay.from_images(digits.data[:, :63], ax=ax)
     with pytest.raises(ValueError, match="must be numbers of shape"):
         DigitsDisplay.from_images(np.array(["a"]), ax=ax)

@@ -134,8 +134,8 @@ def test_options(results):
         ({}, {"score": "mean_test_f1"}, "no score = 'mean_test_f1'; it has mean_test_score"),
         ({}, {"y": "degree"}, "'degree' fits 0 parameters of the search, which has C, gamma"),
         ({"param_svc__C": np.ones(143)}, {}, "'C' fits 2 parameters"),
-        ({"param_gamma": np.array(["scale"] * 143)}, {}, "gamma must have positive numbers"),
-        ({"param_gamma": np.arange(143)}, {}, "gamma must have positive numbers"),
+        ({"param_gamma": np.array(["scale"] * 143)}, {}, "gamma must have positive values"),
+        ({"param_gamma": np.arange(143)}, {}, "gamma must have positive values"),
         ({"param_gamma": np.ones(143)}, {}, "at least two values of C and of gamma"),
         ({"mean_test_score": np.full(143, np.nan)}, {}, "no candidate has a finite mean_test_score"),
     ],
@@ -146,5 +146,5 @@ def test_refuses(results, change, options, message):
 
 
 def test_refuses_the_search_itself():
-    with pytest.raises(TypeError, match="object is no dict; give cv_results_ of a search"):
+    with pytest.raises(TypeError, match="object is not a dict; give cv_results_ of a search"):
         GridDisplay.from_cv_results(object())

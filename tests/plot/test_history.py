@@ -113,7 +113,7 @@ def test_refuses(moons, ax):
     model = SVC().fit(X, y)
     with pytest.raises(ValueError, match="quantities = 'evidence' is unknown; choose one of 'objective', 'gap'"):
         HistoryDisplay.from_estimator(model, quantities=["evidence"], ax=ax)
-    with pytest.raises(ValueError, match="took no times"):
+    with pytest.raises(ValueError, match="recorded no times"):
         HistoryDisplay.from_estimator(KernelLogisticRegression().fit(X, y), x="seconds", ax=ax)
 
 

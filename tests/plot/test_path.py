@@ -94,7 +94,7 @@ def test_leave_one_out_of_ridge_is_that_of_refits(ax):
             assert drawn == pytest.approx(np.mean((y - left) ** 2))
     assert display.best_[0].get_xdata()[0] == model[-1].alpha_
     assert ax.get_ylabel() == "leave-one-out squared error"
-    one = KernelRidgeCV(alphas, kernel=kernels[0], cv="gcv").fit(X, y)
+    one = KernelRidgeCV(alphas, kernel=kernels[0], alpha="gcv").fit(X, y)
     display = PathDisplay.from_estimator(one, ax=ax)
     np.testing.assert_allclose(display.curves_["score"].get_ydata(), one.scores_[0][::-1])
 
@@ -115,7 +115,7 @@ def test_other_estimators_that_choose(ax):
     fisher = KernelFisher(alpha="loo").fit(X, y)
     display = PathDisplay.from_estimator(fisher, ax=ax)
     assert display.best == fisher.alphas_[np.argmin(fisher.loo_losses_)]
-    density = KernelDensity(bandwidth="cv").fit(X)
+    density = KernelDensity(bandwidth="loo").fit(X)
     display = PathDisplay.from_estimator(density, ax=ax)
     (line,) = display.curves_.values()
     assert line.get_xdata()[line.get_ydata().argmax()] == density.bandwidth_ == display.best
@@ -132,7 +132,7 @@ def test_other_estimators_that_choose(ax):
 
 
 def test_refuses(ax):
-    with pytest.raises(TypeError, match="SVC has no path; give one with a path: KernelRidgeCV"):
+    with pytest.raises(TypeError, match="SVC has no path; give a fitted KernelRidgeCV"):
         PathDisplay.from_estimator(SVC(), ax=ax)
-    with pytest.raises(TypeError, match="list is no path; give what svm_path"):
+    with pytest.raises(TypeError, match="list is not a path; give a result of svm_path"):
         PathDisplay.from_path([1, 2], ax=ax)

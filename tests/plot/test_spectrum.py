@@ -100,7 +100,7 @@ def test_panels(X):
 def test_refuses(X):
     with pytest.raises(ValueError, match="panels = 'all' is unknown"):
         SpectrumDisplay.from_kernel("gaussian", X, panels=["all"], ax=Figure().subplots())
-    with pytest.raises(ValueError, match="not all zero as those of equal samples are"):
+    with pytest.raises(ValueError, match="not all zero, as they are if all samples are equal"):
         SpectrumDisplay.from_kernel("gaussian", np.zeros((4, 1)))
     with pytest.raises(ValueError, match="not all zero"):
         SpectrumDisplay(eigenvalues=[0.0, 0.0])
@@ -110,7 +110,7 @@ def test_refuses(X):
         SpectrumDisplay.from_estimator(object(), X)
     with pytest.raises(ValueError, match="2 axes for 3 panels"):
         SpectrumDisplay(eigenvalues=[1.0]).plot(ax=Figure().subplots(1, 2))
-    with pytest.raises(ValueError, match="cannot be divided; give 3 axes"):
+    with pytest.raises(ValueError, match="cannot be divided into 3 panels; give 3 axes"):
         SpectrumDisplay(eigenvalues=[1.0]).plot(ax=Figure().add_axes((0, 0, 1, 1)))
 
 

@@ -195,7 +195,7 @@ def test_torch_is_refused() -> None:
     target = RKHS(Gaussian()).function(
         torch.zeros((3, 2), dtype=torch.float64), torch.ones((3, 1), dtype=torch.float64)
     )
-    with pytest.raises(TypeError, match=r"dense NumPy array of them .Tensor"):
+    with pytest.raises(TypeError, match=r"dense NumPy array .Tensor"):
         FixedPoint().find(target)
 
 
@@ -204,11 +204,11 @@ def test_torch_is_refused() -> None:
     [
         (FixedPoint(max_iter=0), "max_iter = 0"),
         (FixedPoint(tol=0.0), "tol = 0.0"),
-        (FixedPoint(restarts=-1), "restarts = -1"),
+        (FixedPoint(n_init=0), "n_init = 0"),
         (DistanceBased(1), "n_neighbors = 1"),
         (Learned(0.0), "alpha = 0.0"),
         (Learned(width=0), "width = 0"),
-        (Gradient(starts=0), "starts = 0"),
+        (Gradient(n_init=0), "n_init = 0"),
         (Gradient(memory=0), "memory = 0"),
     ],
 )

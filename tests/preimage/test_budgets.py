@@ -14,9 +14,9 @@ TARGET = RKHS("gaussian(lengthscale=2.0)").function(POINTS, rng.dirichlet(np.one
 
 @pytest.mark.parametrize("method", [FixedPoint, Gradient, Auto])
 def test_the_points_so_far_are_taken(method):
-    with pytest.warns(ConvergenceWarning, match=r"not settled.*: the time budget is spent\. Raise time_budget\."):
+    with pytest.warns(ConvergenceWarning, match=r"not converge.*: the time budget is spent\. Raise time_budget\."):
         found = method(time_budget=1e-9).find(TARGET)
-    assert np.isfinite(found.points).all() and "not settled" in found.message and "max_iter" not in found.message
+    assert np.isfinite(found.points).all() and "not converge" in found.message and "max_iter" not in found.message
     whole = method().find(TARGET)
     assert np.all(found.distance >= whole.distance - 1e-9)
 

@@ -77,7 +77,7 @@ def test_gaussian_iteration_is_that_of_the_definition() -> None:
         Y = W @ X / W.sum(axis=1, keepdims=True)
     found = FixedPoint(max_iter=7, tol=1e-14).find(RKHS(kernel).function(X, G), start=X[:8])
     assert np.allclose(found.points, Y, atol=1e-12)
-    assert found.message == "8 of 8 had not settled after 7 steps; raise max_iter"
+    assert found.message == "8 of 8 did not converge after 7 steps; raise max_iter"
 
 
 def test_distance_never_rises_where_the_plain_iteration_overshoots() -> None:
@@ -110,7 +110,7 @@ def test_start_far_from_the_data_begins_again() -> None:
     near = FixedPoint().find(target)
     far = FixedPoint().find(target, start=np.full((8, 2), 1e3))
     assert np.allclose(far.points, near.points) and not far.fallback.any()
-    assert far.message == "8 of 8 iterations left the data and were begun again at the nearest sample points"
+    assert far.message == "8 of 8 iterations left the data and were restarted at the nearest sample points"
 
 
 def test_target_opposite_to_all_images_falls_back() -> None:
@@ -130,3 +130,9 @@ def test_other_kernels_are_refused(kernel) -> None:
     X, G = bumps()
     with pytest.raises(TypeError, match=r"FixedPoint needs a differentiable kernel of the Euclidean distance.*Try"):
         FixedPoint().find(RKHS(kernel).function(X, G))
+
+
+def test_states_of_earlier_versions():
+    found = FixedPoint.__new__(FixedPoint)
+    found.__setstate__({"max_iter": 500, "tol": 1e-6, "restarts": 5, "time_budget": None})
+    assert found.get_params() == FixedPoint(max_iter=500, n_init=6).get_params()

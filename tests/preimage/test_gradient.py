@@ -50,7 +50,7 @@ def test_images_are_found_again(kernel) -> None:
     X, _ = mixtures()
     Y = np.random.default_rng(1).uniform(-1, 1, size=(5, 2))
     target = RKHS(kernel).function(np.vstack([X, Y]), np.eye(45)[:, 40:])
-    found = Gradient(tol=1e-9, starts=0).find(target, start=Y + 0.1)
+    found = Gradient(tol=1e-9, n_init=0).find(target, start=Y + 0.1)
     assert np.allclose(found.points, Y, atol=1e-5)
     assert np.all(found.distance < 1e-5)
 
@@ -74,7 +74,7 @@ def test_ends_are_stationary_and_as_low_as_scipys(kernel) -> None:
 def test_against_a_grid_in_two_dimensions(kernel) -> None:
     rng = np.random.default_rng(2)
     X, G = rng.normal(size=(10, 2)), rng.uniform(size=(10, 4)) / 5
-    found = Gradient(tol=1e-8, starts=10).find(RKHS(kernel).function(X, G))
+    found = Gradient(tol=1e-8, n_init=10).find(RKHS(kernel).function(X, G))
     side = np.linspace(-3, 3, 301)
     grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
     for g, distance in zip(G.T, found.distance, strict=True):
@@ -98,7 +98,7 @@ def test_agrees_with_the_fixed_point() -> None:
 def test_only_the_columns_that_the_kernel_sees_move() -> None:
     X, G = mixtures(d=3)
     start = np.random.default_rng(5).normal(size=(6, 3))
-    found = Gradient(starts=0).find(RKHS(Gaussian(2.0).on([0, 2])).function(X, G), start=start)
+    found = Gradient(n_init=0).find(RKHS(Gaussian(2.0).on([0, 2])).function(X, G), start=start)
     assert np.array_equal(found.points[:, 1], start[:, 1]) and np.all(found.points[:, 0] != start[:, 0])
 
 
@@ -116,7 +116,7 @@ def test_bounds_of_the_domain_hold() -> None:
 def test_bounded_descents_end_as_low_as_scipys() -> None:
     rng = np.random.default_rng(1)
     X, G, start, kernel = rng.uniform(size=(8, 2)), rng.normal(size=(8, 10)), rng.uniform(size=(10, 2)), Spline()
-    found = Gradient(starts=0, tol=1e-8).find(RKHS(kernel).function(X, G), start=start)
+    found = Gradient(n_init=0, tol=1e-8).find(RKHS(kernel).function(X, G), start=start)
     assert not found.fallback.any() and np.all(found.points >= 0) and np.any(found.points == 0)
     for g, x, distance in zip(G.T, start, found.distance, strict=True):
         theirs = minimize(
@@ -129,9 +129,9 @@ def test_more_starts_find_the_lower_valley() -> None:
     # the sample point nearest in the space stands alone, at 0; the lowest point is between two others
     X, g, kernel = np.array([[0.0], [4.0], [4.9]]), np.array([0.5, 0.35, 0.35]), Gaussian(0.6)
     target = RKHS(kernel).function(X, g)
-    one, all_ = Gradient(starts=1).find(target), Gradient(starts=3).find(target)
+    one, all_ = Gradient(n_init=1).find(target), Gradient(n_init=3).find(target)
     assert one.points[0, 0] == pytest.approx(0, abs=1e-3) and all_.points[0, 0] == pytest.approx(4.45, abs=1e-3)
-    given = Gradient(starts=1).find(target, start=[[4.2]])  # is tried besides
+    given = Gradient(n_init=1).find(target, start=[[4.2]])  # is tried besides
     assert given.points[0, 0] == pytest.approx(4.45, abs=1e-3)
     grid = np.linspace(-2, 8, 10001)[:, None]
     assert all_.distance[0] == pytest.approx(np.sqrt(square_distance(kernel, X, g, grid).min()), abs=1e-6)
@@ -141,7 +141,7 @@ def test_what_has_not_settled_is_said() -> None:
     X, G = mixtures()
     found = Gradient(max_iter=2).find(RKHS(Gaussian(0.5)).function(X, G))
     assert found.fallback.any()
-    assert found.message.startswith(f"{found.fallback.sum()} of 6 descents had not settled")
+    assert found.message.startswith(f"{found.fallback.sum()} of 6 descents did not converge")
 
 
 @pytest.mark.parametrize("kernel", [Laplace(), Matern(0.5)], ids=str)
@@ -158,3 +158,9 @@ def test_cosine_is_found_up_to_length() -> None:
         np.sum(found.points * X[:3], axis=1) / np.linalg.norm(found.points, axis=1) / np.linalg.norm(X[:3], axis=1)
     )
     assert np.allclose(cosines, 1, atol=1e-9)
+
+
+def test_states_of_earlier_versions():
+    found = Gradient.__new__(Gradient)
+    found.__setstate__({"starts": 5, "max_iter": 500, "tol": 1e-6, "memory": 8, "time_budget": None})
+    assert found.get_params() == Gradient(n_init=5, max_iter=500).get_params()

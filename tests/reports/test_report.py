@@ -350,7 +350,7 @@ def line(n=60):
         (KernelQuantileRegression(quantiles=[0.1, 0.9]), line(), ["Levels of y"]),
         (AnovaSpline(1e-3), (np.random.default_rng(0).uniform(size=(40, 2)), np.arange(40.0)), ["Main effect of x1"]),
         (
-            KernelDensity(bandwidth="cv"),
+            KernelDensity(bandwidth="loo"),
             (line()[0], None),
             ["The density", "Cross-validation, likelihood, over the values tried"],
         ),

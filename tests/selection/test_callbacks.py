@@ -59,3 +59,21 @@ def test_a_callback_ends_a_tuner():
     with pytest.warns(ConvergenceWarning, match="a callback asked to stop"):
         tuner.fit(X, y)
     assert tuner.n_evaluations_ == 2 and np.isfinite(tuner.predict(X)).all()
+
+
+class Failing(Recorder):
+    """Raises at the end of the search, which has its result by then."""
+
+    def on_fit_task_end(self, estimator, context, *, X, y):
+        if context.task_name == "fit":
+            raise RuntimeError("of the callback")
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_callback_that_fails_leaves_the_earlier_search(name):
+    search = SEARCHES[name]().fit(X, y)
+    before = dict(vars(search))
+    search.set_callbacks(Failing())
+    with pytest.raises(RuntimeError, match="of the callback"):
+        search.fit(X[:12], y[:12])
+    assert {name: value for name, value in vars(search).items() if "callback" not in name} == before

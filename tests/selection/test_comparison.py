@@ -184,3 +184,20 @@ def test_sparse_samples_are_reconstructed() -> None:
     models = {"one": TruncatedSVD(1, random_state=0), "two": TruncatedSVD(2, random_state=0)}
     dense, sparse = (compare(models, Z, cv=CV, scoring="reconstruction") for Z in (X, csr_matrix(X)))
     assert np.allclose(dense.scores["two"], sparse.scores["two"])
+
+
+def test_a_time_budget_ends_after_whole_splits():
+    from time import sleep
+
+    from sklearn.dummy import DummyRegressor
+
+    class Slow(DummyRegressor):
+        def fit(self, X, y):
+            sleep(0.1)
+            return super().fit(X, y)
+
+    X, y = np.zeros((40, 1)), np.arange(40.0)
+    found = compare({"a": Slow(), "b": Slow(strategy="median")}, X, y, cv=20, time_budget=1.5, scoring="r2")
+    assert 2 <= len(found.scores["a"]) == len(found.scores["b"]) < 10
+    with pytest.raises(TimeoutError, match="before two splits"):
+        compare({"a": Slow(), "b": Slow()}, X, y, cv=5, time_budget=0.1)

@@ -119,7 +119,7 @@ def test_more_components_than_there_are():
         ({"kernels": []}, "is empty"),
         ({"cv": 1}, "cv = 1"),
         ({"criterion": "downstream"}, "needs y and downstream"),
-        ({"kernels": ["precomputed"]}, "knows no samples"),
+        ({"kernels": ["precomputed"]}, "is a matrix without samples"),
         ({"kernels": [Delta()]}, "shuffled columns"),
         ({"X": CIRCLES[0][:, :1]}, "at least two"),
     ],

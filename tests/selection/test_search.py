@@ -35,7 +35,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer import SVC, SVR, KernelRidge, LinearSVC, NuSVC, NuSVR, OneClassSVM, _checkpoint
 from mercer.gram import Nystrom
 from mercer.kernels import Callable, Gaussian, Linear, Log, Matern
-from mercer.selection import KernelSearchCV, _groups, _sample, search
+from mercer.selection import KernelSearchCV, _cells, _groups, _sample
 from mercer.solvers.fit.many import solve_pairs
 
 rng = np.random.default_rng(0)
@@ -391,6 +391,22 @@ def test_interruption_leaves_the_search_unfitted():
     assert set(vars(found)) == before
 
 
+def test_an_interrupted_search_without_refit_keeps_what_was_tried():
+    def score(y, prediction):
+        calls.append(1)
+        if len(calls) == 7:
+            raise KeyboardInterrupt
+        return float(np.mean(y == prediction))
+
+    calls = []
+    grid = {"kernel__lengthscale": [0.5, 1.0, 2.0]}
+    found = KernelSearchCV(SVC(kernel=Gaussian()), grid, cv=3, scoring=make_scorer(score), refit=False)
+    with pytest.raises(KeyboardInterrupt), pytest.warns(UserWarning, match="non-finite"):
+        found.fit(X, LABELS)
+    tried = [np.isfinite(found.cv_results_[f"split{s}_test_score"]).tolist() for s in range(3)]
+    assert tried == [[True, True, False]] * 3 and not hasattr(found, "best_estimator_")
+
+
 @pytest.mark.filterwarnings("ignore:.*SCIPY_ARRAY_API:sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks([KernelSearchCV(KernelRidge(), {"alpha": [0.1, 1]}, error_score="raise")])
 def test_scikit_learn_checks(estimator, check):
@@ -486,7 +502,7 @@ def test_what_is_fitted_one_by_one():
 
 
 def test_large_pairs_of_classes_are_left_to_the_working_set(monkeypatch):
-    monkeypatch.setattr(search, "LARGEST", 45)  # the first fold has more than that in two classes, the second has not
+    monkeypatch.setattr(_cells, "LARGEST", 45)  # the first fold has more than that in two classes, the second has not
     monkeypatch.setattr(_groups, "solve_pairs", Mock(side_effect=solve_pairs))
     cv = [(np.arange(60), np.arange(60, 75)), (np.arange(60, 75), np.arange(60))]
     ours, theirs = both(SVC(tol=TIGHT), {"C": [0.5, 1.0, 8.0]}, X, LABELS, cv=cv, refit=False)
@@ -753,7 +769,7 @@ def test_the_checkpoint_of_another_search_is_refused(tmp_path):
         "the parameters of fit differ": {"fit": {"sample_weight": WEIGHT}},
         "the samples, the settings differ": {"X": moved, "grid": {"C": [1.0]}},
     }.items():
-        with pytest.raises(ValueError, match=f"is of other work: {message}. Delete it"):
+        with pytest.raises(ValueError, match=f"was written by a different run: {message}. Delete it"):
             fit(**options)
     assert fit().sharing_["fits"] == 0
     path.write_text("something else")
@@ -763,7 +779,7 @@ def test_the_checkpoint_of_another_search_is_refused(tmp_path):
 
 
 def test_checkpoints_that_cannot_be(tmp_path):
-    with pytest.raises(ValueError, match="must know the scores again"):
+    with pytest.raises(ValueError, match="must recognise the scores"):
         KernelSearchCV(SVC(), {"C": [1.0]}, scoring=lambda m, X, y: 0.0, checkpoint=tmp_path / "c").fit(X, LABELS)
     with pytest.raises(ValueError, match="lies in a folder that does not exist"):
         KernelSearchCV(SVC(), {"C": [1.0]}, checkpoint=tmp_path / "no" / "c").fit(X, LABELS)
@@ -773,3 +789,34 @@ def test_checkpoints_that_cannot_be(tmp_path):
             pytest.raises(ValueError, match="has no effect while metadata"),
         ):
             KernelSearchCV(SVC(), {"C": [1.0]}, **options).fit(X, LABELS)
+
+
+def test_max_samples_tries_settings_on_a_stratified_part_and_fits_all():
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(300, 2))
+    rare = np.where(np.arange(300) < 290, (points[:, 0] > 0).astype(int), 2)
+    seen = []
+
+    def score(estimator, X, y, sample_weight=None):
+        seen.append(np.unique(y, return_counts=True))
+        return estimator.score(X, y)
+
+    weight = np.ones(300)
+    options = {"cv": 2, "max_samples": 60, "random_state": 0}
+    search = KernelSearchCV(SVC(), {"C": [1.0, 10.0]}, scoring=score, **options).fit(points, rare, sample_weight=weight)
+    assert all(counts.sum() == 30 and set(labels) == {0, 1, 2} for labels, counts in seen)
+    assert search.best_estimator_.shape_fit_ == (300, 2)
+    K = np.exp(-((points[:, None] - points[None]) ** 2).sum(axis=2))
+    found = [
+        KernelSearchCV(SVC(kernel=kernel), {"C": [1.0, 10.0]}, **options).fit(data, rare).cv_results_["mean_test_score"]
+        for kernel, data in (("precomputed", K), ("gaussian(lengthscale=0.7071067811865476)", points))
+    ]
+    np.testing.assert_allclose(*found)
+
+
+def test_max_samples_refuses_what_it_cannot_use():
+    with pytest.raises(ValueError, match="max_samples = 1 must be >= 2"):
+        KernelSearchCV(SVC(), {"C": [1.0]}, max_samples=1).fit(X, LABELS)
+    places = [(np.arange(10), np.arange(10, 20))]
+    with pytest.raises(ValueError, match="give a splitter"):
+        KernelSearchCV(SVC(), {"C": [1.0]}, cv=places, max_samples=10).fit(X, LABELS)

@@ -2,7 +2,7 @@
 
 import _thread
 import pickle
-import time
+import threading
 
 import numpy as np
 import pytest
@@ -22,8 +22,9 @@ from mercer.gram import Dense, Nystrom
 from mercer.kernels import Callable, Delta, Gaussian, Kernel, Linear, Polynomial, Table
 from mercer.kernels.algebra import Exp
 from mercer.selection import expected_loss
-from mercer.selection.tuning import KernelTuner, _Coordinates, _Form, _Search
-from mercer.solvers.hyper import MarginCriterion
+from mercer.selection._descent import Coordinates, Search
+from mercer.selection.tuning import KernelTuner
+from mercer.solvers.hyper import MarginCriterion, Objective
 from mercer.solvers.hyper.margin import Machine
 
 
@@ -70,7 +71,16 @@ def test_sklearn(estimator, check):
 # ---- optima
 
 
-@pytest.mark.parametrize("criterion", ["leave_one_out", "gcv", "marginal_likelihood"])
+def of_summary(summary, criterion):
+    """The score that the criterion stands for, larger is better."""
+    return {
+        "loo": -summary.leave_one_out,
+        "gcv": -summary.gcv,
+        "marginal_likelihood": summary.log_marginal_likelihood,
+    }[criterion]
+
+
+@pytest.mark.parametrize("criterion", ["loo", "gcv", "marginal_likelihood"])
 def test_lengthscales_tell_which_inputs_matter(waves, criterion):
     X, y, _ = waves
     tuner = KernelTuner(ridge(fit_intercept=True), criterion=criterion).fit(X, y)
@@ -114,7 +124,7 @@ def test_the_optimum_is_that_of_gaussian_processes(waves):
     np.testing.assert_allclose(tuner.predict(X[:5]), process.predict(X[:5]), atol=1e-3)
 
 
-@pytest.mark.parametrize("criterion", ["leave_one_out", "gcv", "marginal_likelihood"])
+@pytest.mark.parametrize("criterion", ["loo", "gcv", "marginal_likelihood"])
 def test_no_point_of_a_grid_is_better(waves, criterion):
     X, y, _ = waves
     tuner = KernelTuner(ridge(Gaussian(1.0)), criterion=criterion).fit(X, y)
@@ -123,19 +133,17 @@ def test_no_point_of_a_grid_is_better(waves, criterion):
     for factors in np.exp(np.random.default_rng(0).normal(0, 0.1, size=(12, 2))):
         moved = ridge(Gaussian(best["kernel__lengthscale"] * factors[0])).set_params(alpha=best["alpha"] * factors[1])
         summary = moved.fit(X, y).summary()
-        score = summary.log_marginal_likelihood if criterion[0] == "m" else -getattr(summary, criterion)
-        assert score <= tuner.best_score_
+        assert of_summary(summary, criterion) <= tuner.best_score_
 
 
-@pytest.mark.parametrize("criterion", ["leave_one_out", "gcv", "marginal_likelihood"])
+@pytest.mark.parametrize("criterion", ["loo", "gcv", "marginal_likelihood"])
 def test_scores_are_those_of_the_best_estimator(waves, criterion):
     X, y, labels = waves
     weight = np.random.default_rng(1).uniform(0.5, 2, len(y))
     for start, target in ((ridge(free=1), y), (LeastSquaresSVC(Gaussian(2.0), class_weight="balanced"), labels)):
         tuner = KernelTuner(start, criterion=criterion, tol=1e-2).fit(X, target, weight)
         summary = tuner.best_estimator_.summary()
-        expected = summary.log_marginal_likelihood if criterion[0] == "m" else -getattr(summary, criterion)
-        assert tuner.best_score_ == pytest.approx(expected, rel=1e-6)
+        assert tuner.best_score_ == pytest.approx(of_summary(summary, criterion), rel=1e-6)
         assert tuner.criterion_ == criterion
 
 
@@ -176,10 +184,10 @@ class _Corner:
 
 
 def test_a_corner_is_no_stationary_point(waves):
-    form = _Form(_Corner(), Gaussian(), 1.0, waves[0])
+    form = Objective(_Corner(), Gaussian(), 1.0, waves[0])
     tuner = KernelTuner(KernelRidge(), parameters=["alpha"])
-    search = _Search(form, _Coordinates(tuner, form), Context(), 100, 1e-5)
-    search.run(0, np.random.default_rng(0))
+    search = Search(form, Coordinates(tuner, form), Context(), 100, 1e-5)
+    search.run(1, np.random.default_rng(0))
     tuner._keep(search)
     assert tuner.best_params_["alpha"] == pytest.approx(np.exp(0.3), rel=1e-2)
     assert tuner.slope_ == pytest.approx(1.0) and not tuner.converged_
@@ -222,10 +230,10 @@ def test_restarts_are_drawn_and_help(waves):
     X, y, _ = waves
     far = ridge(Gaussian(np.full(5, 0.05)))  # where all samples are alone
     one = KernelTuner(far, max_iter=50).fit(X, y)
-    several = KernelTuner(far, n_restarts=4, random_state=3).fit(X, y)
+    several = KernelTuner(far, n_init=5, random_state=3).fit(X, y)
     assert len(several.history_) == 5 and len(one.history_) == 1
     assert several.best_score_ >= one.best_score_
-    again = KernelTuner(far, n_restarts=4, random_state=3).fit(X, y)
+    again = KernelTuner(far, n_init=5, random_state=3).fit(X, y)
     assert again.best_score_ == several.best_score_
     assert max(h.max() for h in several.history_ if len(h)) == pytest.approx(several.best_score_, rel=1e-9)
 
@@ -350,19 +358,25 @@ def test_time_budget(waves):
 class _Interrupting(Gaussian):
     """Presses Ctrl-C when it is evaluated for the tenth time."""
 
-    calls = 0
+    calls, seen = 0, threading.Event()
 
     def evaluate(self, X, Y=None):
         _Interrupting.calls += 1
         if _Interrupting.calls == 10:
             _thread.interrupt_main()
-            time.sleep(0.5)  # the search is on another thread, and might end before Ctrl-C is seen
+            self.seen.wait(30)  # the search is on another thread, and might end before Ctrl-C is seen
         return super().evaluate(X, Y)
 
 
-def test_an_interrupt_keeps_the_best_so_far(waves):
+def test_an_interrupt_keeps_the_best_so_far(waves, monkeypatch):
     X, y, _ = waves
-    _Interrupting.calls = 0
+    _Interrupting.calls, interrupt = 0, Context.interrupt
+
+    def seen(context):
+        interrupt(context)
+        _Interrupting.seen.set()
+
+    monkeypatch.setattr(Context, "interrupt", seen)
     start = ridge(_Interrupting(np.full(5, 3.0)))
     tuner = KernelTuner(start, tol=1e-12, max_iter=10_000)
     with pytest.warns(ConvergenceWarning, match="interrupted"), pytest.raises(KeyboardInterrupt):
@@ -410,7 +424,9 @@ def test_what_has_no_gradient_is_named(waves):
         (lambda: KernelTuner(KernelRidge(0.0, kernel="rbf")), ValueError, "one number > 0"),
         (lambda: KernelTuner(ridge(), bounds={"alpha": (1.0, 0.1)}), ValueError, "0 < low < high"),
         (lambda: KernelTuner(ridge(), bounds={"C": (0.1, 1.0)}), ValueError, "'C' is not tuned"),
-        (lambda: KernelTuner(ridge(), n_restarts=-1), ValueError, "n_restarts = -1 must be >= 0"),
+        (lambda: KernelTuner(ridge(), bounds=[(0.1, 1.0)]), TypeError, "bounds = .* must be a dict of pairs, such as"),
+        (lambda: KernelTuner(None), TypeError, "KernelTuner: estimator = None has no criterion with a gradient"),
+        (lambda: KernelTuner(ridge(), n_init=0), ValueError, "n_init = 0 must be >= 1"),
         (lambda: KernelTuner(ridge(), time_budget=0), ValueError, "time_budget = 0 must be > 0"),
         (lambda: KernelTuner(ridge(Gaussian(1.0), gram="lazy")), ValueError, "use 'auto' or 'dense'"),
     ],
@@ -422,8 +438,21 @@ def test_refusals(waves, make, error, message):
         tuner.fit(X, labels if isinstance(tuner.estimator, (SVC, KernelLogisticRegression)) else y)
 
 
+def test_a_span_that_is_not_defined_names_the_tuner():
+    with pytest.raises(ValueError, match="KernelTuner: nearly all coefficients are 0 or at their bound"):
+        KernelTuner(SVC(kernel=Gaussian(1.0))).fit([[0.0], [1.0]], [0, 1])
+
+
 def test_torch_is_refused(waves):
     torch = pytest.importorskip("torch")
     X, y, _ = waves
     with pytest.raises(TypeError, match="give NumPy arrays"):
         KernelTuner(ridge(gram=Dense())).fit(torch.as_tensor(X), torch.as_tensor(y))
+
+
+def test_states_of_earlier_versions():
+    state = KernelTuner(KernelRidge()).__getstate__()
+    del state["n_init"]
+    found = KernelTuner.__new__(KernelTuner)
+    found.__setstate__(state | {"criterion": "leave_one_out", "n_restarts": 2})
+    assert found.get_params(deep=False)["criterion"] == "loo" and found.n_init == 3 and not hasattr(found, "n_restarts")

@@ -10,10 +10,10 @@ from scipy.stats import chisquare
 from mercer.context import Context, Status
 from mercer.gram import Dense, Lazy, LowRank
 from mercer.kernels import Linear
+from mercer.solvers._clusters import ProductClusters
 from mercer.solvers.clustering import (
     Clusters,
     FactorClusters,
-    ProductClusters,
     clusters_of,
     partition,
     partitions,

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian, Matern
+from mercer.solvers import _tridiagonal
 from mercer.solvers.decomposition import Diagonal, Tridiagonal, _thin_factor, of_factor, of_matrix
 
 rng = np.random.default_rng(3)
@@ -76,3 +77,12 @@ def test_vectors_of_another_width_are_refused():
     for sweep in (lambda V: T.quadratic(V, np.ones(1)), lambda V: T.half(V, 1.0)):
         with pytest.raises(ValueError, match="V has 5 columns, but the matrix 3"):
             sweep(np.ones((2, 5)))
+
+
+def test_small_sweeps_by_numpy_are_those_of_compiled_code():
+    rng = np.random.default_rng(0)
+    V, lower, pivots = rng.normal(size=(12, 7)), 0.3 * rng.normal(size=(5, 11)), 1 + rng.random((5, 12))
+    assert V.size <= _tridiagonal.SMALL
+    np.testing.assert_allclose(_tridiagonal.swept(V, lower[0]), _tridiagonal._swept(V, lower[0]), rtol=1e-13)
+    found = _tridiagonal.quadratic(V, lower, pivots)
+    np.testing.assert_allclose(found, _tridiagonal._quadratic(V, lower, pivots), rtol=1e-13)

@@ -80,6 +80,24 @@ def test_units_change_nothing(unit) -> None:
     np.testing.assert_allclose(longer.multipliers, whole.multipliers, atol=1e-6)
 
 
+@pytest.mark.parametrize("far", [1e3, 1e8, 1e20, 1e200])
+def test_bounds_that_are_far_away_change_nothing(far) -> None:
+    """They set the unit of x once, to which tol is relative: a bound of 10⁸ left x = 4000 in the place of 0."""
+    np.testing.assert_allclose(quadratic_program([1.0, -1.0], np.eye(2), upper=far, lower=0.0).x, [0.0, 1.0], atol=1e-7)
+    np.testing.assert_allclose(quadratic_program([1.0, -1.0], np.eye(2), lower=-far, upper=far).x, [-1.0, 1.0])
+    some = quadratic_program([1.0, -1.0], np.eye(2), lower=[0.0, -np.inf], upper=[far, np.inf])
+    np.testing.assert_allclose(some.x, [0.0, 1.0], atol=1e-7)
+    simplex = quadratic_program([1.0, 2.0], np.zeros((2, 2)), np.ones((1, 2)), 1.0, lower=0.0, upper=far)
+    np.testing.assert_allclose(simplex.x, [1.0, 0.0], atol=1e-6)
+    nearly = quadratic_program([1.0, -1.0], np.eye(2), lower=1e-12)
+    assert nearly.converged and np.allclose(nearly.x, [0.0, 1.0], atol=1e-7)
+
+
+def test_max_iter_may_be_left_to_the_solver() -> None:
+    assert quadratic_program([1.0], [[1.0]], lower=0.0, max_iter=None).converged
+    assert quadratic_program([1.0], [[1.0]], lower=0.0, max_iter=1).status is Status.MAX_ITER
+
+
 def test_what_has_no_solution_says_so() -> None:
     nowhere = quadratic_program([0.0], [[1.0]], [[1.0], [1.0]], [0.0, 1.0])
     assert not nowhere.converged and nowhere.infeasibility > 0.1
@@ -95,12 +113,18 @@ def test_what_has_no_solution_says_so() -> None:
     [
         (([1.0], np.eye(2)), "give a matrix of 1 × 1"),
         (([1.0, 2.0], [[1.0, 2.0], [0.0, 1.0]]), "not symmetric"),
-        (([1.0], [[np.nan]]), "H must be an array of 2"),
+        (([1.0], [[np.nan]]), r"H has shape \(1, 1\), expected finite numbers in two dimensions"),
         (([1.0], [[1.0]], [[1.0, 2.0]], 0.0), "a column for each of the 1"),
-        (([1.0], [[1.0]], [[1.0]]), "without b"),
-        (([1.0], [[1.0]], None, None, 1.0, 0.0), "lower must be <= upper"),
+        (([1.0], [[1.0]], [[1.0]]), "A, b and r belong together"),
+        (([1.0], [[1.0]], None, 1.0), "A, b and r belong together; give A and b, or none"),
+        (([1.0], [[1.0]], None, None, 0.0, 1.0, 1.0), "A, b and r belong together"),
+        (([1.0], [[1.0]], [[1.0]], 0.0, 0.0, 1.0, -1.0), "r = -1 must be >= 0"),
+        (
+            ([1.0], [[1.0]], None, None, 1.0, 0.0),
+            r"no number from lower\[0\] = 1 to upper\[0\] = 0; give lower <= upper",
+        ),
         (([1.0], [[1.0]], None, None, [1.0, 2.0]), "lower has shape"),
-        (([1.0], [[1.0]], None, None, np.inf), "with a number between them"),
+        (([1.0], [[1.0]], None, None, np.inf), r"no number from lower\[0\] = inf to upper\[0\] = inf"),
         (([1.0], [[1.0]], [[1.0]], np.inf), "b must be finite"),
         (([1.0, 1.0], np.diag([1.0, -1.0])), "positive semidefinite"),
         ((["a"], [[1.0]]), "c must hold real numbers"),

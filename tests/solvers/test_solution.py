@@ -60,9 +60,11 @@ def test_states_of_before(state, status) -> None:
 
 def test_a_file_of_before_is_read(tmp_path) -> None:
     """The entry of a status in a file, replaced by what stood there before."""
-    from mercer.io._objects import Decoder, Encoder
+    from mercer.io._decoder import Decoder
+    from mercer.io._encoder import Encoder
 
     model = SVC().fit(X, X[:, 0] > 0)
+    model.solutions_ = list(model.solutions_)  # which files of that time have
     encoder = Encoder()
     text = json.dumps(encoder.encode(model))
     new = '["status", {"status": "CONVERGED"}]'

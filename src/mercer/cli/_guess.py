@@ -1,12 +1,12 @@
-"""The rules of the command line: columns, task, preparation, kernel, method, tuning.
+"""The rules of the command line: preparation, kernel, method, tuning; those of columns and tasks are in `_sample`.
 
 ``docs/guide/command_line.md`` lists the same rules; a test compares the numbers.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+from sklearn.utils.metaestimators import _safe_split
 
 from mercer import (
     SVC,
@@ -30,41 +31,22 @@ from mercer import (
     LeastSquaresSVC,
     RobustKernelRegression,
 )
+from mercer.gram import Nystrom
 from mercer.kernels import Gaussian, Kernel, Table
 from mercer.kernels.expression import parse
 
-from ._data import RENUMBER, Data, DataError, conform, kind_of, odd_cell, require_dense, split_target, unknown_column
+from .._folds import drawn
+from .._threads import one_blas_thread
+from ._columns import DataError
+from ._sample import Sample
 
-__all__ = [
-    "METHODS",
-    "Plan",
-    "Sample",
-    "choose_kernel",
-    "counts_rows",
-    "linear_baseline",
-    "plan",
-    "prepare",
-    "rest",
-    "trivial_baseline",
-    "vectors",
-]
-
-CLASSES = 20  # distinct integers that may be classes
-REPEATS = 5  # minimum number of rows per class, unless there are two classes
-DISTINCT = 0.5  # text with more distinct values than this fraction of the rows identifies rows, not groups
-FEW = 20  # with fewer rows, that rule does not apply
-LEAST = 4  # rows for a regression: two folds of two rows
-DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}( .*)?")  # in another order or notation than ISO 8601
-UNIT = re.compile(r"[€$£¥] ?[\d., ']*\d|[\d., ']*\d ?[%€$£¥]|\d{1,3}([., ']\d{3})+([.,]\d+)?|\d+,\d+")
-IDENTIFIER = re.compile(r"(.*[\W_])?(id|Id|ID)|.*[a-z]I[dD]")  # names such as user_id and userId
-COUNTS = "counts the rows"
-WHOLE = 2.0**53  # up to here, float64 represents every integer
 EXACT = {"svc": 50_000, "svr": 50_000}  # more rows approximate the kernel matrix
 EXACT_OTHERS, EXACT_RIDGE = 3_000, 10_000
-TUNED_ROWS = {"svc": 5_000, "svr": 5_000}  # rows used for tuning
-TUNED_OTHERS = 3_000
+TUNED_ROWS = {"svc": 2_000}  # rows used for tuning
+TUNED_OTHERS = 1_000
+JUDGED_ROWS = {"svc": 5_000, "svr": 5_000}  # rows used for evaluation and the report
+JUDGED_OTHERS = 2_000
 RANK = 2_000  # landmarks of the approximation
-CACHE = 2_000  # megabytes of kernel rows, for samples larger than those used for tuning
 WIDTHS = (1.0, 0.5, 2.0, 0.25, 4.0)  # the most likely first, for searches that stop early
 TOLERANCE = 1e-3  # of `svr`, in units of the target's standard deviation
 STRENGTHS = (1.0, 10.0, 100.0, 0.1, 1000.0)  # C, and 1/alpha
@@ -87,225 +69,55 @@ METHODS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Sample:
-    """Rows that are ready for an estimator, and the decisions behind them."""
-
-    X: Any
-    y: Any
-    task: str
-    target: str
-    columns: dict[str, str] | None
-    n_features: int | None
-    left_out: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def n(self) -> int:
-        """The number of rows."""
-        return self.X.shape[0]
-
-    @property
-    def is_matrix(self) -> bool:
-        """Whether all columns are numbers without missing values."""
-        return self.columns is None or not hasattr(self.X, "columns")
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the matrix is sparse."""
-        return hasattr(self.X, "nnz")
-
-
-@dataclass(frozen=True)
 class Plan:
-    """How to fit a sample: first `scaler` (or None), then `estimator` with the best of `grid`."""
+    """How to fit a sample: first `scaler` (or None), then `estimator` with the best of `grid`.
 
+    It is tuned on `tuned` rows, evaluated on `rows`, and exact up to `exact`.
+    """
+
+    sample: Sample
     method: str
     scaler: Any
     estimator: Any
     grid: list[dict[str, Any]]
     kernel: str
+    tuned: int
     rows: int
     exact: int
+
+    @property
+    def name(self) -> str:
+        """The class of the fitted estimator."""
+        own = isinstance(self.estimator, SampledRidge)
+        return KernelRidge.__name__ if own else type(self.estimator).__name__
+
+    @cached_property
+    def part(self) -> tuple[Any, Any]:
+        """The rows for evaluation and the report, and their targets; those for tuning are drawn from them."""
+        return self.sample.some(self.rows)
+
+    @cached_property
+    def scaled(self) -> Any:
+        """These rows, scaled all together; targets take no part in it."""
+        X, _ = self.part
+        return X if self.scaler is None else clone(self.scaler).fit_transform(X)
 
     def whole(self, estimator: Any) -> Any:
         """Scaler and estimator in one."""
         return estimator if self.scaler is None else make_pipeline(clone(self.scaler), estimator)
 
     def chosen(self, params: dict[str, Any]) -> Any:
-        """The estimator with these parameters, not fitted."""
-        return clone(self.estimator).set_params(**clone(params, safe=False))
+        """The estimator with these parameters, not fitted; of a ridge of many rows also alpha is chosen, on a few."""
+        chosen = clone(self.estimator).set_params(**clone(params, safe=False))
+        return chosen.plain(self.scaled, self.part[1]) if isinstance(chosen, SampledRidge) else chosen
 
-
-def prepare(
-    data: Data,
-    path: Any,
-    target: str | None,
-    task: str | None = None,
-    drop: tuple[str, ...] = (),
-    categories: tuple[str, ...] = (),
-    supervised: bool = True,
-) -> Sample:
-    """Choose columns and task; drop rows without a target."""
-    if not data.is_table:
-        require_dense(data.X, path, RENUMBER, whole=False)
-        return _of_matrix(data, path, target, task, supervised)
-    frame = data.X
-    for name in (*drop, *categories, *(() if target is None else (target,))):
-        if name not in frame.columns:
-            raise unknown_column(path, name, frame.columns)
-    if target in drop:
-        raise DataError(f"--drop {target} is the target, which is never used as an input.")
-    if supervised and target is None:
-        raise DataError(f"--target is missing; the columns of {path} are {', '.join(map(repr, frame.columns[:20]))}.")
-    notes: list[str] = []
-    y, found = None, ""
-    if supervised and target is not None:
-        frame = frame[_present(frame[target], target, path, notes)].reset_index(drop=True)
-        if target in categories:
-            task = task or "classification"
-        y, found = _target(frame[target], target, task, path)
-    columns, left_out = _columns(frame.drop(columns=[target] if target else []), drop, categories, notes)
-    if not columns:
-        why = "; ".join(f"{c} {w}" for c, w in left_out.items()) or f"{target!r} is the only one"
-        raise DataError(f"{path} has no column to learn from: {why}.")
-    dates = [name for name, kind in columns.items() if kind == "date"]
-    if supervised and dates:
-        notes.append(f"{dates[0]!r} contains dates: random folds test on dates among the known ones, not on later ones")
-    X = conform(frame, columns, path)
-    if all(kind != "category" for kind in columns.values()) and not X.isna().to_numpy().any():
-        X = X.to_numpy(dtype=np.float64)
-    return Sample(X, y, found, target or "", columns, None, left_out, notes)
-
-
-def _present(column: Any, target: str, path: Any, notes: list[str]) -> np.ndarray:
-    """Which rows have a target."""
-    present = column.notna().to_numpy()
-    if not present.any():
-        raise DataError(f"the target {target!r} has no value in any row of {path}.")
-    if not present.all():
-        gaps = int((~present).sum())
-        notes.append(
-            "1 row without a target was dropped" if gaps == 1 else f"{gaps} rows without a target were dropped"
-        )
-    return present
-
-
-def _of_matrix(data: Data, path: Any, target: str | None, task: str | None, supervised: bool) -> Sample:
-    X, y = split_target(data, target, path) if supervised else (data.X, None)
-    X = X if hasattr(X, "nnz") else np.asarray(X, dtype=np.float64)
-    values = X.data if hasattr(X, "nnz") else X
-    if not np.isfinite(values).all():
-        raise DataError(f"{path} has non-finite values; write it as CSV, where cells may be empty.")
-    found = ""
-    notes: list[str] = []
-    if supervised:
-        import pandas
-
-        column = pandas.Series(y)
-        present = _present(column, "y", path, notes)
-        X = X if present.all() else X[present]
-        y, found = _target(column[present].reset_index(drop=True), target or "y", task, path)
-    return Sample(X, y, found, target or "y", None, X.shape[1], notes=notes)
-
-
-def _target(column: Any, target: str, task: str | None, path: Any) -> tuple[np.ndarray, str]:
-    """The targets and the task."""
-    kind = kind_of(column)
-    values = conform(column.to_frame(target), {target: kind}, path)[target].to_numpy()
-    whole = kind == "number" and bool(np.all(values == np.round(values)))
-    codes = column.astype(str).to_numpy(dtype=object) if whole and np.abs(values).max() > WHOLE else values
-    distinct = len(set(codes.tolist()))
-    if task is None:
-        few = whole and (distinct == 2 or (distinct <= CLASSES and len(values) >= REPEATS * distinct))
-        task = "classification" if kind == "category" or few else "regression"
-    if task == "classification":
-        values = codes if kind != "category" or column.dtype.kind == "b" else column.astype(str).to_numpy(dtype=object)
-    if task == "regression" and kind == "category":
-        raise DataError(f"the target {target!r} of {path} is text, such as {values[0]}; regression needs numbers.")
-    if distinct < 2:
-        raise DataError(f"the target {target!r} of {path} is {column.iloc[0]} in every row; there is nothing to learn.")
-    if task == "regression" and len(values) < LEAST:
-        raise DataError(f"{path} has {len(values)} rows with a target; regression needs {LEAST} for its folds.")
-    if kind == "category" and len(values) >= FEW and distinct > DISTINCT * len(values):
-        raise DataError(
-            f"the target {target!r} of {path} is text that differs from row to row, such as {odd_cell(column)[0]!r}; "
-            "write numbers without units, percent signs or thousands separators."
-        )
-    if task == "classification" and kind == "number" and not whole and distinct > CLASSES:
-        raise DataError(f"the target {target!r} of {path} is {distinct} numbers such as {column.iloc[0]}, not classes.")
-    if task == "classification":
-        if whole and values.dtype != object:
-            values = values.astype(np.int64)
-        labels, counts = np.unique(values.astype(str), return_counts=True)
-        if counts.min() < 2:
-            raise DataError(
-                f"the class {labels[counts.argmin()]} of {target!r} has one row, but folds need two; remove it, or use "
-                "--task regression if these are numbers."
-            )
-        values = values.astype(str) if values.dtype == object else values
-    return values, task
-
-
-def _columns(
-    frame: Any, drop: tuple[str, ...], categories: tuple[str, ...], notes: list[str]
-) -> tuple[dict[str, str], dict[str, str]]:
-    """The kind of each used column, and why the others are dropped; a note for numeric columns with a few words."""
-    columns, left_out = {}, {}
-    for name in frame.columns:
-        column = frame[name]
-        kind = "category" if name in categories else kind_of(column)
-        distinct = column.nunique()
-        if name in drop:
-            left_out[name] = "by --drop"
-        elif kind == "empty":
-            left_out[name] = "has no values"
-        elif distinct == 1 and column.notna().all():
-            left_out[name] = "is constant"
-        elif name not in categories and len(frame) >= FEW and kind == "category" and distinct > DISTINCT * len(frame):
-            cell = odd_cell(column)[0]
-            left_out[name] = f"is text that differs from row to row, such as {cell!r}{_remedy(cell)}"
-        elif name not in categories and counts_rows(column) and _is_number_of_row(name, column):
-            left_out[name] = COUNTS
-        else:
-            columns[name] = kind
-            if kind == "category" and name not in categories:
-                cell, share = odd_cell(column)
-                if share > 0.5:
-                    notes.append(f"{name} is a category because of {cell!r}; leave such cells empty if it is numeric")
-                elif _remedy(cell):
-                    notes.append(f"{name} is a category of texts such as {cell!r}{_remedy(cell)}")
-            elif kind == "number" and counts_rows(column):
-                notes.append(f"{name} increases by one from row to row; use --drop if it numbers the rows")
-            elif kind == "number" and distinct == len(frame) >= FEW and IDENTIFIER.fullmatch(str(name)):
-                notes.append(f"{name} differs in every row; use --drop if it is an identifier")
-    if not columns:  # keep a trend over the rows if there is nothing else
-        for name in [name for name, why in left_out.items() if why == COUNTS]:
-            columns[name] = "number"
-            del left_out[name]
-            notes.append(f"{name} counts the rows, but is kept because there is no other column")
-    return columns, left_out
-
-
-def _is_number_of_row(name: Any, column: Any) -> bool:
-    """Whether numbers that increase by one identify rows; others, such as years, are measurements."""
-    return float(column.iloc[0]) in (0.0, 1.0) or IDENTIFIER.fullmatch(str(name)) is not None
-
-
-def _remedy(cell: str) -> str:
-    """How to write a date or a number in another notation."""
-    if DATE.fullmatch(cell):
-        return "; write dates as 2026-01-31"
-    return "; write numbers without units, percent signs or thousands separators" if UNIT.fullmatch(cell) else ""
-
-
-def counts_rows(column: Any) -> bool:
-    """Whether its numbers increase by one from row to row; a few rows may do so by chance."""
-    if len(column) < FEW or column.isna().any() or kind_of(column) != "number":
-        return False
-    return bool(np.all(np.diff(column.astype(float).to_numpy()) == 1))
-
-
-# ---- method and kernel
+    def for_all_rows(self, chosen: Any) -> Any:
+        """The chosen estimator for all rows; with more than `exact` rows, its approximation."""
+        n = self.sample.n
+        if n > self.exact:
+            seed = {"random_state": 0} if "random_state" in chosen.get_params(deep=False) else {}
+            chosen = clone(chosen).set_params(gram=Nystrom(RANK), **seed)
+        return chosen
 
 
 def plan(sample: Sample, method: str | None = None, kernel: str | None = None, probability: bool = False) -> Plan:
@@ -324,11 +136,17 @@ def plan(sample: Sample, method: str | None = None, kernel: str | None = None, p
         options["alpha"] = 1 / scale
     if method == "svc" and probability:
         options |= {"calibration": "cv", "random_state": 0}
-    estimator = known[method](**options)
-    name = next((p for p in ("C", "alpha") if p in estimator.get_params(deep=False)), None)
+    kind = (
+        SampledRidge if (method, sample.task) == ("ridge", "regression") and sample.n > TUNED_OTHERS else known[method]
+    )
+    estimator = kind(**options)
+    given = estimator.get_params(deep=False)  # alpha of the ridges names a criterion: they choose the number themselves
+    own = isinstance(estimator, SampledRidge)
+    name = None if own else next((p for p in ("C", "alpha") if isinstance(given.get(p), float)), None)
     strengths = {} if name is None else {name: [s * scale if name == "C" else 1 / (s * scale) for s in STRENGTHS]}
     grid = [{**{f"kernel__{p}": [v] for p, v in width.items()}, **strengths} for width in widths]
-    return Plan(method, scaler, estimator, grid, str(kernel_), TUNED_ROWS.get(method, TUNED_OTHERS), exact)
+    tuned, rows = TUNED_ROWS.get(method, TUNED_OTHERS), JUDGED_ROWS.get(method, JUDGED_OTHERS)
+    return Plan(sample, method, scaler, estimator, grid, str(kernel_), tuned, rows, exact)
 
 
 def choose_kernel(sample: Sample, text: str | None, width: float = 1.0) -> tuple[Any, Kernel, list[dict[str, float]]]:
@@ -341,7 +159,7 @@ def choose_kernel(sample: Sample, text: str | None, width: float = 1.0) -> tuple
         free = kernel.kernels == "auto" and "width" not in (text or "")
         return None, kernel, [{"width": w} for w in WIDTHS] if free else [{}]
     scaler = vectors(sample)
-    Z = scaler.fit_transform(sample.X[: 10 * TUNED_OTHERS])
+    Z = scaler.fit_transform(sample.X[: 10 * JUDGED_OTHERS])
     base = _spread(Z)
     if given is None:
         return scaler, Gaussian(width * base), [{"lengthscale": w * base} for w in WIDTHS]
@@ -379,30 +197,41 @@ def vectors(sample: Sample) -> Any:
     return ColumnTransformer([("numbers", numbers, others), ("labels", one_hot, labels)])
 
 
+class SampledRidge(KernelRidge):
+    """Kernel ridge regression whose `alpha` each fit chooses by leave-one-out, on at most `TUNED_OTHERS` rows.
+
+    The decomposition that gives all errors takes twenty times as long as a fit for one alpha.
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        self.alpha, self.fit_intercept = self._best(X, y), True
+        return super().fit(X, y, sample_weight)
+
+    def plain(self, X: Any, y: Any) -> KernelRidge:
+        """The ridge with the alpha for these rows, not fitted."""
+        return KernelRidge(alpha=self._best(X, y), kernel=self.kernel, fit_intercept=True)
+
+    def _best(self, X: Any, y: Any) -> float:
+        part = drawn(len(y), TUNED_OTHERS, np.random.RandomState(0).permutation(len(y)))
+        with one_blas_thread:
+            return float(np.max(KernelRidgeCV(kernel=self.kernel).fit(*_safe_split(self, X, y, part)).alpha_))
+
+
+class OneThreadLogistic(LogisticRegression):
+    """Logistic regression on one core: its products are so small that threads make it up to a hundred times slower."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OneThreadLogistic:
+        with one_blas_thread:
+            super().fit(X, y, sample_weight)
+        return self
+
+
 def linear_baseline(sample: Sample) -> Any:
     """A linear model on the same columns."""
-    last = LogisticRegression(max_iter=1000) if sample.task == "classification" else RidgeCV(np.logspace(-3, 3, 13))
+    last = OneThreadLogistic(max_iter=1000) if sample.task == "classification" else RidgeCV(np.logspace(-3, 3, 13))
     return make_pipeline(vectors(sample), last)
 
 
 def trivial_baseline(sample: Sample) -> Any:
     """The most frequent class, or the mean."""
     return DummyClassifier(strategy="most_frequent") if sample.task == "classification" else DummyRegressor()
-
-
-def rest(sample: Sample, chosen: Any, plan_: Plan, tuned_on: Any) -> Any:
-    """The estimator for all rows: the chosen one or, with more than `plan_.exact` rows, its approximation.
-
-    `tuned_on` is the chosen estimator fitted to the rows used for tuning, for parameters that only its fit provides.
-    """
-    n = sample.n
-    if plan_.method == "ridge" and sample.task == "regression" and n > TUNED_OTHERS:
-        chosen = KernelRidge(alpha=float(np.max(tuned_on.alpha_)), kernel=chosen.kernel, fit_intercept=True)
-    if n > plan_.rows and "cache_size" in chosen.get_params(deep=False):
-        chosen = clone(chosen).set_params(cache_size=CACHE)
-    if n > plan_.exact:
-        from mercer.gram import Nystrom
-
-        seed = {"random_state": 0} if "random_state" in chosen.get_params(deep=False) else {}
-        chosen = clone(chosen).set_params(gram=Nystrom(RANK), **seed)
-    return chosen

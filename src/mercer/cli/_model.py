@@ -8,11 +8,26 @@ from typing import Any
 import numpy as np
 from sklearn.utils import get_tags
 
-from ._data import conform
+import mercer
 
-__all__ = ["FileModel"]
+from .._errors import is_one_of
+from ._columns import DataError, conform
 
 BOUNDARY = 1e-5  # of the threshold; the machine is solved to a tenth of it
+
+
+def loaded(path: str) -> Any:
+    """What a model file holds; a `FileModel` is checked."""
+    model = mercer.load(path)
+    if isinstance(model, FileModel) and (name := model.fault()) is not None:
+        raise DataError(f"{path}: the {name} of this model is not as `mercer fit` writes it; fit it again.")
+    return model
+
+
+def _are_scores(value: Any) -> bool:
+    """Whether it is a dictionary of means and standard deviations."""
+    rows = value.values() if type(value) is dict else [None]
+    return all(type(row) is dict and all(isinstance(row.get(name), float) for name in ("mean", "std")) for row in rows)
 
 
 @dataclass
@@ -51,6 +66,23 @@ class FileModel:
     named: bool = False
     result: dict[str, Any] = field(default_factory=dict)
 
+    def fault(self) -> str | None:
+        """The first attribute that is not as `mercer fit` writes it, which a file may hold; None if all are."""
+        own, columns = vars(self), vars(self).get("columns")
+        result, kinds = own.get("result"), ("number", "date", "category")
+        sane = {
+            "estimator": callable(getattr(own.get("estimator"), "predict", None)),
+            "task": isinstance(own.get("task"), str),
+            "target": isinstance(own.get("target"), str),
+            "columns": columns is None
+            or (type(columns) is dict and all(isinstance(k, str) and is_one_of(v, kinds) for k, v in columns.items())),
+            "n_features": own.get("n_features") is None or type(own["n_features"]) is int,
+            "named": type(own.get("named")) is bool,
+            "result": result == {}
+            or (type(result) is dict and "scoring" in result and _are_scores(result.get("scores"))),
+        }
+        return next((name for name, good in sane.items() if not good), None)
+
     def samples(self, rows: Any) -> Any:
         """Convert a DataFrame (or dictionary of columns) or matrix to the estimator's samples."""
         if self.columns is None:
@@ -69,12 +101,10 @@ class FileModel:
         return np.asarray(self.estimator.predict_proba(self.samples(rows)))
 
     def mark(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Scores of an outlier detector, larger for usual samples, and labels: −1 outside, 1 inside.
-
-        Samples on the boundary, such as many support vectors, count as inside, regardless of rounding.
-        """
+        """Scores of an outlier detector, larger for usual samples, and labels: −1 outside, 1 inside."""
         scores = np.asarray(self.estimator.score_samples(X), dtype=np.float64)
         offset = float(np.ravel(self.machine.offset_)[0])
+        # samples on the boundary, such as many support vectors, count as inside, regardless of rounding
         return scores, np.where(scores < offset - BOUNDARY * abs(offset), -1, 1)
 
     @property

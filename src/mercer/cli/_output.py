@@ -22,11 +22,10 @@ import numpy as np
 
 from .. import _files
 from .._errors import optional
-from ._data import DataError
-
-__all__ = ["Finite", "Output", "can_draw", "command", "replacing", "say_error", "sentence", "visible", "writable"]
+from ._columns import DataError
 
 INTERRUPTED = 130
+OF_LIBRARIES = (DeprecationWarning, FutureWarning, PendingDeprecationWarning, ImportWarning)  # not about the data
 WIDTH = 140  # of tables that go to a file or another program
 # control characters except tabs and line ends, and marks that change the text direction: terminals obey them
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -171,10 +170,10 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (str, int, bool, type(None))) else str(value)
 
 
-def command(group: click.Group, name: str | None = None, examples: Any = ()) -> Callable[[Any], click.Command]:
-    """Register a function of (output, …) as a command with --json, --quiet and --debug, and errors in one sentence."""
+def command(name: str | None = None, examples: Sequence[str] = ()) -> Callable[[Any], click.Command]:
+    """Make a function of (output, …) a command with --json, --quiet and --debug, and errors in one sentence."""
 
-    def register(function: Any) -> click.Command:
+    def make(function: Any) -> click.Command:
         @wraps(function)
         def run(as_json: bool, quiet: bool, debug: bool, **arguments: Any) -> None:
             output = Output(as_json, quiet)
@@ -183,9 +182,8 @@ def command(group: click.Group, name: str | None = None, examples: Any = ()) -> 
                     if not debug:
                         warnings.simplefilter("always")
                     code = function(output, **arguments)
-                for message in dict.fromkeys(
-                    str(w.message).strip().split("\n")[0] for w in caught or [] if _concerns(w)
-                ):
+                told = [w.message for w in caught or [] if not issubclass(w.category, OF_LIBRARIES)]
+                for message in dict.fromkeys(str(message).strip().split("\n")[0] for message in told):
                     output.note(message)
                 output.finish()
                 _flush()
@@ -213,16 +211,9 @@ def command(group: click.Group, name: str | None = None, examples: Any = ()) -> 
             run = flag(run)
         run.__click_params__ += own  # type: ignore[attr-defined]
         epilog = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in examples) if examples else None
-        return group.command(name, epilog=epilog)(run)
+        return click.command(name, epilog=epilog)(run)
 
-    return register
-
-
-def _concerns(warning: Any) -> bool:
-    """Whether a warning is about the user's data, not about the libraries' code."""
-    return not issubclass(
-        warning.category, (DeprecationWarning, FutureWarning, PendingDeprecationWarning, ImportWarning)
-    )
+    return make
 
 
 def _flush() -> None:
@@ -305,26 +296,20 @@ def _same(path: Path, other: Any) -> bool:
 @contextmanager
 def replacing(path: Path | None) -> Iterator[Any]:
     """A text stream to a file that appears only when it is complete; without a path, standard output."""
+    if path is None and sys.stdout is None:
+        raise DataError("standard output is closed; name a file.")
     try:
-        with _stream(path) as stream:
-            yield stream
+        if path is not None:
+            with _files.replacing(path) as raw:
+                text = TextIOWrapper(raw, encoding="utf-8", newline="")
+                yield text
+                text.detach()
+            return
+        if hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(encoding="utf-8", errors="strict")  # as in a file
+        yield _Visible(sys.stdout) if sys.stdout.isatty() else sys.stdout
     except UnicodeEncodeError as error:
         half = error.object[error.start : error.end]
         raise DataError(
             f"{half!r} in a label or a name is half a character, which UTF-8 cannot encode; rename it and fit again."
         ) from error
-
-
-@contextmanager
-def _stream(path: Path | None) -> Iterator[Any]:
-    if path is None:
-        if sys.stdout is None:
-            raise DataError("standard output is closed; name a file.")
-        if hasattr(sys.stdout, "reconfigure"):
-            sys.stdout.reconfigure(encoding="utf-8", errors="strict")  # as in a file
-        yield _Visible(sys.stdout) if sys.stdout.isatty() else sys.stdout
-        return
-    with _files.replacing(path) as raw:
-        text = TextIOWrapper(raw, encoding="utf-8", newline="")
-        yield text
-        text.detach()

@@ -7,39 +7,47 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.metrics import make_scorer
 from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.pipeline import Pipeline
 
 from mercer.selection import KernelSearchCV, compare
 
-from ._data import DataError
-from ._guess import Plan, Sample, linear_baseline, rest, trivial_baseline
+from .._folds import drawn
+from .._threads import one_blas_thread
+from ._columns import DataError
+from ._guess import Plan, linear_baseline, trivial_baseline
 from ._output import Output
-
-__all__ = [
-    "Counted",
-    "Tuned",
-    "compare_models",
-    "fitted",
-    "folds",
-    "judge",
-    "reported",
-    "searching",
-    "some_rows",
-    "tune",
-]
+from ._sample import Sample
 
 FOLDS = 5
 JUDGES = 10  # folds for the evaluation
+REPORTED = 5  # folds of the report
 NESTED = 20.0  # if tuning took less than this many seconds, a report repeats it in each of its folds
-AT_ONCE = 1e-9  # seconds: use only the checkpoint
+CALIBRATED = 10  # times as long takes a search with probabilities, as the report makes it
+DRAWING = 2.0  # seconds for the pages and pictures of a report
+TUNING = 0.4  # of a time limit goes to tuning
+
+
+class Clock:
+    """The seconds that are left of a time limit; None without one."""
+
+    def __init__(self, seconds: float | None):
+        self.end = None if seconds is None else perf_counter() + seconds
+
+    @property
+    def left(self) -> float | None:
+        """Seconds, at least a nanosecond."""
+        return None if self.end is None else max(self.end - perf_counter(), 1e-9)
+
+    def allows(self, seconds: float) -> bool:
+        """Whether so many are left."""
+        return self.left is None or self.left >= seconds
 
 
 @dataclass(frozen=True)
@@ -53,13 +61,11 @@ class Tuned:
     settings: int
     interrupted: bool
     seconds: float
+    search: Any = None
 
 
 class Counted:
-    """Accuracy or R², with a callback per call; all copies have the same fingerprint in a checkpoint.
-
-    R² is 1 − mean squared error / variance, with one variance for all folds: a small fold's own may be near 0.
-    """
+    """Accuracy or R², with a callback per call; all copies have the same fingerprint in a checkpoint."""
 
     def __init__(self, task: str, variance: float = 1.0, tell: Callable[[], None] = lambda: None):
         self.task, self.variance, self.tell = task, variance, tell
@@ -71,7 +77,8 @@ class Counted:
     def __call__(self, y: Any, prediction: Any) -> float:
         self.tell()
         if self.task == "classification":
-            return float(accuracy_score(y, prediction))
+            return float(np.mean(np.asarray(y) == np.asarray(prediction)))  # checks of the labels would cost a fit
+        # one variance for all folds: a small fold's own may be near 0
         return 1 - float(np.mean(np.square(np.asarray(y) - prediction))) / self.variance
 
 
@@ -89,35 +96,21 @@ def folds(sample: Sample, y: Any, seed: int, most: int = FOLDS) -> Any:
     return StratifiedKFold(max(2, min(most, rarest)), shuffle=True, random_state=seed)
 
 
-def some_rows(sample: Sample, rows: int) -> tuple[Any, Any]:
-    """At most `rows` random rows, stratified by class, with at least two per class for the folds."""
-    if sample.n <= rows:
-        return sample.X, sample.y
-    labels = np.unique(sample.y, return_inverse=True)[1] if sample.task == "classification" else np.zeros(sample.n)
-    order = np.random.default_rng(0).permutation(sample.n)
-    turn = np.empty(sample.n)  # of each row: the fraction of its class that comes before it
-    for label in np.unique(labels):
-        own = order[labels[order] == label]
-        turn[own] = (np.arange(len(own)) + 0.5) / len(own)
-        turn[own[:2]] = 0.0
-    part = np.sort(np.argsort(turn, kind="stable")[:rows])
-    return (sample.X.iloc[part] if hasattr(sample.X, "iloc") else sample.X[part]), sample.y[part]
-
-
-def tune(sample: Sample, plan: Plan, output: Output, seconds: float | None, search: bool = True) -> Tuned:
+def tune(plan: Plan, output: Output, seconds: float | None, search: bool = True) -> Tuned:
     """Try the settings by cross-validation; Ctrl-C and the time limit stop it and keep what was tried."""
     settings = sum(int(np.prod([len(v) for v in part.values()])) for part in plan.grid)
     params: dict[str, Any] = {}
     score = spread = np.nan
-    tried, interrupted, started = 0, False, perf_counter()
+    tried, interrupted, started, done = 0, False, perf_counter(), None
     if search and settings > 1:
-        found, interrupted = _search(sample, plan, output, seconds, settings)
-        means = found["mean_test_score"]
+        done, interrupted = _search(plan, output, seconds, settings)
+        found = getattr(done, "cv_results_", {})
+        means = found.get("mean_test_score", np.array([]))
         tried = int(np.isfinite(means).sum())
         if tried:
             best = int(np.nanargmax(means))
             params, score, spread = found["params"][best], float(means[best]), float(found["std_test_score"][best])
-    return Tuned(params, score, spread, tried, settings, interrupted, perf_counter() - started)
+    return Tuned(params, score, spread, tried, settings, interrupted, perf_counter() - started, done)
 
 
 @contextmanager
@@ -135,27 +128,33 @@ def searching() -> Iterator[None]:
             raise
 
 
-def _search(
-    sample: Sample, plan: Plan, output: Output, seconds: float | None, settings: int
-) -> tuple[dict[str, Any], bool]:
-    """Results of the settings that were tried, and whether Ctrl-C stopped the search."""
-    X, y = some_rows(sample, plan.rows)
-    Z = X if plan.scaler is None else clone(plan.scaler).fit_transform(X)
-    plain = _without_probability(clone(plan.estimator))
-    cv = folds(sample, y, seed=0)
-    with TemporaryDirectory() as folder, searching():
-
-        def run(limit: float | None, tell: Callable[[], None]) -> dict[str, Any]:
-            judge = scoring(sample, y, tell)
-            options: dict[str, Any] = {"scoring": judge, "cv": cv, "refit": False, "time_budget": limit}
-            place = Path(folder) / "search"
-            return KernelSearchCV(plain, plan.grid, checkpoint=place, **options).fit(Z, y).cv_results_
-
-        try:
-            with output.progress("tuning", settings * cv.get_n_splits()) as tell:
-                return run(seconds, tell), False
+def _search(plan: Plan, output: Output, seconds: float | None, settings: int) -> tuple[Any, bool]:
+    """The search, with the results of the settings that were tried, and whether Ctrl-C stopped it."""
+    search = searcher(plan, _without_probability(clone(plan.estimator)))
+    y = plan.part[1]
+    splitter: Any = search.cv
+    with searching(), output.progress("tuning", settings * splitter.get_n_splits()) as tell:
+        search.set_params(scoring=scoring(plan.sample, y, tell), refit=False, time_budget=seconds)
+        try:  # rows scaled together share kernel matrices; the evaluation scales each training part by itself
+            return search.fit(plan.scaled, y), False
         except KeyboardInterrupt:
-            return run(AT_ONCE, lambda: None), True
+            return search, True
+
+
+def searcher(plan: Plan, estimator: Any) -> KernelSearchCV:
+    """The search for the best setting, on the rows for tuning."""
+    sample, y = plan.sample, plan.part[1]
+    labels = y if sample.task == "classification" else None
+    tried = y[drawn(len(y), plan.tuned, np.random.RandomState(0).permutation(len(y)), labels)]
+    return KernelSearchCV(
+        estimator,
+        plan.grid,
+        scoring=scoring(sample, y),
+        cv=folds(sample, tried, seed=0),
+        n_jobs=-1,
+        max_samples=plan.tuned,
+        random_state=0,
+    )
 
 
 def _without_probability(estimator: Any) -> Any:
@@ -163,22 +162,23 @@ def _without_probability(estimator: Any) -> Any:
     return estimator.set_params(calibration=None) if "calibration" in estimator.get_params(deep=False) else estimator
 
 
-def fitted(sample: Sample, plan: Plan, params: dict[str, Any]) -> Any:
-    """The estimator of a setting, fitted to all rows."""
-    chosen = plan.chosen(params)
-    X, y = some_rows(sample, plan.rows)
-    if sample.n > len(y):
-        tuned_on = None
-        if hasattr(chosen, "alphas"):
-            Z = X if plan.scaler is None else clone(plan.scaler).fit_transform(X)
-            tuned_on = clone(chosen).fit(Z, y)
-        chosen = rest(sample, chosen, plan, tuned_on)
-    return plan.whole(chosen).fit(sample.X, sample.y)
+def fitted(plan: Plan, params: dict[str, Any], clock: Clock) -> Any:
+    """The estimator of a setting, fitted to all rows; if there is no time for them, to those of the evaluation."""
+    sample, chosen = plan.sample, plan.chosen(params)
+    if sample.n <= plan.rows:
+        return plan.whole(chosen).fit(sample.X, sample.y)
+    try:
+        model = plan.whole(plan.for_all_rows(chosen).set_params(time_budget=clock.left)).fit(sample.X, sample.y)
+        (model[-1] if hasattr(model, "steps") else model).set_params(time_budget=None)
+        return model
+    except TimeoutError:
+        warnings.warn(f"there was no time to fit all rows; the model is fitted to {plan.rows} of them", stacklevel=2)
+        return plan.whole(chosen).fit(*plan.part)
 
 
-def judge(sample: Sample, plan: Plan, params: dict[str, Any], output: Output) -> Any:
+def judge(plan: Plan, params: dict[str, Any], output: Output, seconds: float | None = None) -> Any:
     """Compare the chosen setting, a linear model and the trivial one on folds other than those used for tuning."""
-    X, y = some_rows(sample, plan.rows)
+    sample, (X, y) = plan.sample, plan.part
     chosen = _without_probability(plan.chosen(params))
     trivial = "most frequent class" if sample.task == "classification" else "mean"
     models = {
@@ -186,24 +186,54 @@ def judge(sample: Sample, plan: Plan, params: dict[str, Any], output: Output) ->
         "linear model": linear_baseline(sample),
         trivial: trivial_baseline(sample),
     }
-    return compare_models(sample, models, X, y, folds(sample, y, seed=1, most=JUDGES), output)
+    return compare_models(sample, models, X, y, folds(sample, y, seed=1, most=JUDGES), output, seconds)
 
 
-def compare_models(sample: Sample, models: dict[str, Any], X: Any, y: Any, cv: Any, output: Output) -> Any:
+def compare_models(
+    sample: Sample, models: dict[str, Any], X: Any, y: Any, cv: Any, output: Output, seconds: float | None = None
+) -> Any:
     """`mercer.selection.compare` by the score of the task, with progress."""
     name = "accuracy" if sample.task == "classification" else "R²"
-    with output.progress("evaluating", len(models) * cv.get_n_splits()) as tell:
-        return replace(compare(models, X, y, cv=cv, scoring=scoring(sample, y, tell)), scoring=name)
+    # matrices of a few thousand rows gain little from threads of BLAS, and lose much where other programs run
+    with one_blas_thread, output.progress("evaluating", len(models) * cv.get_n_splits()) as tell:
+        found = compare(models, X, y, cv=cv, scoring=scoring(sample, y, tell), time_budget=seconds)
+        return replace(found, scoring=name)
 
 
-def reported(sample: Sample, plan: Plan, tuned: Tuned, estimator: Any) -> tuple[Any, Any, Any]:
-    """The subject of a report, and its rows: the whole search if that is quick, else the chosen estimator."""
-    X, y = some_rows(sample, plan.rows)
+@dataclass(frozen=True)
+class Subject:
+    """What a report is about: an estimator, rows, and the folds of the error estimate (None: there is no time)."""
+
+    estimator: Any
+    X: Any
+    y: Any
+    cv: int | None
+    remark: str = ""
+
+
+def reported(plan: Plan, tuned: Tuned, estimator: Any, clock: Clock, fold: float) -> Subject | None:
+    """The subject of a report, as there is time: the whole search, the chosen setting, no error estimate, nothing.
+
+    `fold` is the time in seconds that a fold of the comparison took.
+    """
+    sample, (X, y) = plan.sample, plan.part
     if sample.columns is not None and sample.is_matrix:
         import pandas
 
         X = pandas.DataFrame(X, columns=list(sample.columns))  # names instead of x0, x1, …
-    if tuned.tried < tuned.settings or tuned.settings == 1 or tuned.seconds > NESTED:
-        return estimator, X, y
-    search = KernelSearchCV(plan.estimator, plan.grid, scoring=scoring(sample, y), cv=folds(sample, y, seed=0))
-    return plan.whole(search), X, y
+    remark = ", tuned on these rows beforehand" if tuned.tried > 1 else ""  # as its folds do not repeat the tuning
+    if not clock.allows(DRAWING):
+        return None
+    if not clock.allows(DRAWING + REPORTED * fold):
+        return Subject(estimator, X, y, None, ", without an error estimate for lack of time")
+    again = tuned.seconds * (CALIBRATED if getattr(plan.estimator, "calibration", None) else 1)
+    whole = tuned.tried == tuned.settings > 1 and again <= NESTED
+    if not whole or not clock.allows(DRAWING + REPORTED * (fold + again)):
+        return Subject(estimator, X, y, REPORTED, remark)
+    search = searcher(plan, plan.estimator)
+    made = estimator if sample.n <= plan.rows else plan.whole(plan.chosen(tuned.params)).fit(*plan.part)
+    # the search has been done, and the estimator fitted: a fitted search is made of both
+    for name in ("cv_results_", "best_index_", "best_params_", "best_score_", "n_splits_", "scorer_", "multimetric_"):
+        setattr(search, name, getattr(tuned.search, name))
+    search.best_estimator_ = made if plan.scaler is None else made[-1]
+    return Subject(search if plan.scaler is None else Pipeline([*made.steps[:-1], ("search", search)]), X, y, REPORTED)

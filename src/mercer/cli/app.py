@@ -8,10 +8,8 @@ import click
 
 import mercer
 
-from . import choose, convert, explore, fit, hypotheses, lectures, predict
+from . import choose, convert, explore, fit, hypotheses, lectures, predict, warmup
 from ._output import say_error
-
-__all__ = ["app"]
 
 JSON = "mercer.json"  # whether --json was given, known before the arguments are parsed
 
@@ -45,5 +43,9 @@ def app() -> None:
     """Kernel methods from the command line: from a file to a tuned, explained and saved model."""
 
 
-for module in (fit, predict, choose, explore, hypotheses, convert, lectures):
-    module.register(app)
+for made in (
+    *(fit.fit, predict.predict, predict.info, choose.compare, choose.grid),
+    *(explore.kpca, explore.cluster, explore.outliers, hypotheses.two_sample, hypotheses.independence),
+    *(convert.convert, lectures.reproduce, lectures.demo, warmup.warmup),
+):
+    app.add_command(made)

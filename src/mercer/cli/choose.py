@@ -10,61 +10,27 @@ import click
 import numpy as np
 
 from .. import _files
-from ._data import DataError, read, stem
+from ._columns import DataError
+from ._data import read, stem
 from ._output import INTERRUPTED, Finite, Output, can_draw, command, writable
-from .fit import data_options, names, say_left_out, settings_text
-
-__all__ = ["axes", "picture_place", "register", "save_picture"]
+from .fit import data_options, names, say_left_out, settings_text, target_option
 
 PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg", ".webp", ".eps", ".tif", ".tiff")
+MOST = 1000  # values on an axis of a grid
 LARGEST = 1000  # largest absolute exponent of two
 
 
-def register(app: click.Group) -> None:
-    """Add the commands."""
-
-    @command(app, examples=["mercer compare houses.csv --target price --methods ridge,svr,linear"])
-    @click.argument("data", type=click.Path())
-    @click.option(
-        "--target", "-t", help="The column to predict; for a matrix, its number.  [default for a matrix: the last]"
-    )
-    @click.option("--methods", "-m", help="Separated by commas: those of `fit`, linear and trivial.  [default: all]")
-    @click.option("--kernel", "-k", help="For all kernel methods.")
-    @click.option("--task", type=click.Choice(["classification", "regression"]), help="Override the guess.")
-    @click.option("--tune/--no-tune", default=True, show_default=True, help="As for `fit`.")
-    @click.option("--seconds", type=Finite(0, min_open=True), help="Time limit for tuning each method.")
-    @click.option(
-        "--repeats", type=click.IntRange(1), default=3, show_default=True, help="Repetitions of the five folds."
-    )
-    @data_options
-    def compare(output: Output, data: str, **options: Any) -> int:
-        """Compare methods on the same folds.
-
-        Tunes each method and tests the differences.
-        """
-        return _compare(output, data, **options)
-
-    @command(app, examples=["mercer grid heart.libsvm --resume heart.grid"])
-    @click.argument("data", type=click.Path())
-    @click.option(
-        "--target", "-t", help="The column of classes; for a matrix, its number.  [default for a matrix: the last]"
-    )
-    @click.option("--log2c", default="-5,15,2", show_default=True, help="Start, end and step of log2 C.")
-    @click.option("--log2g", default="-15,3,2", show_default=True, help="Start, end and step of log2 gamma.")
-    @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Number of folds.")
-    @click.option("--picture", type=click.Path(), help="The contour plot.  [default: NAME.grid.png]")
-    @click.option("--resume", type=click.Path(), help="Save results in this file and resume from it.")
-    @click.option("--seconds", type=Finite(0, min_open=True), help="Time limit of the search.")
-    @data_options
-    def grid(output: Output, data: str, **options: Any) -> int:
-        """Search C and gamma, like LIBSVM's grid.py.
-
-        Fits a Gaussian machine on scaled columns; prints the best pair and draws a contour plot.
-        """
-        return _grid(output, data, **options)
-
-
-def _compare(
+@command(examples=["mercer compare houses.csv --target price --methods ridge,svr,linear"])
+@click.argument("data", type=click.Path())
+@target_option
+@click.option("--methods", "-m", help="Separated by commas: those of `fit`, linear and trivial.  [default: all]")
+@click.option("--kernel", "-k", help="For all kernel methods.")
+@click.option("--task", type=click.Choice(["classification", "regression"]), help="Override the guess.")
+@click.option("--tune/--no-tune", default=True, show_default=True, help="As for `fit`.")
+@click.option("--seconds", type=Finite(0, min_open=True), help="Time limit for tuning each method.")
+@click.option("--repeats", type=click.IntRange(1), default=3, show_default=True, help="Repetitions of the five folds.")
+@data_options
+def compare(
     output: Output,
     data: str,
     target: str | None,
@@ -78,10 +44,15 @@ def _compare(
     drop: str | None,
     categories: str | None,
 ) -> int:
+    """Compare methods on the same folds.
+
+    Tunes each method and tests the differences.
+    """
     from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
-    from ._guess import METHODS, linear_baseline, plan, prepare, trivial_baseline
-    from ._tune import compare_models, folds, some_rows
+    from ._guess import METHODS, linear_baseline, plan, trivial_baseline
+    from ._sample import prepare
+    from ._tune import compare_models, folds
 
     sample = prepare(read(data, encoding), data, target, task, names(drop), names(categories))
     baselines = {"linear": linear_baseline, "trivial": trivial_baseline}
@@ -98,10 +69,10 @@ def _compare(
     say_left_out(output, sample)
     if rows < sample.n:
         output.say(f"  comparing on {rows} random rows")
-    params = {name: _tuned(output, sample, name, made, seconds, tune) for name, made in plans.items()}
+    params = {name: _tuned(output, name, made, seconds, tune) for name, made in plans.items()}
     models = {name: made.whole(made.chosen(params[name])) for name, made in plans.items()}
     models |= {name: baselines[name](sample) for name in asked if name in baselines}
-    X, y = some_rows(sample, rows)
+    X, y = sample.some(rows)
     labels = sample.task == "classification"
     splitter = (RepeatedStratifiedKFold if labels else RepeatedKFold)(
         n_splits=folds(sample, y, 1).get_n_splits(), n_repeats=repeats, random_state=1
@@ -122,19 +93,19 @@ def _compare(
     return 0
 
 
-def _tuned(output: Output, sample: Any, name: str, made: Any, seconds: float | None, tune: bool) -> dict[str, Any]:
-    """The best parameters of a method."""
-    from ._tune import tune as search
-
-    tuned = search(sample, made, output, seconds, tune)
-    if tuned.interrupted:
-        raise KeyboardInterrupt
-    if tuned.params:
-        output.say(f"  {name}: {settings_text(tuned.params)}")
-    return tuned.params
-
-
-def _grid(
+@command(examples=["mercer grid heart.libsvm --resume heart.grid"])
+@click.argument("data", type=click.Path())
+@click.option(
+    "--target", "-t", help="The column of classes; for a matrix, its number.  [default for a matrix: the last]"
+)
+@click.option("--log2c", default="-5,15,2", show_default=True, help="Start, end and step of log2 C.")
+@click.option("--log2g", default="-15,3,2", show_default=True, help="Start, end and step of log2 gamma.")
+@click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Number of folds.")
+@click.option("--picture", type=click.Path(), help="The contour plot.  [default: NAME.grid.png]")
+@click.option("--resume", type=click.Path(), help="Save results in this file and resume from it.")
+@click.option("--seconds", type=Finite(0, min_open=True), help="Time limit of the search.")
+@data_options
+def grid(
     output: Output,
     data: str,
     target: str | None,
@@ -148,12 +119,17 @@ def _grid(
     drop: str | None,
     categories: str | None,
 ) -> int:
+    """Search C and gamma, like LIBSVM's grid.py.
+
+    Fits a Gaussian machine on scaled columns; prints the best pair and draws a contour plot.
+    """
     from sklearn.metrics import make_scorer
 
     from mercer import SVC
     from mercer.selection import KernelSearchCV
 
-    from ._guess import prepare, vectors
+    from ._guess import vectors
+    from ._sample import prepare
     from ._tune import Counted, searching
     from ._tune import folds as splits
 
@@ -168,14 +144,9 @@ def _grid(
     cv = splits(sample, sample.y, seed=0, most=folds)
     total = len(settings["C"]) * len(settings["gamma"]) * cv.get_n_splits()
     with output.progress("grid", total) as tell:
+        judge = make_scorer(Counted("classification", tell=tell))
         search = KernelSearchCV(
-            SVC(),
-            settings,
-            scoring=make_scorer(Counted("classification", tell=tell)),
-            cv=cv,
-            refit=False,
-            time_budget=seconds,
-            checkpoint=kept,
+            SVC(), settings, scoring=judge, cv=cv, refit=False, time_budget=seconds, checkpoint=kept
         )
         try:
             with searching():
@@ -199,6 +170,18 @@ def _grid(
     return 0
 
 
+def _tuned(output: Output, name: str, made: Any, seconds: float | None, tune: bool) -> dict[str, Any]:
+    """The best parameters of a method."""
+    from ._tune import tune as search
+
+    tuned = search(made, output, seconds, tune)
+    if tuned.interrupted:
+        raise KeyboardInterrupt
+    if tuned.params:
+        output.say(f"  {name}: {settings_text(tuned.params)}")
+    return tuned.params
+
+
 def _say_best(output: Output, sample: Any, results: Any) -> None:
     """The best pair, the standard deviation of its score over the folds, and the score of the most frequent class."""
     means = results["mean_test_score"]
@@ -208,7 +191,8 @@ def _say_best(output: Output, sample: Any, results: Any) -> None:
     tried = int(np.isfinite(means).sum())
     if tried < len(means):
         output.note(f"{tried} of {len(means)} settings were tried; raise --seconds, or continue with --resume")
-    edges = [p for p in ("C", "gamma") if params[p] in _ends(results, p)]
+    values = {p: [setting[p] for setting in results["params"]] for p in ("C", "gamma")}
+    edges = [p for p, tried in values.items() if params[p] in (min(tried), max(tried))]
     if edges and _has_plane(results):
         options = " and ".join({"C": "--log2c", "gamma": "--log2g"}[p] for p in edges)
         lie = "lie" if len(edges) > 1 else "lies"
@@ -220,11 +204,6 @@ def _say_best(output: Output, sample: Any, results: Any) -> None:
         f"best C = {params['C']:g}, gamma = {params['gamma']:g}: accuracy {100 * mean:.2f} ± {100 * spread:.1f} % "
         f"(most frequent class: {100 * share:.2f} %)"
     )
-
-
-def _ends(results: Any, name: str) -> tuple[float, float]:
-    values = [params[name] for params in results["params"]]
-    return min(values), max(values)
 
 
 def _has_plane(results: Any) -> bool:
@@ -264,6 +243,8 @@ def _powers(option: str, text: str) -> list[float]:
     """``"-5,15,2"`` → 2⁻⁵, 2⁻³, …, 2¹⁵."""
     try:
         begin, end, step = (float(part) for part in text.split(","))
+        if abs((end - begin) / step) > MOST:
+            raise click.UsageError(f"{option} {text!r} has more than {MOST} values; give a larger step.")
         values = np.arange(begin, end + 0.5 * step, step)
     except (ValueError, ZeroDivisionError):
         values = np.empty(0)

@@ -12,69 +12,53 @@ import numpy as np
 import mercer
 
 from .. import _files
-from ._data import (
-    FOREIGN,
-    RENUMBER,
-    Data,
-    DataError,
-    conform,
-    kind_of,
-    read,
-    require_dense,
-    split_target,
-    unknown_column,
-)
+from ._columns import DataError, conform, kind_of, unknown_column
+from ._data import FOREIGN, RENUMBER, Data, read, require_dense, split_target
 from ._output import Output, command, replacing, writable
 from .fit import encoding_option, listed
-
-__all__ = ["register"]
 
 SEED = click.IntRange(0, 2**32 - 1)
 
 
-def register(app: click.Group) -> None:
-    """Add the command."""
+@command(
+    examples=[
+        "mercer convert heart.libsvm heart.csv",
+        "mercer convert train.csv train.libsvm --target y --scale -1,1 --save-range train.range",
+        "mercer convert machine.mercer machine.model",
+        "mercer convert model.mercer model.onnx",
+    ],
+)
+@click.argument("source", type=click.Path())
+@click.argument("destination", type=click.Path())
+@click.option("--target", "-t", help="The target column of a table or .npy matrix.  [default: the last]")
+@click.option("--scale", help="Scale every column to this interval, such as -1,1.")
+@click.option("--save-range", type=click.Path(), help="Save the column ranges, like svm-scale -s.")
+@click.option("--range", "ranges", type=click.Path(), help="Scale by saved ranges, like svm-scale -r.")
+@click.option("--subset", type=click.IntRange(1), help="Draw this many random rows, stratified by class.")
+@click.option("--rest", type=click.Path(), help="File for the other rows.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed of the subset.")
+@encoding_option
+def convert(output: Output, source: str, destination: str, **options: Any) -> None:
+    """Convert, scale and split data; convert models.
 
-    @command(
-        app,
-        examples=[
-            "mercer convert heart.libsvm heart.csv",
-            "mercer convert train.csv train.libsvm --target y --scale -1,1 --save-range train.range",
-            "mercer convert machine.mercer machine.model",
-            "mercer convert model.mercer model.onnx",
-        ],
-    )
-    @click.argument("source", type=click.Path())
-    @click.argument("destination", type=click.Path())
-    @click.option("--target", "-t", help="The target column of a table or .npy matrix.  [default: the last]")
-    @click.option("--scale", help="Scale every column to this interval, such as -1,1.")
-    @click.option("--save-range", type=click.Path(), help="Save the column ranges, like svm-scale -s.")
-    @click.option("--range", "ranges", type=click.Path(), help="Scale by saved ranges, like svm-scale -r.")
-    @click.option("--subset", type=click.IntRange(1), help="Draw this many random rows, stratified by class.")
-    @click.option("--rest", type=click.Path(), help="File for the other rows.")
-    @click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed of the subset.")
-    @encoding_option
-    def convert(output: Output, source: str, destination: str, **options: Any) -> None:
-        """Convert, scale and split data; convert models.
+    Data: LIBSVM, CSV, TSV, Parquet, NumPy. Models: LIBSVM and .mercer, both ways, and export to ONNX.
 
-        Data: LIBSVM, CSV, TSV, Parquet, NumPy. Models: LIBSVM and .mercer, both ways, and export to ONNX.
-
-        The suffix sets the output format: .csv, .tsv, .npz, .libsvm (also .gz); for models .mercer, .model and .onnx.
-        """
-        place = writable(destination, [source, options["ranges"]])
-        kind = _kind_of_model(Path(source))
-        if kind:
-            given = [f"--{name}".replace("ranges", "range") for name, v in options.items() if v and name != "seed"]
-            if given:
-                raise DataError(f"{source} is a model, but {given[0]} applies to data.")
-            _convert_model(output, source, kind, place)
-        else:
-            _convert_data(output, source, place, **options)
+    The suffix sets the output format: .csv, .tsv, .npz, .libsvm (also .gz); for models .mercer, .model and .onnx.
+    """
+    place = writable(destination, [source, options["ranges"]])
+    kind = _kind_of_model(Path(source))
+    if kind:
+        given = [f"--{name}".replace("ranges", "range") for name, v in options.items() if v and name != "seed"]
+        if given:
+            raise DataError(f"{source} is a model, but {given[0]} applies to data.")
+        _convert_model(output, source, kind, place)
+    else:
+        _convert_data(output, source, place, **options)
 
 
 def _kind_of_model(path: Path) -> str | None:
     """The kind by the first bytes; a zip archive may also belong to another program."""
-    if not path.is_file():
+    if not path.is_file() or path.stat().st_size == 0:
         return None
     try:
         with open(path, "rb") as stream:
@@ -89,12 +73,12 @@ def _kind_of_model(path: Path) -> str | None:
 def _convert_model(output: Output, source: str, kind: str, place: Any) -> None:
     from mercer.io import libsvm, save_onnx
 
-    from ._model import FileModel
+    from ._model import FileModel, loaded
 
     endings = [".mercer" if kind == "libsvm" else ".model", ".onnx"]
     if place.suffix not in endings:
         raise DataError(f"{place}: the suffix must be {' or '.join(endings)} for the model in {source}.")
-    model = libsvm.load_model(source) if kind == "libsvm" else mercer.load(source)
+    model = libsvm.load_model(source) if kind == "libsvm" else loaded(source)
     machine = getattr(model, "machine", model)
     if place.suffix == ".onnx":
         save_onnx(getattr(model, "estimator", model), place)
@@ -245,8 +229,4 @@ def _write(place: Path, X: Any, y: np.ndarray, columns: list[str] | None, name: 
             return
         writer.writerow([*(columns or (f"x{j + 1}" for j in range(X.shape[1]))), name])
         for row, value in zip(X.tolist(), y.tolist(), strict=True):
-            writer.writerow([_shortest(v) for v in (*row, value)])
-
-
-def _shortest(value: Any) -> str:
-    return repr(float(value)).removesuffix(".0")
+            writer.writerow([repr(float(v)).removesuffix(".0") for v in (*row, value)])

@@ -7,6 +7,7 @@ import os
 import re
 import warnings
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import click
@@ -14,22 +15,10 @@ import numpy as np
 
 import mercer
 
+from .._threads import one_blas_thread
 from ._data import existing, read, stem
 from ._model import FileModel
 from ._output import INTERRUPTED, Finite, Output, can_draw, command, writable
-
-__all__ = [
-    "categories_option",
-    "data_options",
-    "encoding_option",
-    "fit_file",
-    "listed",
-    "names",
-    "register",
-    "rounded",
-    "say_left_out",
-    "settings_text",
-]
 
 LISTED = 8  # names in a line, and lines of dropped columns
 PLURALS = {"number": "numbers", "date": "dates", "category": "categories"}
@@ -43,6 +32,9 @@ def names(text: str | None) -> tuple[str, ...]:
 
 
 encoding_option = click.option("--encoding", help="Encoding of a text file.  [default: UTF-8, or UTF-16 by its mark]")
+target_option = click.option(
+    "--target", "-t", help="The column to predict; for a matrix, its number.  [default for a matrix: the last]"
+)
 categories_option = click.option(
     "--categories", help="Columns of numbers that are category codes, separated by commas."
 )
@@ -54,47 +46,39 @@ def data_options(function: Any) -> Any:
     return drop(categories_option(encoding_option(function)))
 
 
-def register(app: click.Group) -> None:
-    """Add the command."""
+@command(
+    examples=[
+        "mercer fit houses.csv --target price",
+        'mercer fit a1a.libsvm --method svc --kernel "gaussian(lengthscale=5)" --seconds 60',
+    ],
+)
+@click.argument("data", type=click.Path())
+@target_option
+@click.option("--method", "-m", help=f"One of {METHOD_NAMES}.  [default: svc or ridge]")
+@click.option(
+    "--kernel", "-k", help='Such as "gaussian + 0.1*linear". Parameters that you write are kept, others tuned.'
+)
+@click.option("--task", type=click.Choice(["classification", "regression"]), help="Override the guess.")
+@click.option(
+    "--tune/--no-tune",
+    default=True,
+    show_default=True,
+    help="Tune kernel width and regularisation by cross-validation.",
+)
+@click.option("--seconds", type=Finite(0, min_open=True), help="Time limit; what there is no time for is left out.")
+@click.option("--probability", is_flag=True, help="Make `predict --probability` work with svc.")
+@click.option("--out", "-o", type=click.Path(), help="The model file.  [default: NAME.mercer]")
+@click.option("--report", type=click.Path(), help="The HTML report.  [default: NAME.report.html next to the model]")
+@click.option("--no-report", is_flag=True, help="Write no report.")
+@data_options
+def fit(output: Output, data: str, target: str | None, out: str | None, **options: Any) -> int:
+    """Tune, evaluate and save a model.
 
-    @command(
-        app,
-        examples=[
-            "mercer fit houses.csv --target price",
-            'mercer fit a1a.libsvm --method svc --kernel "gaussian(lengthscale=5)" --seconds 60',
-        ],
-    )
-    @click.argument("data", type=click.Path())
-    @click.option(
-        "--target", "-t", help="The column to predict; for a matrix, its number.  [default for a matrix: the last]"
-    )
-    @click.option("--method", "-m", help=f"One of {METHOD_NAMES}.  [default: svc or ridge]")
-    @click.option(
-        "--kernel", "-k", help='Such as "gaussian + 0.1*linear". Parameters that you write are kept, others tuned.'
-    )
-    @click.option("--task", type=click.Choice(["classification", "regression"]), help="Override the guess.")
-    @click.option(
-        "--tune/--no-tune",
-        default=True,
-        show_default=True,
-        help="Tune kernel width and regularisation by cross-validation.",
-    )
-    @click.option(
-        "--seconds", type=Finite(0, min_open=True), help="Time limit for tuning; keeps the best setting so far."
-    )
-    @click.option("--probability", is_flag=True, help="Make `predict --probability` work with svc.")
-    @click.option("--out", "-o", type=click.Path(), help="The model file.  [default: NAME.mercer]")
-    @click.option("--report", type=click.Path(), help="The HTML report.  [default: NAME.report.html next to the model]")
-    @click.option("--no-report", is_flag=True, help="Write no report.")
-    @data_options
-    def fit(output: Output, data: str, target: str | None, out: str | None, **options: Any) -> int:
-        """Tune, evaluate and save a model.
+    Predicts one column from the others.
 
-        Predicts one column from the others.
-
-        Reads CSV, TSV, Parquet, LIBSVM and NumPy files, also .gz. Prints its guesses; every guess has an option.
-        """
-        return fit_file(output, data, target, out or f"{stem(data)}.mercer", **options)
+    Reads CSV, TSV, Parquet, LIBSVM and NumPy files, also .gz. Prints its guesses; every guess has an option.
+    """
+    return fit_file(output, data, target, out or f"{stem(data)}.mercer", **options)
 
 
 def fit_file(
@@ -115,10 +99,12 @@ def fit_file(
     categories: str | None = None,
 ) -> int:
     """Run ``mercer fit``, and return the exit code."""
-    from ._guess import plan, prepare
-    from ._tune import fitted
+    from ._guess import plan
+    from ._sample import prepare
+    from ._tune import TUNING, Clock, fitted
     from ._tune import tune as search
 
+    clock = Clock(seconds)
     existing(data)
     place = writable(out, [data])
     if report and no_report:
@@ -130,7 +116,7 @@ def fit_file(
     sample = prepare(content, data, target, task, names(drop), names(categories))
     chosen = plan(sample, method, kernel, probability)
     _say_guesses(output, data, content, sample, chosen)
-    tuned = search(sample, chosen, output, seconds, tune)
+    tuned = search(chosen, output, None if clock.left is None else TUNING * clock.left, tune)
     if tuned.interrupted:
         output.note("interrupted: the best setting so far is kept (press Ctrl-C again to exit at once)")
     elif 0 < tuned.tried < tuned.settings:
@@ -138,8 +124,8 @@ def fit_file(
     if tune and not tuned.tried and tuned.settings > 1:
         output.note("no setting was tried in all folds; the default setting is used")
     with output.progress("fitting"):
-        estimator = fitted(sample, chosen, tuned.params)
-    found = None if tuned.interrupted else _judged(output, sample, chosen, tuned)
+        estimator = fitted(chosen, tuned.params, clock)
+    complete, found, fold = (False, None, 0.0) if tuned.interrupted else _judged(output, chosen, tuned, clock)
     result = _say_result(output, sample, chosen, tuned, found)
     model = FileModel(
         estimator, sample.task, sample.target, sample.columns, sample.n_features, not sample.is_matrix, result
@@ -148,10 +134,15 @@ def fit_file(
     mercer.save(model, place)
     output.result["model"] = str(place)
     output.say(f"model:  {place}")
-    complete = found is not None
     if page:
+        from ._tune import reported
+
         what = f"{sample.target} of {os.fsencode(Path(data).name).decode(errors='replace')}"  # a name of any bytes
-        complete = complete and _report(output, sample, chosen, tuned, estimator, what, page)
+        subject = reported(chosen, tuned, estimator, clock, fold) if complete else None
+        if complete and subject is None:
+            output.note("there was no time for a report; raise --seconds")
+        elif subject is not None:
+            complete = _report(output, subject, what, page)
         if not complete:
             output.note("interrupted: no report was written")
     output.result["interrupted"] = not complete
@@ -164,10 +155,10 @@ def _say_result(output: Output, sample: Any, chosen: Any, tuned: Any, found: Any
     scores: dict[str, dict[str, float]] = {}
     if found is not None:
         scores = {k: {"mean": float(v.mean()), "std": float(v.std(ddof=1))} for k, v in found.scores.items()}
-        _say_scores(output, found, tuned)
+        _say_scores(output, found, scores, tuned)
     elif tuned.tried:
         scores = {chosen.method: {"mean": tuned.score, "std": tuned.spread}}
-        score = f"{_pair(tuned.score, tuned.spread)} {scoring}"
+        score = f"{spread_text(tuned.score, tuned.spread)} {scoring}"
         output.say(f"  tuned      {settings_text(tuned.params)} (best so far): {score}")
     output.result |= {
         "scoring": scoring,
@@ -179,39 +170,44 @@ def _say_result(output: Output, sample: Any, chosen: Any, tuned: Any, found: Any
     return {"scoring": scoring, "scores": scores}
 
 
-def _report(output: Output, sample: Any, chosen: Any, tuned: Any, estimator: Any, title: str, page: Path) -> bool:
+def _report(output: Output, subject: Any, title: str, page: Path) -> bool:
     """Write the report; False after Ctrl-C, which keeps the model."""
     from mercer import reports
 
-    from ._tune import reported
-
     try:
-        with output.progress("report"), warnings.catch_warnings():
+        with one_blas_thread, output.progress("report"), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*valid feature names.*")  # they are for the page
             warnings.filterwarnings("ignore", message=".*has feature names.*")
-            subject, X, y = reported(sample, chosen, tuned, estimator)
-            if subject is estimator and tuned.tried > 1:
-                title += ", tuned on these rows beforehand"  # its folds do not repeat the tuning
-            made = reports.report(subject, X, y, title=title)
+            made = reports.report(subject.estimator, subject.X, subject.y, title=title + subject.remark, cv=subject.cv)
     except KeyboardInterrupt:
         return False
     made.save(page)
     output.result |= {"warnings": [str(caution) for caution in made.warnings], "report": str(page)}
+    if subject.cv is None:
+        output.note("there was no time for the error estimate of the report; raise --seconds")
     for caution in made.warnings:
         output.note(f"{caution.title} ({caution.level}; see the report)")
     output.say(f"report: {page}")
     return True
 
 
-def _judged(output: Output, sample: Any, chosen: Any, tuned: Any) -> Any:
-    """The comparison with the baselines; None after Ctrl-C, which keeps the model."""
-    from ._tune import judge
+def _judged(output: Output, chosen: Any, tuned: Any, clock: Any) -> tuple[bool, Any, float]:
+    """Whether Ctrl-C did not come, which keeps the model; the comparison with the baselines; the seconds of a fold."""
+    from ._tune import JUDGES, judge
 
+    started = perf_counter()
     try:
-        return judge(sample, chosen, tuned.params, output)
+        found = judge(chosen, tuned.params, output, clock.left)
     except KeyboardInterrupt:
         output.note("interrupted: the model is kept, but was not evaluated")
-        return None
+        return False, None, 0.0
+    except TimeoutError:
+        output.note("there was no time to evaluate the model; raise --seconds")
+        return True, None, perf_counter() - started
+    done = len(next(iter(found.scores.values())))
+    if clock.left is not None and done < JUDGES:
+        output.note(f"there was time for {done} folds of the evaluation")
+    return True, found, (perf_counter() - started) / done
 
 
 def _say_guesses(output: Output, path: str, content: Any, sample: Any, chosen: Any) -> None:
@@ -228,7 +224,7 @@ def _say_guesses(output: Output, path: str, content: Any, sample: Any, chosen: A
         "target": sample.target,
         "classes": None if labels is None else labels.tolist(),
         "method": chosen.method,
-        "estimator": type(chosen.estimator).__name__,
+        "estimator": chosen.name,
         "kernel": chosen.kernel,
     }
     output.say(f"{path}: {sample.n} rows, {width} ({content.note})")
@@ -238,9 +234,11 @@ def _say_guesses(output: Output, path: str, content: Any, sample: Any, chosen: A
     say_left_out(output, sample)
     scaling = "mean 0, standard deviation 1" if not sample.is_sparse else "largest value 1"
     output.say(f"  scaling    {'within the kernel' if chosen.scaler is None else scaling}")
-    output.say(f"  method     {chosen.method} ({type(chosen.estimator).__name__}), kernel {rounded(chosen.kernel)}")
+    output.say(f"  method     {chosen.method} ({chosen.name}), kernel {rounded(chosen.kernel)}")
     if sample.n > chosen.rows:
-        output.say(f"  tuning on {chosen.rows} random rows")
+        output.say(f"  tuning on {chosen.tuned} random rows, evaluation on {chosen.rows}")
+    elif sample.n > chosen.tuned:
+        output.say(f"  tuning on {chosen.tuned} random rows")
     if sample.n > chosen.exact:
         output.say("  the kernel matrix is approximated by landmarks (Nyström)")
 
@@ -276,15 +274,22 @@ def settings_text(params: dict[str, Any]) -> str:
     return ", ".join(f"{_short(name)} = {value:.4g}" for name, value in params.items())
 
 
-def _pair(mean: float, spread: float) -> str:
-    return f"{mean:.4f} ± {spread:.4f}"
+def shortened(text: Any, most: int) -> str:
+    """The first characters of a text."""
+    words = str(text)
+    return words if len(words) <= most else f"{words[:most]} …"
 
 
-def _say_scores(output: Output, found: Any, tuned: Any) -> None:
+def spread_text(mean: float, std: float) -> str:
+    """``0.9000 ± 0.0100``."""
+    return f"{mean:.4f} ± {std:.4f}"
+
+
+def _say_scores(output: Output, found: Any, scores: dict[str, dict[str, float]], tuned: Any) -> None:
     if tuned.params:
         output.say(f"  tuned      {settings_text(tuned.params)} (best of {tuned.tried})")
     splits = len(next(iter(found.scores.values())))
-    rows = [[name, _pair(float(v.mean()), float(v.std(ddof=1)))] for name, v in found.scores.items()]
+    rows = [[name, spread_text(**pair)] for name, pair in scores.items()]
     output.table(["", f"{found.scoring}, mean ± standard deviation over {splits} folds"], rows)
     pair = {next(iter(found.scores)), "linear model"}
     told = next(d for d in found.differences if {d.first, d.second} == pair)

@@ -8,12 +8,11 @@ from typing import Any
 import click
 import numpy as np
 
-from ._data import RENUMBER, Data, DataError, read, require_dense, stem, unknown_column
+from ._columns import DataError, unknown_column
+from ._data import RENUMBER, Data, read, require_dense, stem
 from ._output import Finite, Output, command
 from .choose import axes, picture_place, save_picture
-from .fit import categories_option, data_options, encoding_option, names, say_left_out
-
-__all__ = ["register"]
+from .fit import categories_option, data_options, encoding_option, names, say_left_out, shortened
 
 level = click.option("--level", type=Finite(0, 1, min_open=True, max_open=True), default=0.05,
                      show_default=True, help="Probability of a false alarm, at most.")  # fmt: skip
@@ -22,107 +21,98 @@ most = click.option(
 )
 
 
-def register(app: click.Group) -> None:
-    """Add the commands."""
+@command("two-sample", examples=["mercer two-sample january.csv february.csv"])
+@click.argument("first", type=click.Path())
+@click.argument("second", type=click.Path())
+@click.option("--kernel", "-k", help="One kernel instead of several together.")
+@click.option("--picture", type=click.Path(), help="Plot of where the samples differ.  [default: FIRST.witness.png]")
+@level
+@most
+@data_options
+def two_sample(
+    output: Output,
+    first: str,
+    second: str,
+    kernel: str | None,
+    picture: str | None,
+    level: float,
+    rows: int,
+    encoding: str | None,
+    drop: str | None,
+    categories: str | None,
+) -> None:
+    """Test whether two files come from one distribution.
 
-    @command(app, "two-sample", examples=["mercer two-sample january.csv february.csv"])
-    @click.argument("first", type=click.Path())
-    @click.argument("second", type=click.Path())
-    @click.option("--kernel", "-k", help="One kernel instead of several together.")
-    @click.option(
-        "--picture", type=click.Path(), help="Plot of where the samples differ.  [default: FIRST.witness.png]"
-    )
-    @level
-    @most
-    @data_options
-    def two_sample(
-        output: Output,
-        first: str,
-        second: str,
-        kernel: str | None,
-        picture: str | None,
-        level: float,
-        rows: int,
-        encoding: str | None,
-        drop: str | None,
-        categories: str | None,
-    ) -> None:
-        """Test whether two files come from one distribution.
+    Uses the maximum mean discrepancy; the level is exact at every sample size.
+    """
+    from mercer.inference import mmd_test
 
-        Uses the maximum mean discrepancy; the level is exact at every sample size.
-        """
-        from mercer.inference import mmd_test
+    image = picture_place(output, picture, f"{stem(first)}.witness.png", [first, second])
+    whole = [read(path, encoding) for path in (first, second)]
+    counters = _counters(whole)
+    parts = [_some(output, part, path, rows) for part, path in zip(whole, (first, second), strict=True)]
+    output.result["rows"] = [part.X.shape[0] for part in parts]
+    output.say(f"{first}: {parts[0].X.shape[0]} rows, {second}: {parts[1].X.shape[0]} rows")
+    X, chosen, sizes = _together(output, parts, (first, second), kernel, counters, names(drop), names(categories))
+    result = mmd_test(X[: sizes[0]], X[sizes[0] :], kernel=chosen, random_state=0)
+    verdict = "the samples differ" if result.p_value <= level else "no difference is shown"
+    _say(output, result, level, verdict)
+    if image is None:
+        return
+    from mercer.plot import WitnessDisplay
 
-        image = picture_place(output, picture, f"{stem(first)}.witness.png", [first, second])
-        whole = [read(path, encoding) for path in (first, second)]
-        counters = _counters(whole)
-        parts = [_some(output, part, path, rows) for part, path in zip(whole, (first, second), strict=True)]
-        output.result["rows"] = [part.X.shape[0] for part in parts]
-        output.say(f"{first}: {parts[0].X.shape[0]} rows, {second}: {parts[1].X.shape[0]} rows")
-        X, chosen, sizes = _together(output, parts, (first, second), kernel, counters, names(drop), names(categories))
-        result = mmd_test(X[: sizes[0]], X[sizes[0] :], kernel=chosen, random_state=0)
-        verdict = "the samples differ" if result.p_value <= level else "no difference is shown"
-        _say(output, result, level, verdict)
-        if image is None:
-            return
-        from mercer.plot import WitnessDisplay
+    labels = (Path(first).name, Path(second).name)
+    display = WitnessDisplay.from_test(result, labels=labels, ax=axes((6.4, 4.2)))
+    save_picture(output, display, image)
 
-        labels = (Path(first).name, Path(second).name)
-        display = WitnessDisplay.from_test(result, labels=labels, ax=axes((6.4, 4.2)))
-        save_picture(output, display, image)
 
-    @command(app, examples=["mercer independence houses.csv --x price --y area,street"])
-    @click.argument("data", type=click.Path())
-    @click.option("--x", "left", required=True, help="Columns, separated by commas.")
-    @click.option("--y", "right", required=True, help="The other columns.")
-    @level
-    @most
-    @categories_option
-    @encoding_option
-    def independence(
-        output: Output,
-        data: str,
-        left: str,
-        right: str,
-        level: float,
-        rows: int,
-        encoding: str | None,
-        categories: str | None,
-    ) -> None:
-        """Test whether some columns depend on others.
+@command(examples=["mercer independence houses.csv --x price --y area,street"])
+@click.argument("data", type=click.Path())
+@click.option("--x", "left", required=True, help="Columns, separated by commas.")
+@click.option("--y", "right", required=True, help="The other columns.")
+@level
+@most
+@categories_option
+@encoding_option
+def independence(
+    output: Output,
+    data: str,
+    left: str,
+    right: str,
+    level: float,
+    rows: int,
+    encoding: str | None,
+    categories: str | None,
+) -> None:
+    """Test whether some columns depend on others.
 
-        Uses the Hilbert-Schmidt independence criterion; the level is exact at every sample size.
-        """
-        from mercer.inference import hsic_test
+    Uses the Hilbert-Schmidt independence criterion; the level is exact at every sample size.
+    """
+    from mercer.inference import hsic_test
 
-        content = _some(output, read(data, encoding), data, rows)
-        if not content.is_table:
-            raise DataError(f"{data} is a matrix; independence needs a table with named columns.")
-        twice = set(names(left)) & set(names(right))
-        if twice:
-            raise DataError(f"{min(twice)!r} is on both sides; a column depends on itself.")
-        output.result["rows"] = content.X.shape[0]
-        output.say(f"{data}: {content.X.shape[0]} rows, {left} against {right}")
-        both = [_part(output, content, data, names(side), names(categories)) for side in (left, right)]
-        (X, kernel), (Y, kernel_y) = both
-        result = hsic_test(X, Y, kernel=kernel, kernel_y=kernel_y, random_state=0)
-        verdict = "they depend on each other" if result.p_value <= level else "no dependence is shown"
-        _say(output, result, level, verdict)
+    content = _some(output, read(data, encoding), data, rows)
+    if not content.is_table:
+        raise DataError(f"{data} is a matrix; independence needs a table with named columns.")
+    twice = set(names(left)) & set(names(right))
+    if twice:
+        raise DataError(f"{min(twice)!r} is on both sides; a column depends on itself.")
+    output.result["rows"] = content.X.shape[0]
+    output.say(f"{data}: {content.X.shape[0]} rows, {left} against {right}")
+    both = [_part(output, content, data, names(side), names(categories)) for side in (left, right)]
+    (X, kernel), (Y, kernel_y) = both
+    result = hsic_test(X, Y, kernel=kernel, kernel_y=kernel_y, random_state=0)
+    verdict = "they depend on each other" if result.p_value <= level else "no dependence is shown"
+    _say(output, result, level, verdict)
 
 
 def _say(output: Output, result: Any, level: float, verdict: str) -> None:
     kernels = result.kernel if isinstance(result.kernel, tuple) else (result.kernel,)
     output.result |= {
         "statistic": result.statistic, "p_value": result.p_value, "method": result.method, "level": level,
-        "rejected": bool(result.p_value <= level), "verdict": verdict, "kernels": [_short(k) for k in kernels],
+        "rejected": bool(result.p_value <= level), "verdict": verdict, "kernels": [shortened(k, 200) for k in kernels],
     }  # fmt: skip
     output.say(f"{result.method}: {result.statistic:.4g}, p = {result.p_value:.3g}")
     output.say(f"at level {level:g}: {verdict}")
-
-
-def _short(kernel: Any) -> str:
-    text = str(kernel)
-    return text if len(text) < 200 else text[:200] + " …"
 
 
 def _some(output: Output, content: Data, path: str, rows: int) -> Data:
@@ -138,7 +128,7 @@ def _some(output: Output, content: Data, path: str, rows: int) -> Data:
 
 def _counters(parts: list[Data]) -> list[str]:
     """Columns that count the rows of each file; they would differ whenever the sizes do."""
-    from ._guess import counts_rows
+    from ._sample import counts_rows
 
     if not all(part.is_table for part in parts):
         return []
@@ -152,7 +142,8 @@ def _together(
     """Both samples as one, the kernel, and their sizes."""
     from scipy import sparse
 
-    from ._guess import choose_kernel, prepare
+    from ._guess import choose_kernel
+    from ._sample import prepare
 
     sizes = [part.X.shape[0] for part in parts]
     if parts[0].is_table != parts[1].is_table:
@@ -185,7 +176,8 @@ def _together(
 
 def _part(output: Output, content: Data, path: str, columns: tuple[str, ...], categories: tuple[str, ...]) -> Any:
     """Columns of one side, and their kernel."""
-    from ._guess import choose_kernel, prepare
+    from ._guess import choose_kernel
+    from ._sample import prepare
 
     if not columns:
         raise DataError("--x and --y each need at least one column.")

@@ -10,76 +10,67 @@ from typing import Any
 import click
 
 from .._errors import optional
-from ._data import DataError
+from ._columns import DataError
 from ._output import Finite, Output, command, sentence
 from .fit import fit_file
-
-__all__ = ["register"]
 
 HELD_OUT = 97
 
 
-def register(app: click.Group) -> None:
-    """Add the commands."""
+@command(examples=["mercer reproduce", "mercer reproduce wine", "mercer reproduce --all --quick -o figures"])
+@click.argument("name", required=False)
+@click.option("--all", "everything", is_flag=True, help="Run every experiment.")
+@click.option("--quick", is_flag=True, help="Use less data; takes minutes.")
+@click.option(
+    "--out", "-o", type=click.Path(file_okay=False), default="reproduced", show_default=True, help="Folder for figures."
+)
+def reproduce(output: Output, name: str | None, everything: bool, quick: bool, out: str) -> int:
+    """Reproduce experiments of the literature.
 
-    @command(app, examples=["mercer reproduce", "mercer reproduce wine", "mercer reproduce --all --quick -o figures"])
-    @click.argument("name", required=False)
-    @click.option("--all", "everything", is_flag=True, help="Run every experiment.")
-    @click.option("--quick", is_flag=True, help="Use less data; takes minutes.")
-    @click.option(
-        "--out",
-        "-o",
-        type=click.Path(file_okay=False),
-        default="reproduced",
-        show_default=True,
-        help="Folder for figures.",
-    )
-    def reproduce(output: Output, name: str | None, everything: bool, quick: bool, out: str) -> int:
-        """Reproduce experiments of the literature.
+    Prints reported and reproduced numbers side by side, with figures.
 
-        Prints reported and reproduced numbers side by side, with figures.
+    Without a name, lists them.
+    """
+    if everything and name:
+        raise click.UsageError("NAME and --all exclude each other.")
+    experiments = _experiments()
+    if not everything and name is None:
+        return _list(output, experiments)
+    if name is not None and name not in experiments:
+        near = get_close_matches(name, experiments, n=1)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        raise DataError(f"there is no experiment {name!r}; `mercer reproduce` lists them.{meant}")
+    optional("matplotlib", "plot", "An experiment")
+    folder = _writable_folder(out)
+    if name is not None:
+        _run(output, name, experiments[name], quick, folder)
+        return 0
+    return _run_all(output, experiments, quick, folder)
 
-        Without a name, lists them.
-        """
-        if everything and name:
-            raise click.UsageError("NAME and --all exclude each other.")
-        experiments = _experiments()
-        if not everything and name is None:
-            return _list(output, experiments)
-        if name is not None and name not in experiments:
-            near = get_close_matches(name, experiments, n=1)
-            meant = f" Did you mean {near[0]!r}?" if near else ""
-            raise DataError(f"there is no experiment {name!r}; `mercer reproduce` lists them.{meant}")
-        optional("matplotlib", "plot", "An experiment")
-        folder = _writable_folder(out)
-        if name is not None:
-            _run(output, name, experiments[name], quick, folder)
-            return 0
-        return _run_all(output, experiments, quick, folder)
 
-    @command(app)
-    @click.option("--out", "-o", type=click.Path(file_okay=False), default="mercer-demo", show_default=True)
-    @click.option("--seconds", type=Finite(0, min_open=True), default=30.0, show_default=True, help="For tuning.")
-    def demo(output: Output, out: str, seconds: float) -> int:
-        """Learn to read digits in a minute.
+@command()
+@click.option("--out", "-o", type=click.Path(file_okay=False), default="mercer-demo", show_default=True)
+@click.option("--seconds", type=Finite(0, min_open=True), default=30.0, show_default=True, help="For tuning.")
+def demo(output: Output, out: str, seconds: float) -> int:
+    """Learn to read digits in a minute.
 
-        Runs `mercer fit` on scikit-learn's digits, writes a report, and suggests what to try next.
-        """
-        folder = _writable_folder(out)
-        _write_digits(folder)
-        output.say(f"$ mercer fit {folder}/digits.csv --target digit --out {folder}/digits.mercer\n")
-        code = fit_file(output, f"{folder}/digits.csv", "digit", f"{folder}/digits.mercer", seconds=seconds)
-        report = output.result.get("report")
-        output.say(f"\nOpen {report} in a browser. Next:" if report else "\nNext:")
-        for line in (
-            f"mercer predict {folder}/digits.mercer {folder}/new.csv   # {HELD_OUT} unseen digits",
-            f"mercer info {folder}/digits.mercer",
-            f"mercer kpca {folder}/digits.csv --colour digit",
-            f"mercer compare {folder}/digits.csv --target digit --methods svc,means,linear",
-            "mercer reproduce",
-        ):
-            output.say(f"  {line}")
-        return code
+    Runs `mercer fit` on scikit-learn's digits, writes a report, and suggests what to try next.
+    """
+    folder = _writable_folder(out)
+    _write_digits(folder)
+    output.say(f"$ mercer fit {folder}/digits.csv --target digit --out {folder}/digits.mercer\n")
+    code = fit_file(output, f"{folder}/digits.csv", "digit", f"{folder}/digits.mercer", seconds=seconds)
+    report = output.result.get("report")
+    output.say(f"\nOpen {report} in a browser. Next:" if report else "\nNext:")
+    for line in (
+        f"mercer predict {folder}/digits.mercer {folder}/new.csv   # {HELD_OUT} unseen digits",
+        f"mercer info {folder}/digits.mercer",
+        f"mercer kpca {folder}/digits.csv --colour digit",
+        f"mercer compare {folder}/digits.csv --target digit --methods svc,means,linear",
+        "mercer reproduce",
+    ):
+        output.say(f"  {line}")
+    return code
 
 
 def _experiments() -> dict[str, Any]:

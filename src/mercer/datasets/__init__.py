@@ -1,4 +1,4 @@
-"""Data by name, one loader each, and generators of samples whose distribution is known."""
+"""Loaders of data sets, and generators of samples with known distributions."""
 
 from .digits import deskew, load_mnist, load_usps
 from .generators import (

@@ -1,4 +1,4 @@
-"""Where a data set comes from: the folder in MERCER_DATA, else the cache, else its publisher."""
+"""Sources of a data set: the folder in MERCER_DATA, else the cache, else its publisher."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UCI = "https://archive.ics.uci.edu"
 
 @dataclass(frozen=True)
 class Part:
-    """One published file. Without `sha256`, the builder has to verify what it made."""
+    """One published file. Without `sha256`, the builder must verify the result."""
 
     url: str
     sha256: str | None = None
@@ -35,22 +35,17 @@ class Part:
 
 @dataclass(frozen=True)
 class File:
-    """One file of the layout that the loaders read.
-
-    `page` tells people where the data are published, and `form` what the file holds where that is not what they find
-    there. `parts` are what can be downloaded, and `build(parts, path)` turns their copies into the file; without a
-    builder the only part is the file itself.
-    """
+    """One file that the loaders read."""
 
     path: str
-    page: str
-    form: str = ""
-    parts: tuple[Part, ...] = ()
-    build: Callable[[Sequence[Path], Path], None] | None = None
+    page: str  # where the data are published
+    form: str = ""  # the content of the file if it differs from the published one
+    parts: tuple[Part, ...] = ()  # can be downloaded
+    build: Callable[[Sequence[Path], Path], None] | None = None  # makes the file; without it, the only part is the file
 
 
 def locate(owner: str, file: File, data_home: FilePath | None = None, download_if_missing: bool = True) -> Path:
-    """The place of a file, downloaded if it is nowhere."""
+    """The path of a file, which is downloaded if it is missing."""
     folder = os.path.expanduser(os.environ.get(FOLDER, ""))
     if folder and Path(folder, file.path).is_file():
         return Path(folder, file.path)
@@ -58,7 +53,7 @@ def locate(owner: str, file: File, data_home: FilePath | None = None, download_i
         cache = Path(get_data_home(data_home)) / "mercer"
     except OSError as error:
         raise OSError(
-            f"{owner}: no folder for downloads ({error}); give data_home, or put {file.path} into that of {FOLDER}."
+            f"{owner}: no folder for downloads ({error}); give data_home, or put {file.path} into {FOLDER}."
         ) from error
     place = cache / file.path
     if place.is_file():
@@ -78,7 +73,7 @@ def locate(owner: str, file: File, data_home: FilePath | None = None, download_i
 
 
 def _download(file: File, place: Path) -> None:
-    """Fetch and verify the parts beside `place`, and move the finished file there, so that it is never half there."""
+    """Fetch and verify the parts, and move the finished file to `place`, which is never incomplete."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=place.parent) as folder:
         parts = [
@@ -94,20 +89,20 @@ def _download(file: File, place: Path) -> None:
 
 @contextmanager
 def reading(owner: str, path: Path) -> Iterator[None]:
-    """Say which file is damaged, and what to do, in place of what its decoder says."""
+    """Replace errors of decoders by one that names the damaged file and the remedy."""
     try:
         yield
-    except PermissionError:  # which says what is wrong; the file may be good
+    except PermissionError:  # its message is clear, and the file may be intact
         raise
     except (OSError, EOFError, BadZipFile, zlib.error, KeyError, IndexError, ValueError) as error:
         raise ValueError(
-            f"{owner}: {path} is damaged, or is not the file of that name ({error}). Delete or replace it."
+            f"{owner}: {path} is damaged, or not the expected file ({error}). Delete or replace it."
         ) from error
 
 
 def arrays(owner: str, path: Path) -> dict[str, np.ndarray]:
     """All arrays of an npz file."""
-    with reading(owner, path), open(path, "rb") as file, np.load(file) as found:  # np.load leaves a bad file open
+    with reading(owner, path), open(path, "rb") as file, np.load(file) as found:  # np.load does not close invalid files
         return dict(found)
 
 
@@ -119,16 +114,14 @@ def read_table(owner: str, path: Path) -> dict[str, list[str]]:
 
 
 def write_table(path: Path, rows: Iterable[Sequence[str]]) -> None:
-    """Write what `read_table` reads, the names of the columns first."""
+    """Write a file for `read_table`, the column names first."""
     with gzip.open(path, "wt", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(rows)
 
 
-def choose(subset: str, train: Any, test: Any) -> Any:
-    """The training part, the test part, or both, of arrays or lists."""
-    if subset == "all":
-        return train + test if isinstance(train, list) else np.concatenate([train, test])
-    return train if subset == "train" else test
+def choose(subset: str, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """The training part, the test part, or both."""
+    return {"train": train, "test": test}[subset] if subset != "all" else np.concatenate([train, test])
 
 
 def encode(labels: Sequence[str], names: Sequence[str]) -> np.ndarray:
@@ -138,19 +131,16 @@ def encode(labels: Sequence[str], names: Sequence[str]) -> np.ndarray:
 
 
 def answer(return_X_y: bool, data: Any, target: Array, *, as_frame: bool | None = None, **more: Any) -> Any:
-    """What every loader returns: ``(data, target)``, or a Bunch of these and more; as tables of pandas if asked.
-
-    Loaders of tables say whether they were asked, and have a ``frame``, which is None otherwise, as in scikit-learn.
-    """
+    """The result of a loader: ``(data, target)``, or a Bunch of these and more; with `as_frame`, pandas tables."""
     if as_frame:
         data, target, more["frame"] = _framed(data, target, more)
-    elif as_frame is not None:
+    elif as_frame is not None:  # given by loaders of tables, whose Bunch has a frame, as in scikit-learn
         more["frame"] = None
     return (data, target) if return_X_y else Bunch(data=data, target=target, **more)
 
 
 def _framed(data: np.ndarray, target: np.ndarray | None, more: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """Data and targets as tables, and both in one; words as categories."""
+    """Data and targets as tables, and both in one table; text as categories."""
     pandas: Any = optional("pandas", "cli", "as_frame=True")
     X = pandas.DataFrame(data, columns=more["feature_names"])
     for column, words in more.get("categories", {}).items():

@@ -16,6 +16,7 @@ from ..types import Data, FilePath
 from ._source import File, Part, answer, arrays, choose, locate, reading
 
 SUBSETS = ("train", "test", "all")
+_KINDS = ("{}-images-idx3", "{}-labels-idx1")
 
 _MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 _IDX = {
@@ -54,20 +55,20 @@ def load_mnist(
     Parameters
     ----------
     subset : {"train", "test", "all"}, default="train"
-        The 60,000 digits for training, the 10,000 for tests, or first those and then these.
+        The 60,000 training digits, the 10,000 test digits, or all, training digits first.
     scale : {"unit", "signed", "raw"}, default="unit"
-        Pixels as float32 on [0, 1] or [−1, 1], or as bytes. 0, −1 and 0 are paper.
+        Pixels as float32 in [0, 1] or [−1, 1], or as bytes. Paper is 0, −1 and 0.
     return_X_y : bool, default=False
         Return ``(data, target)`` instead of a Bunch.
     data_home : path, default=None
-        Where downloads are kept (in its folder ``mercer``). None is scikit-learn's `sklearn.datasets.get_data_home`.
+        Folder for downloads (in its subfolder ``mercer``). The default is `sklearn.datasets.get_data_home`.
     download_if_missing : bool, default=True
-        False raises an error where the files are neither in the folder in ``MERCER_DATA`` nor in `data_home`.
+        False raises an error if the files are neither in the folder in ``MERCER_DATA`` nor in `data_home`.
 
     Returns
     -------
     Bunch
-        ``data`` of shape (n, 784), an image row by row; ``target``; ``feature_names``, ``target_names``, ``images``
+        ``data`` of shape (n, 784), with images row by row; ``target``; ``feature_names``, ``target_names``, ``images``
         (n, 28, 28), ``DESCR``, ``filename``.
 
     References
@@ -83,7 +84,8 @@ def load_mnist(
     check_choice("load_mnist", "subset", subset, SUBSETS)
     check_choice("load_mnist", "scale", scale, ("unit", "signed", "raw"))
     parts = {"train": ["train"], "test": ["t10k"], "all": ["train", "t10k"]}[subset]
-    found = {kind: [_located(kind.format(part), data_home, download_if_missing) for part in parts] for kind in _KINDS}
+    where = (data_home, download_if_missing)
+    found = {kind: [locate("load_mnist", MNIST[kind.format(part)], *where) for part in parts] for kind in _KINDS}
     images, target = (np.concatenate([read_idx(path) for path in found[kind]]) for kind in _KINDS)
     if len(images) != len(target):
         raise ValueError(f"load_mnist: {len(images)} images and {len(target)} labels in {found}; replace the files.")
@@ -91,13 +93,6 @@ def load_mnist(
     if scale != "raw":
         data = data.astype(np.float32) / 255 if scale == "unit" else data.astype(np.float32) / 127.5 - 1
     return _digits(return_X_y, data, target, MNIST_DESCR, [path for kind in _KINDS for path in found[kind]])
-
-
-_KINDS = ("{}-images-idx3", "{}-labels-idx1")
-
-
-def _located(name: str, data_home: FilePath | None, download_if_missing: bool) -> Path:
-    return locate("load_mnist", MNIST[name], data_home, download_if_missing)
 
 
 def read_idx(path: Path) -> np.ndarray:
@@ -132,14 +127,11 @@ def _build_usps(parts: Sequence[Path], path: Path) -> None:
         check.update(table[:, 0].astype(np.int8).tobytes() + np.rint(1000 * table[:, 1:]).astype("<i2").tobytes())
     if check.hexdigest() != _USPS_CONTENT:
         raise ValueError("the digits are not those of the checksum")
-    (train, test) = tables
-    np.savez_compressed(
-        path,
-        X_train=((train[:, 1:] + 1) / 2).astype(np.float32),
-        y_train=train[:, 0].astype(np.int8),
-        X_test=((test[:, 1:] + 1) / 2).astype(np.float32),
-        y_test=test[:, 0].astype(np.int8),
-    )
+    found: dict[str, Any] = {}
+    for part, table in zip(("train", "test"), tables, strict=True):
+        found[f"X_{part}"] = ((table[:, 1:] + 1) / 2).astype(np.float32)
+        found[f"y_{part}"] = table[:, 0].astype(np.int8)
+    np.savez_compressed(path, **found)
 
 
 _ESL = "https://hastie.su.domains/ElemStatLearn/datasets/"
@@ -167,16 +159,16 @@ def load_usps(
     Parameters
     ----------
     subset : {"train", "test", "all"}, default="train"
-        The 7,291 digits for training, the 2,007 for tests, or first those and then these.
+        The 7,291 training digits, the 2,007 test digits, or all, training digits first.
     scale : {"unit", "signed"}, default="unit"
-        Pixels as float32 on [0, 1] or on [−1, 1]; 0 and −1 are paper.
+        Pixels as float32 in [0, 1] or [−1, 1]; paper is 0 and −1.
     return_X_y, data_home, download_if_missing
         As in `load_mnist`.
 
     Returns
     -------
     Bunch
-        ``data`` of shape (n, 256), an image row by row; ``target``; ``feature_names``, ``target_names``, ``images``
+        ``data`` of shape (n, 256), with images row by row; ``target``; ``feature_names``, ``target_names``, ``images``
         (n, 16, 16), ``DESCR``, ``filename``.
 
     References
@@ -201,7 +193,7 @@ def load_usps(
 
 
 def deskew(X: Data) -> np.ndarray:
-    r"""Shear and shift square images so that their ink is upright and in the middle.
+    r"""Shear and shift square images so that their ink is upright and centred.
 
     With the ink's mean row and column :math:`\bar r, \bar c`, its moments :math:`\mu_{20} = \sum v\,(r - \bar r)^2` and
     :math:`\mu_{11} = \sum v\,(r - \bar r)(c - \bar c)`, and the middle m of the image, the new value of a pixel is the
@@ -209,8 +201,8 @@ def deskew(X: Data) -> np.ndarray:
 
     .. math:: r' = r - m + \bar r, \qquad c' = c - m + \bar c + \frac{\mu_{11}}{\mu_{20}}\,(r - m),
 
-    interpolated linearly between pixels, and 0 outside the image. Rows and columns of the ink are uncorrelated then, up
-    to what interpolation adds to :math:`\mu_{20}`, at most a quarter of a pixel squared.
+    interpolated linearly, and 0 outside the image. Rows and columns of the ink are then uncorrelated, except that
+    interpolation adds at most a quarter of a squared pixel to :math:`\mu_{20}`.
 
     Parameters
     ----------
@@ -220,7 +212,7 @@ def deskew(X: Data) -> np.ndarray:
     Returns
     -------
     array of shape (n, side²)
-        On the scale of X, float64 if X is and float32 otherwise. An image without ink is returned as it is.
+        On the scale of X, float64 if X is and float32 otherwise. Images without ink are unchanged.
 
     References
     ----------

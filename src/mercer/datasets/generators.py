@@ -27,19 +27,18 @@ def make_circles(
     with :math:`\varphi` uniform on :math:`[0, 2\pi)` and :math:`\varepsilon` standard normal. The best boundary is a
     circle, a line in the features :math:`x_1^2, x_2^2`.
 
-    The parameters are those of `sklearn.datasets.make_circles`, whose points are evenly spaced on their circles; here
-    they are a random sample, of clouds apart from each other by default.
+    The parameters are those of `sklearn.datasets.make_circles`, whose points are evenly spaced on the circles. Here
+    they are a random sample; by default, the clouds are separate.
 
     Parameters
     ----------
     n_samples : int or (int, int), default=400
-        Points in all, of which the inner circle has the odd one; or those of the outer and of the inner circle.
+        The total number of points, the odd one in the inner circle; or the numbers of the outer and inner circle.
     shuffle : bool, default=True
-        Mix the classes. False gives the outer circle first.
+        Whether to mix the classes. Otherwise the outer circle comes first.
     noise : float >= 0 or None, default=0.1
-        The standard deviation σ in each direction; None is 0. Raising it lets the clouds overlap.
+        The standard deviation σ in each direction; None is 0. The clouds overlap for large values.
     random_state : None, int, RandomState or Generator
-        The source of randomness.
     factor : float in [0, 1), default=0.3
         The radius of the inner circle. 0 gives a cloud in the middle of a ring.
 
@@ -101,28 +100,23 @@ def complex_boundary(X: Data) -> np.ndarray:
 
 @speaking
 def make_complex(
-    n_samples: int = 400,
-    *,
-    margin: float = 0.0,
-    flip: float = 0.0,
-    random_state: RandomState = None,
+    n_samples: int = 400, *, margin: float = 0.0, flip: float = 0.0, random_state: RandomState = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Two classes in the square :math:`[-1, 1]^2` with a boundary that no few polynomial features describe,
+    r"""Two classes in the square :math:`[-1, 1]^2` with a boundary that needs many polynomial features,
 
     .. math:: y = \bigl[g(x) > 0\bigr], \qquad g(x) = x_2 + \sin(3x_1 + 2\sin 3x_2).
 
-    It winds through the square and cuts pieces off its sides. As g is odd, the classes are equally likely.
+    The boundary winds through the square and cuts pieces off its sides. As g is odd, the classes are equally likely.
 
     Parameters
     ----------
     n_samples : int, default=400
         Points, uniform on the part of the square where :math:`|g(x)| \ge` `margin`.
     margin : float in [0, 1], default=0
-        Leaves a strip along the boundary empty. Raising it makes the classes easier to tell apart.
+        The width of an empty strip along the boundary, in values of g. Larger margins make the problem easier.
     flip : float in [0, 0.5], default=0
-        The probability that a label is the wrong one; no classifier has a smaller error.
+        The probability of a wrong label, which is the smallest possible error.
     random_state : None, int, RandomState or Generator
-        The source of randomness.
 
     Returns
     -------
@@ -151,27 +145,23 @@ def make_complex(
 
 @speaking
 def make_toy_cca(
-    n_samples: int = 200,
-    *,
-    noise: float = 0.1,
-    random_state: RandomState = None,
+    n_samples: int = 200, *, noise: float = 0.1, random_state: RandomState = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Two real variables that depend on each other and have no correlation: the coordinates of a circle,
+    r"""Two dependent but uncorrelated variables, the coordinates of a circle,
 
     .. math:: x = \cos\varphi + \sigma\varepsilon_1, \qquad y = \sin\varphi + \sigma\varepsilon_2,
 
-    with :math:`\varphi` uniform and :math:`\varepsilon` standard normal. Their functions can be correlated: without
-    noise the Chebyshev polynomials of even degree, :math:`f = T_{2k}(x)` and :math:`g = (-1)^k T_{2k}(y)`, are equal,
-    the first of them :math:`2x^2 - 1 = 1 - 2y^2`.
+    with :math:`\varphi` uniform and :math:`\varepsilon` standard normal. Functions of them can be correlated: without
+    noise, the Chebyshev polynomials of even degree :math:`f = T_{2k}(x)` and :math:`g = (-1)^k T_{2k}(y)` are equal,
+    for example :math:`2x^2 - 1 = 1 - 2y^2`.
 
     Parameters
     ----------
     n_samples : int, default=200
         Pairs.
     noise : float >= 0, default=0.1
-        The standard deviation σ. Raising it lowers the canonical correlations.
+        The standard deviation σ. Larger values lower the canonical correlations.
     random_state : None, int, RandomState or Generator
-        The source of randomness.
 
     Returns
     -------
@@ -201,7 +191,7 @@ def make_contaminated(
     spread: float = 10.0,
     random_state: RandomState = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""A normal sample of which a share is spread over a cube,
+    r"""A normal sample with a fraction of outliers, uniform on a cube,
 
     .. math:: p = (1 - \epsilon)\,\mathcal N(0, I) + \epsilon\,\mathcal U\bigl([-s, s]^d\bigr).
 
@@ -212,11 +202,10 @@ def make_contaminated(
     n_features : int, default=1
         The dimension d.
     contamination : float in [0, 1], default=0.1
-        The share ε. Exactly round(ε n) points are outliers.
+        The fraction ε. Exactly round(ε n) points are outliers.
     spread : float > 0, default=10
-        Half the side s of the cube. Raising it puts outliers further off.
+        Half the side s of the cube.
     random_state : None, int, RandomState or Generator
-        The source of randomness.
 
     Returns
     -------
@@ -249,7 +238,7 @@ def make_tasks(
     noise: float = 0.1,
     random_state: RandomState = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Regression problems that have a part in common,
+    r"""Regression problems with a common part,
 
     .. math:: y = \sqrt{\rho}\,g_0(x) + \sqrt{1 - \rho}\,g_t(x) + \sigma\varepsilon, \qquad
               g_j(x) = \sum_{m=1}^{5} \sqrt{w_m}\,(a_{jm}\cos mx + b_{jm}\sin mx), \quad w_m \propto m^{-2},
@@ -260,7 +249,7 @@ def make_tasks(
     .. math:: \bigl(\rho + (1 - \rho)[s = t]\bigr)\,k(x, x'), \qquad k(x, x') = \sum_m w_m \cos m(x - x'),
               \quad \sum_m w_m = 1,
 
-    so that ρ is the coupling that `mercer.MultitaskKernelRidge` looks for.
+    so that ρ is the coupling that `mercer.MultitaskKernelRidge` estimates.
 
     Parameters
     ----------
@@ -269,11 +258,10 @@ def make_tasks(
     n_tasks : int, default=5
         Tasks.
     relatedness : float in [0, 1], default=0.8
-        The correlation ρ of two tasks' functions: 0 is unrelated tasks, 1 one function for all.
+        The correlation ρ of the functions of two tasks: 0 for unrelated tasks, 1 for one common function.
     noise : float >= 0, default=0.1
         The standard deviation σ. With the same `random_state`, ``noise=0`` gives the functions at the same points.
     random_state : None, int, RandomState or Generator
-        The source of randomness.
 
     Returns
     -------
@@ -313,11 +301,7 @@ def make_tasks(
 
 @speaking
 def make_shifted(
-    n_samples: int = 30,
-    n_groups: int = 20,
-    *,
-    shift: float = 2.5,
-    random_state: RandomState = None,
+    n_samples: int = 30, n_groups: int = 20, *, shift: float = 2.5, random_state: RandomState = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     r"""Groups of points in the plane, each with its own place, direction and boundary,
 
@@ -326,7 +310,7 @@ def make_shifted(
 
     where a group has a centre c, uniform on :math:`[-r, r]^2`, and a direction :math:`u = (\cos\varphi, \sin\varphi)`
     with :math:`\varphi` uniform on :math:`[0, \pi/2)`; v is orthogonal to u. The boundary passes through the centre,
-    across the long axis: an unlabelled group shows it, while that of other groups is the wrong one.
+    across the long axis: an unlabelled group reveals its own boundary, and those of other groups are wrong for it.
 
     Parameters
     ----------
@@ -335,9 +319,8 @@ def make_shifted(
     n_groups : int, default=20
         Groups.
     shift : float >= 0, default=2.5
-        How far centres lie, r. Raising it makes a boundary for all groups worse; with 0 they differ in direction only.
+        The range r of the centres. Larger values make a common boundary worse; with 0, groups differ in direction only.
     random_state : None, int, RandomState or Generator
-        The source of randomness.
 
     Returns
     -------

@@ -36,21 +36,13 @@ _SHA256 = {
     "IMDB-MULTI": "1d22bb88ee69f9f7c09eb7f072dadec56e3f91ad4b14cfd99231379b68073883",
 }
 GRAPHS = {
-    name: File(
-        f"graphs/{name}.zip",
-        PAGE,
-        parts=(Part(_COPY.format(name), _SHA256[name]),) if name in _SHA256 else (),
-    )
+    name: File(f"graphs/{name}.zip", PAGE, parts=(Part(_COPY.format(name), _SHA256[name]),) if name in _SHA256 else ())
     for name in COLLECTIONS
 }
 
 
 def load_graphs(
-    name: str,
-    *,
-    return_X_y: bool = False,
-    data_home: FilePath | None = None,
-    download_if_missing: bool = True,
+    name: str, *, return_X_y: bool = False, data_home: FilePath | None = None, download_if_missing: bool = True
 ) -> Any:
     """Load a collection of the TU Dortmund by its name; `load_tu` reads any other from a path.
 

@@ -192,10 +192,10 @@ def load_r_data(
     Returns
     -------
     Bunch
-        ``data`` (n, p) and ``target``, which is an array (n,), of shape (n, t) where a table has several
-        (``rat_diet``), and None where nothing is to be explained (``galaxies``, ``USArrests``). NA is NaN. A column of
-        words is given by the positions of its values in ``categories[column]``, as integers if it is the target. Also
-        ``feature_names``, ``target_names`` (the classes, or the names of the targets), ``DESCR``, ``filename``.
+        ``data`` (n, p) and ``target``: an array (n,), or (n, t) for several targets (``rat_diet``), or None without a
+        target (``galaxies``, ``USArrests``). NA is NaN. A text column is encoded by the positions of its values in
+        ``categories[column]``, as integers if it is the target. Also ``feature_names``, ``target_names`` (the classes,
+        or the names of the targets), ``DESCR``, ``filename``.
 
     Examples
     --------
@@ -270,7 +270,7 @@ def load_uci_regression(
     data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
-    """Load one of the regression problems that methods are commonly compared on.
+    """Load a regression problem of common benchmarks.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def load_uci_regression(
     -------
     Bunch
         ``data`` (n, p), ``target`` (n,), ``feature_names``, ``DESCR``, ``filename``; and ``test_mask`` (n, 10), the
-        test samples of ten published splits, or None where there are none.
+        test samples of ten published splits, or None.
 
     Examples
     --------
@@ -303,6 +303,7 @@ def load_uci_regression(
     with reading("load_uci_regression", path):
         data, target = found["X"], found["y"]
     names = found.get("feature_names")
+    licence = "Creative Commons Attribution 4.0 (UCI)" if UCI in page else "none is stated; in use for research"
     return answer(
         return_X_y,
         data,
@@ -310,29 +311,14 @@ def load_uci_regression(
         as_frame=as_frame,
         test_mask=found.get("test_mask"),
         feature_names=[f"x{i}" for i in range(data.shape[1])] if names is None else names.tolist(),
-        DESCR=f"{name}: {text}.\n\nSource: {page}.\nLicence: {_licence(page)}\n",
+        DESCR=f"{name}: {text}.\n\nSource: {page}.\nLicence: {licence}.\n",
         filename=path,
     )
 
 
-def _licence(page: str) -> str:
-    return "Creative Commons Attribution 4.0 (UCI)." if page.startswith(UCI) else "none is stated; in use for research."
-
-
 ANOMALY = (
-    "annthyroid",
-    "breastw",
-    "cardio",
-    "glass",
-    "ionosphere",
-    "letter",
-    "mammography",
-    "pendigits",
-    "pima",
-    "satellite",
-    "vowels",
-    "wbc",
-    "wine",
+    *("annthyroid", "breastw", "cardio", "glass", "ionosphere", "letter", "mammography", "pendigits", "pima"),
+    *("satellite", "vowels", "wbc", "wine"),
 )
 ODDS = "https://odds.cs.stonybrook.edu"
 
@@ -345,7 +331,7 @@ def load_anomaly(
     data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
-    """Load a problem of outlier detection, from the ODDS library.
+    """Load an outlier detection problem of the ODDS library.
 
     Parameters
     ----------

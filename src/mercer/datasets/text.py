@@ -14,7 +14,7 @@ import numpy as np
 
 from .._errors import check_choice
 from ..types import FilePath
-from ._source import UCI, File, Part, answer, choose, encode, locate, read_table, reading, write_table
+from ._source import UCI, File, Part, answer, encode, locate, read_table, reading, write_table
 
 CSV = "a CSV file with the columns label and sequence"
 
@@ -125,7 +125,7 @@ def load_r8(
     Parameters
     ----------
     subset : {"train", "test", "all"}, default="train"
-        The 5,485 reports for training, the 2,189 for tests, or first those and then these.
+        The 5,485 training reports, the 2,189 test reports, or all, training reports first.
     return_X_y, data_home, download_if_missing
         As in `load_mnist`.
 
@@ -145,25 +145,19 @@ def load_r8(
     (2189, ['acq', 'crude', 'earn'])
     """
     check_choice("load_r8", "subset", subset, ("train", "test", "all"))
-    parts = ("train", "test") if subset == "all" else (subset,)
-    texts: dict[str, tuple[list[str], np.ndarray]] = {}
-    filename = []
-    for part in parts:
+    data, targets, filename = [], [], []
+    for part in R8 if subset == "all" else (subset,):
         path = locate("load_r8", R8[part], data_home, download_if_missing)
         filename.append(path)
         with reading("load_r8", path), gzip.open(path, "rt", encoding="utf-8") as file:
             _, *rows = (line.rstrip("\n").split("\t", 1) for line in file)  # there is a header
-            texts[part] = [text for _, text in rows], encode([label for label, _ in rows], R8_TOPICS)
-    first, last = texts[parts[0]], texts[parts[-1]]
-    data, target = (choose(subset, *pair) for pair in zip(first, last, strict=True))
-    return _texts(return_X_y, data, target, R8_TOPICS, R8_DESCR, filename)
+            data += [text for _, text in rows]
+            targets.append(encode([label for label, _ in rows], R8_TOPICS))
+    return _texts(return_X_y, data, np.concatenate(targets), R8_TOPICS, R8_DESCR, filename)
 
 
 def load_reuters40(
-    *,
-    return_X_y: bool = False,
-    data_home: FilePath | None = None,
-    download_if_missing: bool = True,
+    *, return_X_y: bool = False, data_home: FilePath | None = None, download_if_missing: bool = True
 ) -> Any:
     """Load forty reports of Reuters, on acquisitions and on crude oil.
 
@@ -193,10 +187,7 @@ def load_reuters40(
 
 
 def load_splice(
-    *,
-    return_X_y: bool = False,
-    data_home: FilePath | None = None,
-    download_if_missing: bool = True,
+    *, return_X_y: bool = False, data_home: FilePath | None = None, download_if_missing: bool = True
 ) -> Any:
     """Load sequences of DNA around ends of exons, ends of introns and neither.
 
@@ -222,10 +213,7 @@ def load_splice(
 
 
 def load_promoters(
-    *,
-    return_X_y: bool = False,
-    data_home: FilePath | None = None,
-    download_if_missing: bool = True,
+    *, return_X_y: bool = False, data_home: FilePath | None = None, download_if_missing: bool = True
 ) -> Any:
     """Load sequences of DNA that are, or are not, promoters of a gene.
 

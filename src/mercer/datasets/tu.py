@@ -17,7 +17,6 @@ from .._files import require_file, require_room
 from ..domains import Graph
 
 PARTS = ("A", "graph_indicator", "graph_labels", "graph_attributes", "node_labels", "edge_labels", "node_attributes")
-WIDENED = 4  # times the text: a digit and the end of its line become a number of 8 bytes
 
 
 @speaking
@@ -68,7 +67,7 @@ def load_tu(path: str | PathLike[str]) -> Bunch:
         try:
             rows = np.loadtxt(BytesIO(text), delimiter=",", ndmin=2) if text.strip() else np.empty((0, 2))
         except ValueError as error:
-            raise ValueError(f"load_tu: {name}_{part}.txt is no table of numbers: {error}") from error
+            raise ValueError(f"load_tu: {name}_{part}.txt is not a table of numbers: {error}") from error
         wrong = (rows != np.rint(rows)) | (np.abs(rows) > 2**53) if kind is np.int64 else ~np.isfinite(rows)
         if np.any(wrong):
             expected = "integers" if kind is np.int64 else "finite numbers"
@@ -81,14 +80,14 @@ def load_tu(path: str | PathLike[str]) -> Bunch:
     if arcs is None or owner is None or y is None:
         raise ValueError(f"load_tu: {path} lacks {name}_A, {name}_graph_indicator or {name}_graph_labels (.txt).")
     if arcs.shape[1] != 2:
-        raise ValueError(f"load_tu: {name}_A.txt has {arcs.shape[1]} numbers a line, expected the two ends of an edge.")
+        raise ValueError(f"load_tu: {name}_A.txt has {arcs.shape[1]} numbers per line; expected two ends of an edge.")
     if len(owner) and owner.shape[1] != 1:
         raise ValueError(
-            f"load_tu: {name}_graph_indicator.txt has {owner.shape[1]} numbers a line, expected the graph of a node."
+            f"load_tu: {name}_graph_indicator.txt has {owner.shape[1]} numbers per line; expected the graph of a node."
         )
     if np.any(owner < 1):
         raise ValueError(
-            f"load_tu: {name}_graph_indicator.txt names the graph {owner.min()}; graphs are numbered from 1 on."
+            f"load_tu: {name}_graph_indicator.txt names the graph {owner.min()}; graphs are numbered from 1."
         )
     if not len(y):
         raise ValueError(f"load_tu: {path} holds no graphs: the file of their labels or attributes is empty.")
@@ -96,7 +95,7 @@ def load_tu(path: str | PathLike[str]) -> Bunch:
     first = np.searchsorted(owner[:, 0], np.arange(1, len(y) + 2))
     lengths = (nodes, len(owner)), (attributes, len(owner)), (edges, len(arcs)), (owner, first[-1])
     if np.any(np.diff(owner[:, 0]) < 0) or any(part is not None and len(part) != n for part, n in lengths):
-        raise ValueError(f"load_tu: the files of {name} do not belong together: their numbers of lines disagree.")
+        raise ValueError(f"load_tu: the files of {name} do not belong together: their numbers of lines differ.")
     if np.any((arcs < 1) | (arcs > len(owner))):
         raise ValueError(f"load_tu: {name}_A.txt names a node that is not among the {len(owner)} of the indicator.")
     ends, edges, directed = _edges(arcs - 1, edges)
@@ -116,7 +115,7 @@ def load_tu(path: str | PathLike[str]) -> Bunch:
 
 
 def _files(path: Path) -> tuple[str, dict[str, bytes]]:
-    """The name of the collection, and its text files by their parts; what else lies there is not read."""
+    """The name of the collection, and its text files by part; other files are ignored."""
     if path.is_dir():
         name, found = _named(path, [file.name for file in path.iterdir()])
         for file in found.values():
@@ -131,8 +130,8 @@ def _files(path: Path) -> tuple[str, dict[str, bytes]]:
         except Exception as error:  # a broken archive can fail in any way
             raise _damaged(path, error) from error
         name, found = _named(path, archive.namelist())
-        held = WIDENED * sum(archive.getinfo(file).file_size for file in found.values())
-        require_room(path, held, "unpack it, and give the folder")
+        held = sum(archive.getinfo(file).file_size for file in found.values())
+        require_room(path, held, "unpack it, and give the folder", text=True)
         try:
             return name, {part: archive.read(file) for part, file in found.items()}
         except Exception as error:
@@ -140,11 +139,11 @@ def _files(path: Path) -> tuple[str, dict[str, bytes]]:
 
 
 def _damaged(path: Path, error: Exception) -> ValueError:
-    return ValueError(f"load_tu: {path} is no zip file, or a damaged one ({error}).")
+    return ValueError(f"load_tu: {path} is not a zip file, or is damaged ({error}).")
 
 
 def _named(path: Path, places: list[str]) -> tuple[str, dict[str, str]]:
-    """The name of the collection, and where its parts are."""
+    """The name of the collection, and the paths of its parts."""
     names = [Path(place).name.removesuffix("_A.txt") for place in places if place.endswith("_A.txt")]
     if len(names) != 1:
         raise ValueError(f"load_tu: {path} must hold exactly one file NAME_A.txt; it holds {len(names)}.")

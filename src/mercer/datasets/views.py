@@ -62,16 +62,7 @@ WIKIPEDIA = File(
     "an npz file of I, T and y, each _train and _test",
 )
 WIKIPEDIA_TOPICS = (
-    "art",
-    "biology",
-    "geography",
-    "history",
-    "literature",
-    "media",
-    "music",
-    "royalty",
-    "sport",
-    "warfare",
+    *("art", "biology", "geography", "history", "literature", "media", "music", "royalty", "sport", "warfare"),
 )
 WIKIPEDIA_DESCR = """Wikipedia: 2,866 pairs of an image and a text, 2,173 for training and 693 for tests.
 
@@ -136,12 +127,12 @@ def load_wikipedia(
     data_home: FilePath | None = None,
     download_if_missing: bool = True,
 ) -> Any:
-    """Load pairs of an image and a text of Wikipedia, for retrieval of the one by the other.
+    """Load pairs of an image and a text of Wikipedia, for cross-modal retrieval.
 
     Parameters
     ----------
     subset : {"train", "test", "all"}, default="train"
-        The 2,173 pairs for training, the 693 for tests, or first those and then these.
+        The 2,173 training pairs, the 693 test pairs, or all, training pairs first.
     return_X_y, data_home, download_if_missing
         As in `load_mnist`.
 

@@ -18,6 +18,8 @@ def take(X: Checked, index: Index) -> Any:
     """The members of a collection at `index` (a slice or an array of integers)."""
     if isinstance(index, slice):
         return X[index, ...] if is_array(X) else X.iloc[index] if hasattr(X, "iloc") else X[index]
+    if type(X) is np.ndarray:
+        return X.take(host(index), axis=0)
     if is_sparse(X):
         return X[host(index)]
     if is_array(X):
@@ -56,8 +58,12 @@ class Domain:
         return self.vectors or self.precomputed
 
     def check(self, X: Checked, owner: object, name: str = "X") -> Any:
-        """Return X, validated and in the form that kernels compute with, or raise one clear sentence."""
+        """Validate X and return it in the form that kernels compute with."""
         raise NotImplementedError
+
+    def takes(self, X: Any) -> bool:
+        """Whether `check` asks nothing of an array beyond rows of finite numbers in single or double precision."""
+        return False
 
     def size(self, X: Checked) -> int:
         """How many members X has."""
@@ -69,6 +75,8 @@ class Domain:
 
     def join(self, parts: Sequence[Any]) -> Any:
         """One collection from several."""
+        if all(is_array(part) for part in parts):
+            return namespace(*parts).concat(list(parts), axis=0)
         return [x for part in parts for x in part]
 
     def centres(self, X: Checked) -> Any:
@@ -76,11 +84,11 @@ class Domain:
         return X
 
     def training(self, X: Checked) -> Any:
-        """The checked X as a sample to learn from: itself, but for the rounding of a matrix of its kernel values."""
+        """The checked X as a training sample: X itself; a matrix of kernel values is made symmetric up to rounding."""
         return X
 
     def keep(self, X: Checked, given: Any) -> Any:
-        """The checked X so that it does not change with what was given; copied only where it still shares memory."""
+        """The checked X, copied if it shares memory with what was given, so that it does not change with that."""
         return detached(X, given)
 
     def dimension(self, X: Checked) -> int | None:
@@ -88,11 +96,11 @@ class Domain:
         return None
 
     def key(self, x: Any) -> Hashable:
-        """The content of one member: two members of the same content are the same to every kernel."""
+        """The content of one member: kernels do not distinguish members of equal content."""
         return x
 
     def contents(self, X: Checked) -> list[Hashable]:
-        """For each member something hashable by which members of equal content are recognised."""
+        """A hashable key for each member, equal for members of equal content."""
         if is_sparse(X):
             X = X.copy()
             X.eliminate_zeros()
@@ -101,8 +109,8 @@ class Domain:
             A = host(X)
             A = A.reshape(len(A), -1)
             if A.dtype.kind in "fiub":
-                return [row.tobytes() for row in np.ascontiguousarray(A + 0)]  # of 0 and −0 the same
-            return [tuple(None if v != v else v for v in row) for row in A.tolist()]  # what is missing equals itself
+                return [row.tobytes() for row in np.ascontiguousarray(A + 0)]  # 0 and −0 are the same
+            return [tuple(None if v != v else v for v in row) for row in A.tolist()]  # missing values are equal
         keys = [self.key(x) for x in X]
         return [key if isinstance(key, (str, bytes)) else joblib.hash(key) for key in keys]
 
@@ -131,18 +139,13 @@ def require_sequence(X: Checked, owner: object, name: str, members: str) -> None
 
 
 class Anything(Domain):
-    """Any sequence of objects; the kernel alone knows what they are."""
+    """Any sequence of objects, which only the kernel interprets."""
 
     arrays = True
 
     def check(self, X: Checked, owner: object, name: str = "X") -> Any:
         require_sequence(X, owner, name, "entry")
         return X
-
-    def join(self, parts: Sequence[Any]) -> Any:
-        if all(is_array(p) for p in parts):
-            return namespace(*parts).concat(list(parts), axis=0)
-        return super().join(parts)
 
     def dimension(self, X: Checked) -> int | None:
         return X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else None

@@ -103,7 +103,7 @@ class Graph:
         self._set("weights", w[which])
         self._set("directed", bool(directed))
         arrays = [self.indptr, self.indices, self.weights, *([] if A is None else [A])]
-        # labels as they are, since what can be equal need not print or pickle in the same way
+        # the labels themselves, since equal labels may print or pickle differently
         self._set("key", (content(*arrays), self.labels, self.edge_labels, self.directed))
 
     def _set(self, name: str, value: Any) -> None:
@@ -171,7 +171,7 @@ class Graph:
             raise ValueError(f"Graph: adjacency has shape {A.shape}; it must be square.")
         if A.dtype.kind not in "biuf":
             raise TypeError(f"Graph: adjacency holds {A.dtype} values; they must be real numbers.")
-        A = csr_array(A, dtype=np.float64, copy=True)  # what follows would change the caller's
+        A = csr_array(A, dtype=np.float64, copy=True)  # the next lines would change the caller's matrix
         A.sum_duplicates()
         A.eliminate_zeros()
         directed = bool((A != A.T).nnz)
@@ -299,7 +299,7 @@ class Graphs(Domain):
             ) from error
 
     def key(self, x: Any) -> Hashable:
-        if type(x) is not Graph:  # compiled code trusts what a Graph has checked
+        if type(x) is not Graph:  # compiled code relies on the checks of Graph
             raise TypeError(f"a {type(x).__name__} is no Graph; give collections that the domain has checked.")
         return x.key
 

@@ -18,7 +18,7 @@ from .vectors import Vectors
 
 
 def _members(X: Checked, owner: object, name: str, member: str) -> list[Any]:
-    """The members of a sequence, which a table is not: as a list it would be the names of its columns."""
+    """The members of a sequence; raises for a table, whose list would be the names of its columns."""
     require_sequence(X, owner, name, member)
     if hasattr(X, "columns"):
         raise TypeError(f"{where(owner)}: {name} is a table; give one column, with one {member} per sample.")
@@ -30,7 +30,7 @@ def content(*arrays: np.ndarray) -> bytes:
     digest = blake2b(digest_size=16)
     for A in arrays:
         digest.update(f"{A.dtype.str}{A.shape}".encode())
-        if A.dtype.kind == "O":  # one by one, for a pickle of all would tell equal objects from the same one twice
+        if A.dtype.kind == "O":  # one by one, because a pickle of all depends on whether equal objects are identical
             digest.update(b"".join(map(dumps, A.ravel().tolist())))
         else:
             digest.update(np.ascontiguousarray(A).tobytes())
@@ -104,13 +104,7 @@ class Trees(Domain):
 
 
 class Bags(Domain):
-    """A sequence of samples, each a non-empty collection of one inner domain: sets of vectors, documents as word lists.
-
-    Parameters
-    ----------
-    inner : Domain
-        Where the members of the samples live.
-    """
+    """A sequence of samples, each a non-empty collection of the `inner` domain: sets of vectors, lists of words."""
 
     def __init__(self, inner: Domain):
         self.inner = inner

@@ -110,11 +110,11 @@ def _column(values: Any) -> np.ndarray:
         A[np.ma.getmaskarray(values)] = None
     elif is_category:  # also where the labels are numbers
         A = np.asarray(values.astype(object))
-    elif hasattr(values, "isna") and values.dtype.kind in "Mm":  # of pandas; what has a time zone would become objects
+    elif hasattr(values, "isna") and values.dtype.kind in "Mm":  # pandas, where times with a zone would become objects
         A = values.to_numpy(f"{values.dtype.kind}8[us]")
     elif hasattr(values, "__array__"):
         A = host(values) if is_array(values) else np.asarray(values)
-    else:  # of a list with numbers and text, np.asarray would make text alone
+    else:  # np.asarray would turn a list of numbers and text into text
         A = np.fromiter(values, dtype=object, count=len(values))
     if A.dtype.kind in "iuf":
         return A.astype(np.float64)

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from .._array import asymmetry, device_of, is_array, is_sparse, namespace
 from .._errors import KindError, as_numbers, where
@@ -16,11 +16,14 @@ from ._base import Anything, Domain
 
 
 def refuse_masked(X: Checked, who: str, name: str) -> None:
-    """Raise for a masked array with masked entries, whose mask an array library would drop without a word."""
+    """Raise for masked entries, because array libraries drop masks silently."""
     if np.ma.is_masked(X):
         raise ValueError(f"{who}: {name} has masked entries; impute them, or drop those rows.")
 
 
+COMPLEX = (  # with the sentence that scikit-learn's checks ask for
+    "{} is complex; give real numbers, for example real and imaginary columns. Complex data not supported."
+)
 FOREIGN = (str, bytes, date, timedelta, np.datetime64, np.timedelta64)  # some of which NumPy converts to numbers
 
 
@@ -30,18 +33,23 @@ def holds_text(A: np.ndarray) -> bool:
     return kind in "USMmV" or (kind == "O" and any(isinstance(v, FOREIGN) for v in A.ravel()))
 
 
+def _as_array(X: Checked, who: str, name: str) -> np.ndarray:
+    try:
+        return np.asarray(X)
+    except ValueError:
+        raise ValueError(
+            f"{who}: {name} has rows of unequal length; give one row of equal length per sample."
+        ) from None
+
+
 def plain(X: Checked, who: str, name: str) -> np.ndarray:
-    """X as an array of what NumPy may turn into numbers; raises for anything else."""
+    """X as an array that NumPy may turn into numbers; raises for anything else."""
     refuse_masked(X, who, name)
     if X is None or isinstance(X, (str, bytes, dict)):
         given = "is a dict" if isinstance(X, dict) else f"= {X!r}"
         raise KindError(f"{who}: {name} {given}, expected numbers; give an array or data frame, a row for each sample.")
     try:
-        A = np.asarray(X)
-    except ValueError:
-        raise ValueError(
-            f"{who}: {name} has rows of unequal length; give one row of equal length per sample."
-        ) from None
+        A = _as_array(X, who, name)
     except TypeError:  # columns of a frame that have no type in common, such as dates and numbers
         if not hasattr(X, "columns"):
             raise
@@ -50,11 +58,13 @@ def plain(X: Checked, who: str, name: str) -> np.ndarray:
         columns = ((f"column {c!r} of {name}", np.asarray(X[c])) for c in getattr(X, "columns", ()))
         place, part = next(((at, values) for at, values in columns if holds_text(values)), (name, A))
         raise KindError(f"{who}: {place} holds {_foreign(part)}.")
+    if A.dtype.kind == "c":
+        raise ValueError(COMPLEX.format(f"{who}: {name}"))
     return as_numbers(who, name, A) if A.dtype.kind == "O" else A
 
 
 def _foreign(A: np.ndarray) -> str:
-    """What an array holds that is no number, and what to do with it."""
+    """What an array holds instead of numbers, and the remedy."""
     value = next((v for v in A.ravel() if isinstance(v, FOREIGN)), None)
     if isinstance(value, (timedelta, np.timedelta64)):
         return "durations, expected numbers; divide them by a unit, such as np.timedelta64(1, 'D')"
@@ -87,7 +97,7 @@ class Vectors(Domain):
     sparse : bool
         Whether CSR matrices are accepted.
     columns : int, optional
-        The only number of columns that makes sense.
+        The only number of columns that the kernel accepts.
     """
 
     vectors = True
@@ -107,9 +117,9 @@ class Vectors(Domain):
         if is_sparse(X):
             if not self.sparse:
                 raise TypeError(f"{who}: {name} is sparse, which this kernel cannot use; call {name}.toarray() first.")
-            X = csr_array(X)  # not a csr_matrix, whose differences with dense rows multiply as matrices
-            if not X.has_canonical_format:  # SciPy would make it so in the caller's arrays
-                X = X.copy()
+            X = csr_array(X)  # a csr_matrix would multiply differences with dense rows as matrices
+            if not X.has_canonical_format:  # SciPy would change the caller's arrays
+                X = X.tocsc().tocsr() if X.shape[1] <= X.nnz else X.copy()  # sorts in less time
                 X.sum_duplicates()
             values = X.data
         elif is_array(X) and not isinstance(X, np.ndarray):
@@ -125,12 +135,10 @@ class Vectors(Domain):
         if X.shape[0] == 0 or X.shape[1] == 0:
             raise ValueError(f"{who}: {name} has shape {tuple(X.shape)}; give at least one sample and one feature.")
         if xp.isdtype(values.dtype, "complex floating"):
-            raise ValueError(f"{who}: {name} is complex; give real numbers, for example real and imaginary columns.")
-        if not xp.isdtype(values.dtype, ("real floating",)):
-            X = values = xp.astype(X, xp.float64) if not is_sparse(X) else X.astype(np.float64)
-            values = X.data if is_sparse(X) else X
-        elif values.dtype not in (xp.float32, xp.float64):  # half, extended, or of another byte order
-            dtype = xp.float32 if xp.finfo(values.dtype).bits < 64 else xp.float64
+            raise ValueError(COMPLEX.format(f"{who}: {name}"))
+        if values.dtype not in (xp.float32, xp.float64):  # no floats, or half, extended, or of another byte order
+            half = xp.isdtype(values.dtype, "real floating") and xp.finfo(values.dtype).bits < 64
+            dtype = xp.float32 if half else xp.float64
             X = X.astype(dtype) if is_sparse(X) else xp.astype(X, dtype)
             values = X.data if is_sparse(X) else X
         self._check_values(values, xp, who, name)
@@ -139,6 +147,10 @@ class Vectors(Domain):
                 f"{who}: {name} has {X.shape[1]} columns, expected {self.columns}; select with .on(columns)."
             )
         return X
+
+    def takes(self, X: Any) -> bool:
+        bounded = self.lower is not None or self.upper is not None
+        return type(X) is np.ndarray and not bounded and self.columns in (None, *X.shape[1:])
 
     def _check_values(self, values: Array, xp: Namespace, who: str, name: str) -> None:
         values = values.detach() if hasattr(values, "detach") else values
@@ -156,7 +168,7 @@ class Vectors(Domain):
                 continue
             v = float(beyond(values))
             if v < bound if word == ">=" else v > bound:
-                # scikit-learn's checks know the first words of this sentence for kernels on histograms
+                # scikit-learn's checks expect the first words of this sentence for kernels on histograms
                 what = "Negative values in data: " if word == ">=" and bound == 0 else ""
                 raise ValueError(
                     f"{who}: {what}{name} holds {v:g}, but must be {word} {bound:g}; shift or rescale the data first."
@@ -164,10 +176,8 @@ class Vectors(Domain):
 
     def join(self, parts: Sequence[Any]) -> Any:
         if any(is_sparse(p) for p in parts):
-            from scipy.sparse import vstack
-
             return vstack(parts, format="csr")
-        return namespace(*parts).concat(list(parts), axis=0)
+        return super().join(parts)
 
     def dimension(self, X: Checked) -> int | None:
         return int(X.shape[1])
@@ -192,12 +202,7 @@ class Categories(Domain):
                 f"{where(owner)}: {name} is a {type(X).__name__}; give an array of labels, one row per sample."
             )
         refuse_masked(X, where(owner), name)
-        try:
-            A = X if is_array(X) else np.asarray(X)
-        except ValueError:
-            raise ValueError(
-                f"{where(owner)}: {name} has rows of unequal length; give one row of equal length per sample."
-            ) from None
+        A = X if is_array(X) else _as_array(X, where(owner), name)
         if len(A.shape) == 1:
             A = namespace(A).reshape(A, (-1, 1))
         if len(A.shape) != 2 or 0 in A.shape:
@@ -208,9 +213,6 @@ class Categories(Domain):
         if missing or (isinstance(A, np.ndarray) and A.dtype == object and any(v is None or v != v for v in A.ravel())):
             raise ValueError(f"{where(owner)}: {name} contains missing labels; name them, for example as 'missing'.")
         return A
-
-    def join(self, parts: Sequence[Any]) -> Any:
-        return namespace(*parts).concat(list(parts), axis=0)
 
     def dimension(self, X: Checked) -> int | None:
         return int(X.shape[1])
@@ -238,9 +240,6 @@ class Indices(Domain):
             worst = int(xp.min(A)) if int(xp.min(A)) < 0 else int(xp.max(A))
             raise ValueError(f"{where(owner)}: {name} holds {worst}, outside the domain 0 … {self.n - 1}.")
         return A
-
-    def join(self, parts: Sequence[Any]) -> Any:
-        return namespace(*parts).concat(list(parts), axis=0)
 
     def sample(self, rng: np.random.Generator, n: int) -> Any:
         return rng.permutation(self.n)[: min(n, self.n)]
@@ -275,16 +274,13 @@ class Rows(Domain):
     def keep(self, X: Checked, given: Any) -> Any:
         return X  # functions keep the indices of its rows
 
-    def join(self, parts: Sequence[Any]) -> Any:
-        return namespace(*parts).concat(list(parts), axis=0)
-
     def sample(self, rng: np.random.Generator, n: int) -> Any:
         A = rng.normal(size=(n, n + 2))
         return A @ A.T
 
 
 def intersection(domains: Sequence[Domain], owner: object) -> Domain:
-    """The set on which all of several kernels are defined."""
+    """The domain on which all of several kernels are defined."""
     real = [d for d in domains if not isinstance(d, Anything)]
     if not real:
         return domains[0]

@@ -1,8 +1,8 @@
-"""The evaluator: kernel values between two bound collections, computed when they are asked for.
+"""The evaluator: kernel values between two bound collections, computed on demand.
 
 On the host, large matrices and products are computed in tiles that stay in the cache, on threads with one BLAS thread
-each; of a symmetric matrix only the upper tiles are. Kernels whose single values are expensive say so by a small
-`tile`. Other devices take whole blocks of rows.
+each; a symmetric matrix needs the upper tiles only. Kernels whose single values are expensive declare a small `tile`.
+Other devices take whole blocks of rows.
 """
 
 from __future__ import annotations
@@ -17,20 +17,32 @@ from .._array import is_sparse, namespace, on_host
 from .._errors import fitting_memory
 from .._threads import ALIGN, Workers, n_threads, run, slices
 from ..domains import take
-from ..types import Array, Checked, DType, Index
+from ..types import Array, Checked, DType, Evaluable, Index
 from ._points import TILE as COLUMNS
 from ._points import Points
 
 TILE = 1024  # rows and columns: 4 MiB in float32, with temporaries within the last-level cache of a core
-SMALL = 1 << 21  # entries below which one call of evaluate is fastest, for kernels whose values are cheap
+SMALL = 1 << 22  # entries below which one call of evaluate is fastest, for kernels whose values are cheap
+STRIP = 192  # rows of a quick product
+QUICK = 1 << 18  # entries from which the matrix is computed in tiles
 DEVICE = 1 << 26  # entries of a block of rows on another device
 
 
-def bind(kernel: Any, X: Checked, Y: Checked = None) -> Evaluator:
+BACKENDS: list[type[Evaluator]] = []
+
+
+def backend(cls: type[Evaluator]) -> type[Evaluator]:
+    """Register an evaluator: `bind` takes the one that was registered last, of those that suit."""
+    BACKENDS.insert(0, cls)
+    return cls
+
+
+def bind(kernel: Evaluable, X: Checked, Y: Checked = None) -> Evaluator:
     """The evaluator of a kernel on checked collections; Y = None means Y = X."""
-    return WholeEvaluator(kernel, X, Y) if kernel.whole else Evaluator(kernel, X, Y)
+    return next(cls for cls in BACKENDS if cls.suits(kernel, X))(kernel, X, Y)
 
 
+@backend
 class Evaluator:
     """k(xᵢ, yⱼ) for the members of two checked collections, in the array library and on the device of X.
 
@@ -44,12 +56,17 @@ class Evaluator:
     array([ 6., 12., 18.])
     """
 
-    def __init__(self, kernel: Any, X: Any, Y: Any = None):
+    def __init__(self, kernel: Evaluable, X: Any, Y: Any = None):
         self.kernel, self.X, self._given = kernel, X, Y
+
+    @classmethod
+    def suits(cls, kernel: Evaluable, X: Checked) -> bool:
+        """Whether this class computes the values of a kernel on a collection."""
+        return True
 
     @cached_property
     def Y(self) -> Any:
-        """The members that columns belong to; of samples that are known by their values alone, their numbers."""
+        """The members that columns belong to; their numbers if samples are given by kernel values alone."""
         return self.kernel.domain.centres(self.X) if self._given is None else self._given
 
     @property
@@ -86,12 +103,8 @@ class Evaluator:
             return self._dense(n, m, n_jobs)
 
     def product(self, V: Array, n_jobs: int | None = None, entries: int | None = None) -> Any:
-        """K V, without ever holding more than a tile a thread, or `entries` values at a time on another device."""
+        """K V, without ever holding more than a tile per thread, or `entries` values at a time."""
         n, m = self.shape
-        if not on_host(self.X):
-            part, size = self.kernel.domain.take, max(1, (entries or DEVICE) // max(m, 1))
-            blocks = [self.kernel.evaluate(part(self.X, r), self.Y) @ V for r in slices(n, size)]
-            return namespace(V).concat(blocks, axis=0)
         if n * m <= self._small:
             return self.kernel.evaluate(self.X, None if self.symmetric else self.Y) @ V
         size = min(TILE, self.kernel.tile)
@@ -109,7 +122,24 @@ class Evaluator:
         run(rows, strip, n_jobs)
         return out
 
-    # ---- rows for solvers that ask for a few again and again
+    def quick_product(self, V: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+        """K V on the host from `points`, a strip of rows at a time: fast, with the digits of `rows`.
+
+        Rows of a sparse X are made dense beside dense columns.
+        """
+        n, right, part = self.shape[0], self.right, self.kernel.domain.take
+        columns = np.ascontiguousarray(V.reshape(len(V), -1))
+        out = np.empty((n, columns.shape[1]), V.dtype)
+        dense = is_sparse(self.X) and not is_sparse(self.Y)
+
+        def strip(r: slice) -> None:
+            X = part(self.X, r)
+            out[r] = self.kernel.points(X.toarray() if dense else X, right).matrix(right) @ columns
+
+        run(slices(n, STRIP), strip, n_jobs)
+        return out.reshape(n, *V.shape[1:])
+
+    # ---- rows for solvers that need a few many times
 
     @cached_property
     def left(self) -> Points:
@@ -122,12 +152,26 @@ class Evaluator:
         return self.kernel.points(self.Y)
 
     def take(self, rows: Index, columns: Index = slice(None)) -> Evaluator:
-        """The evaluator of some members of each; what is held of them is shared."""
+        """The evaluator of some members of each; it shares what is held of them."""
         return _Part(self, rows, columns)
 
-    def quick(self) -> Any:
-        """The whole matrix from `points`."""
-        return self.left.matrix(self.right)
+    def quick(self, n_jobs: int | None = 1) -> Any:
+        """The whole matrix from `points`; the digits do not depend on the number of threads."""
+        n, m = self.shape
+        left, right = self.left, self.right
+        if n * m <= QUICK:
+            return left.matrix(right)
+        rows, symmetric = slices(n, COLUMNS), self.symmetric
+        out = np.empty((n, m))
+
+        def work(tile: tuple[slice, slice]) -> None:
+            r, c = tile
+            out[tile] = left.take(r).matrix(right.take(c))
+            if symmetric and r != c:
+                out[c, r] = out[tile].T
+
+        run(_pairs(rows, rows if symmetric else slices(m, COLUMNS), symmetric), work, n_jobs)
+        return out
 
     def cast(self, dtype: DType) -> Evaluator:
         """The same in another precision, where the collections are arrays."""
@@ -150,7 +194,7 @@ class Evaluator:
         left, right = self.left.take(index), (over or self).right
 
         def work(start: int, stop: int) -> None:
-            with np.errstate(over="ignore", invalid="ignore"):  # the solver looks at what it takes of the rows
+            with np.errstate(over="ignore", invalid="ignore"):  # the solver checks the values that it uses
                 left.fill(out, places, right, start, stop)
 
         workers(work, len(right), 512, align=ALIGN if left.separate else COLUMNS)
@@ -160,13 +204,13 @@ class Evaluator:
     @property
     def _small(self) -> int:
         """Entries below which one call of evaluate is fastest."""
-        return min(SMALL, 2 * self.kernel.tile**2)
+        return SMALL if self.kernel.tile >= TILE else 2 * self.kernel.tile**2
 
     def _whole(self) -> Any:
         return self.kernel.evaluate(self.X, self._given)
 
     def _dense(self, n: int, m: int, n_jobs: int | None) -> Any:
-        if n * m <= self._small or not on_host(self.X) or (self._given is None and not self.symmetric):
+        if n * m <= self._small or (self._given is None and not self.symmetric):
             return self._whole()
         size = min(TILE, self.kernel.tile)
         rows = slices(n, size)
@@ -204,7 +248,7 @@ class Evaluator:
         return sum(partial)  # type: ignore[return-value]
 
     def _tiles(self) -> Callable[[slice, slice], Any]:
-        """A function of rows and columns that gives their values; kernels that ask for it see each member once."""
+        """A function from rows and columns to their values; kernels that prepare members do so once."""
         if self.kernel.prepares:
             left, right = self.left, self.right
             return lambda r, c: left.take(r).matrix(right.take(c))
@@ -215,6 +259,29 @@ class Evaluator:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("left", "right")}
+
+
+@backend
+class DeviceEvaluator(Evaluator):
+    """Values on another device, which takes whole blocks of rows."""
+
+    @classmethod
+    def suits(cls, kernel: Evaluable, X: Checked) -> bool:
+        return not on_host(X)
+
+    def product(self, V: Array, n_jobs: int | None = None, entries: int | None = None) -> Any:
+        """K V, in blocks of rows with at most `entries` values."""
+        n, m = self.shape
+        part, size = self.kernel.domain.take, max(1, (entries or DEVICE) // max(m, 1))
+        blocks = [self.kernel.evaluate(part(self.X, r), self.Y) @ V for r in slices(n, size)]
+        return namespace(V).concat(blocks, axis=0)
+
+    def take(self, rows: Index, columns: Index = slice(None)) -> Evaluator:
+        part, same = self.kernel.domain.take, self.symmetric and rows is columns
+        return DeviceEvaluator(self.kernel, part(self.X, rows), None if same else part(self.Y, columns))
+
+    def _dense(self, n: int, m: int, n_jobs: int | None) -> Any:
+        return self._whole()
 
 
 class _Part(Evaluator):
@@ -244,23 +311,33 @@ class _Part(Evaluator):
 
 
 class HeldEvaluator(Evaluator):
-    """The values of a matrix that is there: nothing is computed."""
+    """The values of a given matrix: nothing is computed."""
 
     def __init__(self, K: Any):
         self.K = K
+
+    @property
+    def symmetric(self) -> bool:
+        return False  # both halves are there
 
     @property
     def shape(self) -> tuple[int, int]:
         return len(self.left), len(self.right)
 
     def block(self, rows: Index, columns: Index) -> Any:
+        part = take(self.K, rows)
+        if isinstance(columns, slice) and columns == slice(None):
+            return part
         xp = namespace(self.K)
-        return xp.matrix_transpose(take(xp.matrix_transpose(take(self.K, rows)), columns))
+        return xp.matrix_transpose(take(xp.matrix_transpose(part), columns))
 
     def diagonal(self) -> Any:
         return namespace(self.K).linalg.diagonal(self.K)
 
     def dense(self, n_jobs: int | None = None) -> Any:
+        return self.K
+
+    def quick(self, n_jobs: int | None = 1) -> Any:
         return self.K
 
     def product(self, V: Array, n_jobs: int | None = None, entries: int | None = None) -> Any:
@@ -285,7 +362,7 @@ class HeldEvaluator(Evaluator):
 
 
 class _HeldPart(HeldEvaluator):
-    """Some rows and columns of a matrix that is held, copied only where they are asked for as a matrix."""
+    """Some rows and columns of a matrix that is held, copied only if the submatrix is needed."""
 
     def __init__(self, base: HeldEvaluator, rows: Index, columns: Index):
         self._part = base, rows, columns
@@ -315,10 +392,15 @@ class HeldPoints(Points):
         return self.K[np.ix_(self.index, other.index)]
 
 
+@backend
 class WholeEvaluator(HeldEvaluator):
-    """Of a function that must see whole collections: it is called once, when the first value is asked for."""
+    """The values of a function of whole collections, which is called once, for the first value."""
 
-    def __init__(self, kernel: Any, X: Any, Y: Any = None):
+    @classmethod
+    def suits(cls, kernel: Evaluable, X: Checked) -> bool:
+        return kernel.whole
+
+    def __init__(self, kernel: Evaluable, X: Any, Y: Any = None):
         Evaluator.__init__(self, kernel, X, Y)
 
     @cached_property

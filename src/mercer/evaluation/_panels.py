@@ -10,7 +10,7 @@ import numpy as np
 
 from .._intrinsics import PANEL, ROWS, as_float, as_integer, as_pointer, carray, dot_panel
 from .._jit import njit
-from ..types import Array, Checked, Index
+from ..types import Array, Checked, Evaluable, Index
 from ._points import Points
 
 # 2^r on [−½, ½] by a polynomial with error 1e-7; the integer part goes straight into the exponent bits
@@ -33,7 +33,7 @@ def exp2(v: Array) -> Any:
     return as_float(np.int32(as_integer(e) + (as_integer(t) << SHIFT)))  # type: ignore[call-arg]
 
 
-# the same in float64, by the series Σ (r log 2)ⁿ/n!, of which the first term left out is 2e-16
+# the same in float64, by the series Σ (r log 2)ⁿ/n!; the first term left out is 2e-16
 LOG2E_64, MAGIC_64, LOW_64, SHIFT_64 = 1.4426950408889634, 6755399441055744.0, -1022.0, np.int64(52)
 T1, T2, T3, T4, T5, T6, T7, T8, T9, T10, T11, T12 = (log(2.0) ** n / factorial(n) for n in range(1, 13))
 
@@ -125,12 +125,14 @@ class GaussianPoints(Points):
 
     separate = True
 
-    def __init__(self, kernel: Any, A: np.ndarray, half: np.ndarray, centre: Array):
+    def __init__(self, kernel: Evaluable, A: np.ndarray, half: np.ndarray, centre: Array):
         self.kernel, self.A, self.half, self.centre = kernel, A, half, centre
-        self.batch = min(max((1 << 17) // A.shape[1], 64), 512)  # fewer columns leave more of the time to the calls
+        self.batch = min(
+            max((1 << 17) // A.shape[1], 64), 512
+        )  # with fewer columns, calls take a larger share of the time
 
     @classmethod
-    def of(cls, kernel: Any, scaled: np.ndarray, centre: Array) -> GaussianPoints:
+    def of(cls, kernel: Evaluable, scaled: np.ndarray, centre: Array) -> GaussianPoints:
         """From points with k(x, y) = exp(−‖x − y‖²/2)."""
         A = np.ascontiguousarray(scaled * np.sqrt(LOG2E))
         return cls(kernel, A, HALF * np.einsum("ij,ij->i", A, A), centre)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._array import is_array
-from ..types import Checked, Index
+from ..types import Checked, Evaluable, Index
 
 TILE = 512  # columns of one block: with a few hundred rows it stays in the cache
 
@@ -23,13 +23,13 @@ class Points:
     batch : int
         Computing more rows than this at once makes them no cheaper.
     separate : bool
-        Whether a row has the same digits whichever others are computed with it. Those of a BLAS product differ.
+        Whether the digits of a row do not depend on the rows computed with it. Those of a BLAS product do.
     """
 
     batch: int = 512
     separate: bool = False
 
-    def __init__(self, kernel: Any, X: Checked):
+    def __init__(self, kernel: Evaluable, X: Checked):
         self.kernel, self.X, self.separate = kernel, X, not is_array(X)
 
     def __len__(self) -> int:

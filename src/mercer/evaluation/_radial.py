@@ -9,7 +9,7 @@ import numpy as np
 from .._array import decided, dense_enough, eps, is_sparse, namespace, product_transposed, row_products
 from .._errors import where
 from ..domains import take
-from ..types import Array, Checked, Index
+from ..types import Array, Checked, EvaluableRadial, Index
 from ._points import Points
 
 
@@ -20,7 +20,9 @@ class RadialPoints(Points):
     would be wrong are left to that.
     """
 
-    def __init__(self, kernel: Any, A: Array, lengths: Any, centre: Array):
+    kernel: EvaluableRadial
+
+    def __init__(self, kernel: EvaluableRadial, A: Array, lengths: Any, centre: Array):
         self.kernel, self.A, self.lengths, self.centre = kernel, A, lengths, centre
 
     def __len__(self) -> int:
@@ -41,7 +43,7 @@ class RadialPoints(Points):
         return self.kernel.profile(xp.clip(P, min=0.0), xp)
 
 
-def radial_points(kernel: Any, X: Checked, beside: Any = None) -> Points:
+def radial_points(kernel: EvaluableRadial, X: Checked, beside: Any = None) -> Points:
     """The points of a radial kernel about the centre of those `beside` them: packed where the compiled rows serve."""
     if type(beside) is Points:
         return Points(kernel, X)

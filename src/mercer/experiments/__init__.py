@@ -1,52 +1,11 @@
 """The experiments that the lectures and the thesis report, on the real data: ``mercer reproduce``."""
 
-from . import (
-    canonical,
-    circles,
-    clusters,
-    complex_boundary,
-    expansions,
-    functions,
-    gaussian_space,
-    kernel_pca,
-    low_rank,
-    many_tasks,
-    margins,
-    mean_classifier,
-    mnist,
-    mnist_table,
-    network,
-    one_class,
-    polynomial_features,
-    robust_density,
-    spline,
-    validation,
-)
+from importlib import import_module
+from pkgutil import iter_modules
+
 from ._base import EXPERIMENTS, Experiment, Result, Row
 
-__all__ = [
-    "EXPERIMENTS",
-    "Experiment",
-    "Result",
-    "Row",
-    "canonical",
-    "circles",
-    "clusters",
-    "complex_boundary",
-    "expansions",
-    "functions",
-    "gaussian_space",
-    "kernel_pca",
-    "low_rank",
-    "many_tasks",
-    "margins",
-    "mean_classifier",
-    "mnist",
-    "mnist_table",
-    "network",
-    "one_class",
-    "polynomial_features",
-    "robust_density",
-    "spline",
-    "validation",
-]
+__all__ = ["EXPERIMENTS", "Experiment", "Result", "Row"]
+
+for module in iter_modules(__path__):  # each enters its experiments
+    import_module(f"{__name__}.{module.name}")

@@ -13,7 +13,15 @@ import numpy as np
 
 from .._palette import GREY
 
+# where they were reported
+THESIS = "Cao, Useful Applications in Statistical Learning with RKHS (2016)"
+SLIDES = "Fukumizu, Various Kernel Methods, slides (2010)"
+CLASSIFIER_NOTES = "Statistical Learning I, notes of a course (2019)"
+REPRESENTER_NOTES = "Reproducing Kernel Hilbert Spaces, lecture notes on the representer theorem"
+INTERPOLATION_NOTES = "Introduction to Kernel Methods, lecture notes"
+
 EXPERIMENTS: dict[str, Experiment] = {}
+Draw = Callable[..., AbstractContextManager[Any]]  # ``with draw(name, ncols=2) as (figure, axes)``
 
 STYLE: Any = {
     "axes.spines.top": False,
@@ -76,7 +84,7 @@ class Experiment:
     title: str
     source: str
     minutes: float
-    function: Callable[[Result, bool, Callable[..., Any]], None]
+    function: Callable[[Result, bool, Draw], None]
 
     def run(self, quick: bool = False, out: Any = ".") -> Result:
         """Run it, the figures going to the folder `out`; `quick` takes less data or fewer settings."""
@@ -84,28 +92,23 @@ class Experiment:
         folder.mkdir(parents=True, exist_ok=True)
         result = Result()
 
-        def draw(name: str, **options: Any) -> AbstractContextManager[Any]:
-            return _figure(folder / f"{self.name}_{name}.png", result, **options)
+        @contextmanager
+        def draw(name: str, *, figsize: tuple[float, float] = (7.0, 4.2), **options: Any) -> Iterator[tuple[Any, Any]]:
+            """A figure in the style of the library and its axes, saved and entered in the result after the drawing."""
+            from matplotlib import rc_context
+            from matplotlib.figure import Figure
+
+            path = folder / f"{self.name}_{name}.png"
+            with rc_context(STYLE):
+                figure = Figure(figsize=figsize, layout="constrained")  # no pyplot: nothing is left open
+                yield figure, figure.subplots(**options)
+                figure.savefig(path, dpi=150)
+            result.figures.append(path)
 
         start = time.perf_counter()
         self.function(result, quick, draw)
         result.seconds = time.perf_counter() - start
         return result
-
-
-@contextmanager
-def _figure(
-    path: Path, result: Result, *, figsize: tuple[float, float] = (7.0, 4.2), **options: Any
-) -> Iterator[tuple[Any, Any]]:
-    """A figure in the style of the library and its axes; after the drawing it is saved and entered in the result."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    with rc_context(STYLE):
-        figure = Figure(figsize=figsize, layout="constrained")  # no pyplot: nothing is left open
-        yield figure, figure.subplots(**options)
-        figure.savefig(path, dpi=150)
-    result.figures.append(path)
 
 
 def experiment(name: str, title: str, source: str, minutes: float) -> Callable[[Any], Experiment]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from mercer import KernelCCA
@@ -12,14 +9,14 @@ from mercer.datasets import load_wikipedia, make_toy_cca
 from mercer.kernels import ChiSquared, Linear
 from mercer.selection import mean_average_precision, mean_reciprocal_rank
 
-from ._base import Result, experiment
-from ._lectures import BLUE, GREY, INK, ORANGE, SLIDES
+from .._palette import BLUE, GREY, INK, ORANGE
+from ._base import SLIDES, Draw, Result, experiment
 
 COMPONENTS = (1, 2, 3, 5, 7, 9)
 
 
 @experiment("toy-cca", "Functions that correlate where the variables do not", f"{SLIDES}, 3", minutes=0.1)
-def toy_cca(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def toy_cca(result: Result, quick: bool, draw: Draw) -> None:
     """Gaussian kernels on the two coordinates of a noisy circle."""
     X, Y = make_toy_cca(300, random_state=0)
     new_X, new_Y = make_toy_cca(2000, random_state=1)
@@ -28,22 +25,14 @@ def toy_cca(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     linear = abs(np.corrcoef(X[:, 0], Y[:, 0])[0, 1])
     result.add("correlation of x and y", "–", f"{linear:.3f}")
     result.add("ε by random pairings", "argmax ‖ρ(ε) − ρ_R(ε)‖", f"{model.epsilon_[0]:.3g}")
-    result.add(
-        "first canonical correlation on new points",
-        "a picture",
-        f"{held_out[0]:.3f}",
-        f"{model.correlations_[0]:.3f} on the sample, with the penalty",
-    )
+    remark = f"{model.correlations_[0]:.3f} on the sample, with the penalty"
+    result.add("first canonical correlation on new points", "a picture", f"{held_out[0]:.3f}", remark)
     circle = np.corrcoef(2 * new_X[:, 0] ** 2 - 1, 1 - 2 * new_Y[:, 0] ** 2)[0, 1]
     result.add("  of 2x² − 1 and 1 − 2y²", "–", f"{circle:.3f}", "equal functions of a circle without noise")
     result.add("second and third on new points", "also obtained", ", ".join(f"{rho:.3f}" for rho in held_out[1:]))
     free = KernelCCA(1, kernel="laplace(lengthscale=1.0)", epsilon=0).fit(X, np.random.default_rng(0).permutation(Y))
-    result.add(
-        "random pairs, ε = 0",
-        "ill-posed: 1",
-        f"{free.correlations_[0]:.6f}",
-        f"{free.score(new_X, np.random.default_rng(1).permutation(new_Y)):.2f} on new ones",
-    )
+    remark = f"{free.score(new_X, np.random.default_rng(1).permutation(new_Y)):.2f} on new ones"
+    result.add("random pairs, ε = 0", "ill-posed: 1", f"{free.correlations_[0]:.6f}", remark)
     result.note(
         "The regulariser is ε times the centred matrix (the slides leave it uncentred); ℓ is the median distance. "
         "Random pairs have Laplace kernels, whose matrix rounding leaves regular. The slides' points are not given."
@@ -62,7 +51,7 @@ def toy_cca(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
 
 
 @experiment("retrieval", "Images that a text calls for, by kernel CCA", f"{SLIDES}, 3", minutes=0.5)
-def retrieval(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def retrieval(result: Result, quick: bool, draw: Draw) -> None:
     """Image–text pairs of Wikipedia; a text of the test set ranks all images of it."""
     train, test = load_wikipedia(), load_wikipedia(subset="test")
     rows = np.random.default_rng(0).permutation(len(train.target))[: 300 if quick else None]
@@ -78,12 +67,9 @@ def retrieval(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
         F, G = model.transform(test.data["image"], test.data["text"])
         similar = {m: G[:, :m] @ F[:, :m].T for m in COMPONENTS}
         curves[name] = [mean_average_precision(S, same) for S in similar.values()]
-        result.add(
-            f"{name} kernel: class, own image",
-            "an example",
-            f"{curves[name][-1]:.3f}, {mean_reciprocal_rank(similar[9]):.4f}",
-            f"9 components, ε = {model.epsilon_[0]:.2g} by random pairings",
-        )
+        ours = f"{curves[name][-1]:.3f}, {mean_reciprocal_rank(similar[9]):.4f}"
+        remark = f"9 components, ε = {model.epsilon_[0]:.2g} by random pairings"
+        result.add(f"{name} kernel: class, own image", "an example", ours, remark)
     result.note(
         f"Of {count} images, the mean average precision of those of the query's category, and the mean "
         "reciprocal rank of its own image. The slides take pairs of web pages (Hardoon, Szedmak, "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
@@ -15,9 +14,9 @@ from mercer import SVC, KernelPCA
 from mercer.kernels import Gaussian, Polynomial
 from mercer.plot import ComponentsDisplay, DecisionDisplay
 
+from .._palette import BLUE, INK, ORANGE
 from ..types import EstimatorLike
-from ._base import Result, experiment
-from ._lectures import BLUE, INK, ORANGE, THESIS
+from ._base import THESIS, Draw, Result, experiment
 
 CENTRE = np.array([0.0, 2.0])  # of the circles in figures 1.1 and 1.2; in 3.1 it is 0
 
@@ -44,7 +43,7 @@ def conic(coefficients: np.ndarray, constant: float) -> tuple[np.ndarray, np.nda
 
 
 @experiment("circles", "Two circles: a line fails, five features or three give a circle", f"{THESIS}, 1.1", minutes=0.1)
-def circles(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def circles(result: Result, quick: bool, draw: Draw) -> None:
     """Figures 1.1 and 1.2."""
     (X, y), (new, truth) = rings(400, seed=0), rings(20_000, seed=1)
     X, new = X + CENTRE, new + CENTRE
@@ -60,12 +59,8 @@ def circles(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     for name, (model, coefficients, claim) in ways.items():
         middle, axes = conic(coefficients, model[-1].intercept_[0])
         result.add(f"{name}: right on new points", claim, f"{model.score(new, truth):.1%}")
-        result.add(
-            f"{name}: half-axes of the boundary",
-            "1.5, 1.5",
-            f"{axes.max():.3f}, {axes.min():.3f}",
-            "the points have radii 1 and 2",
-        )
+        remark = "the points have radii 1 and 2"
+        result.add(f"{name}: half-axes of the boundary", "1.5, 1.5", f"{axes.max():.3f}, {axes.min():.3f}", remark)
         result.add(f"{name}: its centre", "0, 2", f"{middle[0]:.3f}, {middle[1]:.3f}")
     # (xᵀy + 1)² has the features √2x₁, √2x₂, x₁², √2x₁x₂, x₂², 1: the constant is free anyway
     weighted = make_pipeline(
@@ -85,7 +80,7 @@ def circles(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     _draw_lift(three, X, y, draw)
 
 
-def _draw_boundaries(models: dict[str, Any], X: np.ndarray, y: np.ndarray, draw: Callable[..., Any]) -> None:
+def _draw_boundaries(models: dict[str, Any], X: np.ndarray, y: np.ndarray, draw: Draw) -> None:
     angle = np.linspace(0, 2 * np.pi, 200)
     with draw("boundary", ncols=2, figsize=(9.2, 5.3)) as (figure, axes):
         for ax, (title, model) in zip(axes, models.items(), strict=True):
@@ -100,7 +95,7 @@ def _draw_boundaries(models: dict[str, Any], X: np.ndarray, y: np.ndarray, draw:
         figure.legend([machine, circle], names, frameon=False, ncols=2, loc="outside lower center")
 
 
-def _draw_lift(model: EstimatorLike, X: np.ndarray, y: np.ndarray, draw: Callable[..., Any]) -> None:
+def _draw_lift(model: EstimatorLike, X: np.ndarray, y: np.ndarray, draw: Draw) -> None:
     """The lifted points and the plane between them: from the side, and along the plane."""
     Z, a, b = lift(X), model[-1].coef_[0], model[-1].intercept_[0]
     ranges = ((0, 5), (0, 18), (-0.5, 4.5))
@@ -128,7 +123,7 @@ def _draw_lift(model: EstimatorLike, X: np.ndarray, y: np.ndarray, draw: Callabl
 
 
 @experiment("circles-pca", "Kernel PCA of two circles under three kernels", f"{THESIS}, 3.1", minutes=0.1)
-def circles_pca(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def circles_pca(result: Result, quick: bool, draw: Draw) -> None:
     """Figure 3.1."""
     X, y = rings(400, seed=0)
     kernels = {

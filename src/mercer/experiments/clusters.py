@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
@@ -14,27 +11,21 @@ from mercer.datasets import load_wine, make_circles
 from mercer.kernels import Gaussian, Linear
 from mercer.selection import choose_clusters
 
-from ._base import Result, experiment
-from ._lectures import BLUE, GREY, INK, ORANGE, SLIDES
+from .._palette import BLUE, GREY, INK, ORANGE
+from ._base import SLIDES, Draw, Result, experiment
 
 LENGTHSCALES = (0.1, 0.2, 0.4, 0.8, 1.6)
 
 
 def stability(X: np.ndarray, lengthscale: float, resamples: int) -> float:
     """How well two clusters of random parts of the sample agree, which asks for no classes."""
-    found = choose_clusters(
-        KernelKMeans(kernel=Gaussian(lengthscale)),
-        X,
-        n_clusters=[2],
-        method="stability",
-        n_resamples=resamples,
-        random_state=0,
-    )
+    model = KernelKMeans(kernel=Gaussian(lengthscale))
+    found = choose_clusters(model, X, n_clusters=[2], method="stability", n_resamples=resamples, random_state=0)
     return float(found.scores[0])
 
 
 @experiment("kmeans", "Kernel k-means finds a ring and what it encloses", f"{SLIDES}, 5", minutes=0.3)
-def kmeans(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def kmeans(result: Result, quick: bool, draw: Draw) -> None:
     """Means in the space of a kernel, which k-means in the plane cannot have."""
     X, ring = make_circles(400, random_state=0)
     stable = {ell: stability(X, ell, 4 if quick else 10) for ell in LENGTHSCALES}
@@ -44,12 +35,8 @@ def kmeans(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
         for name, kernel in (("linear", Linear()), (f"Gaussian, ℓ = {chosen:g}", Gaussian(chosen)))
     }
     for name, model in models.items():
-        result.add(
-            f"ring, {name}: agreement with the classes",
-            "a picture",
-            f"{adjusted_rand_score(ring, model.labels_):.3f}",
-            "adjusted Rand index",
-        )
+        index = f"{adjusted_rand_score(ring, model.labels_):.3f}"
+        result.add(f"ring, {name}: agreement with the classes", "a picture", index, "adjusted Rand index")
     for ell in LENGTHSCALES:
         found = KernelKMeans(2, kernel=Gaussian(ell), random_state=0).fit(X).labels_
         result.add(f"  ℓ = {ell:g}", "–", f"{adjusted_rand_score(ring, found):.3f}", f"stability {stable[ell]:.3f}")
@@ -58,12 +45,9 @@ def kmeans(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     W = StandardScaler().fit_transform(W)
     for name, kernel in {"linear": Linear(), "Gaussian": Gaussian("median")}.items():
         found = KernelKMeans(3, kernel=kernel, random_state=0).fit(W).labels_
-        result.add(
-            f"wine, {name} kernel: agreement with the growers",
-            "–",
-            f"{adjusted_rand_score(grower, found):.3f}",
-            f"{max(np.bincount(found))} wines in the largest cluster",
-        )
+        ours = f"{adjusted_rand_score(grower, found):.3f}"
+        remark = f"{max(np.bincount(found))} wines in the largest cluster"
+        result.add(f"wine, {name} kernel: agreement with the growers", "–", ours, remark)
     result.note("The slides state the method and show one picture, of unknown points.")
     result.note(
         "ℓ is the one whose clusters are most alike in random parts of the sample (Ben-Hur, Elisseeff, Guyon), "
@@ -83,7 +67,7 @@ def objective(result: Result, model: KernelKMeans, X: np.ndarray) -> None:
     result.add("rounds in which the objective rises", "iterative algorithm", rises, f"{model.n_iter_} rounds")
 
 
-def picture(draw: Callable[..., Any], X: np.ndarray, models: dict[str, KernelKMeans]) -> None:
+def picture(draw: Draw, X: np.ndarray, models: dict[str, KernelKMeans]) -> None:
     """Both partitions, and one of the means as a function."""
     x0, x1 = np.meshgrid(*2 * [np.linspace(-1.5, 1.5, 200)])
     plane = np.column_stack([x0.ravel(), x1.ravel()])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import comb
 from typing import Any
 
@@ -15,8 +14,8 @@ from mercer.kernels import Gaussian, Polynomial
 from mercer.plot import DecisionDisplay
 from mercer.selection import KernelSearchCV
 
-from ._base import Result, experiment, standard_error
-from ._lectures import BLUE, GREY, INK, ORANGE, THESIS
+from .._palette import BLUE, GREY, INK, ORANGE
+from ._base import THESIS, Draw, Result, experiment, standard_error
 
 COSTS = [1.0, 10.0, 100.0]
 WIDTHS = [0.1, 0.2, 0.3, 0.5, 0.8]
@@ -24,7 +23,7 @@ TICKS = [-1, -0.5, 0, 0.5, 1]
 
 
 @experiment("complex-boundary", "How many polynomial features? Degree against error", f"{THESIS}, 1.2", minutes=0.5)
-def complex_system(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def complex_system(result: Result, quick: bool, draw: Draw) -> None:
     """Figure 1.3, and the choice that the thesis speaks of."""
     n, degrees = (300, (1, 2, 3, 5, 7, 9, 12)) if quick else (1000, (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15))
     X, y = make_complex(n, random_state=0)
@@ -71,7 +70,7 @@ def monomials(degree: int) -> int:
     return comb(degree + 2, 2) - 1
 
 
-def _draw_boundaries(searches: dict[str, Any], X: np.ndarray, y: np.ndarray, draw: Callable[..., Any]) -> None:
+def _draw_boundaries(searches: dict[str, Any], X: np.ndarray, y: np.ndarray, draw: Draw) -> None:
     with draw("boundary", ncols=2, figsize=(9.2, 5.1)) as (figure, axes):
         for ax, (title, search) in zip(axes, searches.items(), strict=True):
             ax.set_aspect("equal")

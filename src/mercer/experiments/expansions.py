@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ from mercer import KernelInterpolator, KernelPCA, KernelRidgeCV
 from mercer.datasets import load_wine
 from mercer.kernels import Fourier, Linear, Wavelet
 
-from ._base import Result, experiment
-from ._lectures import BLUE, GREEN, GREY, INK, INTERPOLATION_NOTES, ORANGE
+from .._palette import BLUE, GREEN, GREY, INK, ORANGE
+from ._base import INTERPOLATION_NOTES, Draw, Result, experiment
 
 HIGHEST = 8
 T = np.arange(64)[:, None] / 64
@@ -30,7 +29,7 @@ Series = tuple[np.ndarray, np.ndarray, np.ndarray]  # a function, the features, 
 @experiment(
     "expansions", "Fourier, wavelets, PCA and ridge as one expansion", f"{INTERPOLATION_NOTES}, 15", minutes=0.1
 )
-def expansions(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def expansions(result: Result, quick: bool, draw: Draw) -> None:
     """A kernel of prescribed features Fⱼ: coefficients, norm and fit by the kernel and by the features."""
     waves = Fourier(n=HIGHEST, decay=1.0)
     found = {
@@ -79,18 +78,13 @@ def components(result: Result) -> np.ndarray:
     gap = np.abs(np.abs(ours.transform(W)) - np.abs(scores)).max()
     result.add("PCA: kernel PCA with the linear kernel", "equal", f"{gap:.1e}", "three components of the wines")
     rebuilt = scores @ pca.components_[:3]
-    result.add(
-        "  Σ cⱼψⱼ of three components",
-        "an expansion",
-        f"{1 - np.sum((W - rebuilt) ** 2) / np.sum(W**2):.1%}",
-        f"of the squares; eigenvalues say {pca.explained_variance_ratio_[:3].sum():.1%}",
-    )
+    share = f"{1 - np.sum((W - rebuilt) ** 2) / np.sum(W**2):.1%}"
+    remark = f"of the squares; eigenvalues say {pca.explained_variance_ratio_[:3].sum():.1%}"
+    result.add("  Σ cⱼψⱼ of three components", "an expansion", share, remark)
     return pca.explained_variance_ratio_
 
 
-def picture(
-    draw: Callable[..., Any], found: dict[str, Series], fit: tuple[np.ndarray, np.ndarray], variance: np.ndarray
-) -> None:
+def picture(draw: Draw, found: dict[str, Series], fit: tuple[np.ndarray, np.ndarray], variance: np.ndarray) -> None:
     """The four expansions."""
     t = T[:, 0]
     with draw("expansions", nrows=2, ncols=2, figsize=(9.8, 6.0)) as (_, axes):

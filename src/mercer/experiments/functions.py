@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,8 @@ import numpy as np
 from mercer import RKHS, KernelInterpolator
 from mercer.kernels import Gaussian, Kernel, Linear, Polynomial
 
-from ._base import Result, experiment
-from ._lectures import BLUE, CLASSIFIER_NOTES, GREEN, GREY, INK, INTERPOLATION_NOTES, ORANGE, REPRESENTER_NOTES
+from .._palette import BLUE, GREEN, GREY, INK, ORANGE
+from ._base import CLASSIFIER_NOTES, INTERPOLATION_NOTES, REPRESENTER_NOTES, Draw, Result, experiment
 
 
 @experiment(
@@ -20,7 +19,7 @@ from ._lectures import BLUE, CLASSIFIER_NOTES, GREEN, GREY, INK, INTERPOLATION_N
     f"{CLASSIFIER_NOTES}, 1.2–1.5; {REPRESENTER_NOTES}",
     minutes=0.1,
 )
-def functions(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def functions(result: Result, quick: bool, draw: Draw) -> None:
     """Representations, the reproducing property, Cauchy–Schwarz, and the spaces that are known."""
     H = RKHS(Gaussian(0.7))
     z = np.array([[0.6], [1.5], [2.9], [3.7], [5.2]])
@@ -82,7 +81,7 @@ def known_spaces(result: Result) -> None:
 
 
 @experiment("interpolation", "Least-norm interpolation under several σ", f"{INTERPOLATION_NOTES}, 15.1", minutes=0.1)
-def interpolation(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def interpolation(result: Result, quick: bool, draw: Draw) -> None:
     """k(x, x′) = exp(−‖x − x′‖²/σ²) through ten values of a smooth function."""
     rng = np.random.default_rng(1)
     x = np.sort(rng.uniform(0, 1, 10))[:, None]
@@ -96,21 +95,13 @@ def interpolation(result: Result, quick: bool, draw: Callable[..., Any]) -> None
         model = models[sigma] = KernelInterpolator(kernel).fit(x, y)
         theta = kernel(x)
         error = np.abs(model.predict(grid) - truth(grid[:, 0]))[inside[:, 0]].max()
-        result.add(
-            f"σ = {sigma:g}: ‖f‖²",
-            "yᵀΘ⁻¹y",
-            f"{model.norm_**2:.6g}",
-            f"yᵀΘ⁻¹y = {y @ np.linalg.solve(theta, y):.6g}; largest error between points {error:.2g}",
-        )
+        remark = f"yᵀΘ⁻¹y = {y @ np.linalg.solve(theta, y):.6g}; largest error between points {error:.2g}"
+        result.add(f"σ = {sigma:g}: ‖f‖²", "yᵀΘ⁻¹y", f"{model.norm_**2:.6g}", remark)
         miss = np.abs(model.predict(x) - y).max()
         result.add("  f(xⱼ) − yⱼ", "0", f"{miss:.1e}", f"condition number of Θ {np.linalg.cond(theta):.0e}")
     longer = models[0.1].function_ + bystander(x, models[0.1].kernel_)
-    result.add(
-        "σ = 0.1: another function through the points",
-        "a larger norm",
-        f"{longer.norm() ** 2:.6g}",
-        f"off by {np.abs(longer(x) - y).max():.0e} at the points",
-    )
+    remark = f"off by {np.abs(longer(x) - y).max():.0e} at the points"
+    result.add("σ = 0.1: another function through the points", "a larger norm", f"{longer.norm() ** 2:.6g}", remark)
     result.note(
         "A narrow kernel falls back to 0 between points; a wide one carries on, and its matrix is nearly singular. The "
         "notes' own points are not given."

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from scipy.integrate import quad
 from scipy.optimize import brentq, linprog
@@ -16,12 +13,12 @@ from mercer.datasets import make_complex
 from mercer.kernels import Gaussian, Kernel, Laplace, Polynomial
 from mercer.selection import KernelSearchCV
 
-from ._base import Result, experiment
-from ._lectures import BLUE, GREEN, GREY, INK, ORANGE, THESIS
+from .._palette import BLUE, GREEN, GREY, INK, ORANGE
+from ._base import THESIS, Draw, Result, experiment
 
 
 @experiment("gaussian-space", "Feature space of the Gaussian kernel, universality", f"{THESIS}, B.1–B.3", minutes=0.3)
-def gaussian_space(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def gaussian_space(result: Result, quick: bool, draw: Draw) -> None:
     """Figure B.1, locality, separability, anisotropy."""
     _feature_space(result, draw)
     _bandwidth(result, 200 if quick else 600, draw)
@@ -30,14 +27,14 @@ def gaussian_space(result: Result, quick: bool, draw: Callable[..., Any]) -> Non
 
 
 @experiment("fourier", "Fourier transforms of Gaussian and Laplace kernels, roughness", f"{THESIS}, B.4", minutes=0.2)
-def fourier(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def fourier(result: Result, quick: bool, draw: Draw) -> None:
     """Transforms, and the functions that go with them."""
     _transforms(result, draw)
     _norm(result)
     _roughness(result, 2_000 if quick else 20_000, draw)
 
 
-def _feature_space(result: Result, draw: Callable[..., Any]) -> None:
+def _feature_space(result: Result, draw: Draw) -> None:
     """The curve x ↦ (√λⱼ ψⱼ(x))ⱼ, and how fast the λⱼ fall under a standard normal measure."""
     points = np.linspace(-1, 1, 12)[:, None]
     ranks = [np.linalg.matrix_rank(kernel(points)) for kernel in (Gaussian(0.3), Polynomial(2, offset=1.0))]
@@ -67,7 +64,7 @@ def _feature_space(result: Result, draw: Callable[..., Any]) -> None:
         axes[2].legend(frameon=False)
 
 
-def _bandwidth(result: Result, n: int, draw: Callable[..., Any]) -> None:
+def _bandwidth(result: Result, n: int, draw: Draw) -> None:
     """Small σ: low bias and high variance."""
     X, y = make_complex(n, flip=0.1, random_state=0)
     widths = np.geomspace(0.02, 5, 13)
@@ -97,7 +94,7 @@ def closest(kernel: Kernel, centres: np.ndarray, x: np.ndarray, target: np.ndarr
     return basis @ found.x[:m]
 
 
-def _universality(result: Result, draw: Callable[..., Any]) -> None:
+def _universality(result: Result, draw: Draw) -> None:
     """Uniform approximation of |x|: as close as one likes by Gaussian and Laplace kernels, 1/8 by cubics."""
     counts = (5, 9, 17, 33, 65)
     x = np.linspace(-1, 1, 201)[:, None]
@@ -122,14 +119,8 @@ def _universality(result: Result, draw: Callable[..., Any]) -> None:
         axes[0].plot(x, target, color=INK, linewidth=1, linestyle=":", label="$|x|$")
         for (name, fits), tint in zip(curves.items(), (BLUE, ORANGE, GREEN), strict=True):
             axes[0].plot(x, fits[9], color=tint, linewidth=1.3)
-            axes[1].loglog(
-                counts,
-                errors[name],
-                "o-",
-                color=tint,
-                markersize=4,
-                label=name.replace("ᵀ", "$^T$").replace("³", "$^3$"),
-            )
+            label = name.replace("ᵀ", "$^T$").replace("³", "$^3$")
+            axes[1].loglog(counts, errors[name], "o-", color=tint, markersize=4, label=label)
         axes[0].set(title="Closest functions with nine centres", xlabel="$x$", xticks=[-1, -0.5, 0, 0.5, 1])
         axes[1].set(title="Largest deviation", xlabel="centres")
         axes[1].set_xticks(counts, [str(m) for m in counts])
@@ -137,7 +128,7 @@ def _universality(result: Result, draw: Callable[..., Any]) -> None:
         axes[1].legend(frameon=False)
 
 
-def _separability(result: Result, draw: Callable[..., Any]) -> None:
+def _separability(result: Result, draw: Draw) -> None:
     """Products over coordinates, and one scale for each."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 2))
@@ -178,7 +169,7 @@ def transform(kernel: Kernel, frequency: float) -> float:
     return 2 * float(quad(half, 0, np.inf, weight="cos", wvar=frequency)[0]) / np.sqrt(2 * np.pi)
 
 
-def _transforms(result: Result, draw: Callable[..., Any]) -> None:
+def _transforms(result: Result, draw: Draw) -> None:
     """σ exp(−σ²ω²/2), and √(2/π) σ/(1 + σ²ω²)."""
     w = np.linspace(0, 12, 7)
     closed = {
@@ -238,7 +229,7 @@ def exponent(kernel: Kernel, count: int) -> float:
     return float(np.polyfit(np.log(steps), np.log(moments), 1)[0])
 
 
-def _roughness(result: Result, count: int, draw: Callable[..., Any]) -> None:
+def _roughness(result: Result, count: int, draw: Draw) -> None:
     """Drawn functions, and functions through the same points."""
     kernels = {"Gaussian": Gaussian(0.5), "Laplace": Laplace(0.5)}
     for name, kernel in kernels.items():

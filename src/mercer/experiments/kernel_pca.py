@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,14 @@ from mercer.kernels import Gaussian
 from mercer.plot import DigitsDisplay
 from mercer.preimage import DistanceBased, FixedPoint
 
-from ._base import Result, experiment
-from ._lectures import BLUE, GREEN, ORANGE, SLIDES
+from .._palette import BLUE, GREEN, ORANGE
+from ._base import SLIDES, Draw, Result, experiment
 
 WIDE = 60  # a bandwidth far beyond the distances of wines
 
 
 @experiment("wine", "Kernel PCA of wines under several σ", f"{SLIDES}, 2", minutes=0.1)
-def wine(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def wine(result: Result, quick: bool, draw: Draw) -> None:
     """k(x, y) = exp(−‖x − y‖²/σ²) on 178 wines with 13 measurements."""
     X, grower = load_wine(return_X_y=True)
     X = StandardScaler().fit_transform(X)
@@ -39,7 +38,7 @@ def wine(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
         shares[name] = pca.explained_variance_ratio_.sum()
     for name, Z in pictures.items():
         reported = "a picture" if name == "linear PCA" else "depends much on σ"
-        told = f"{_told_apart(Z, grower):.1%}"
+        told = f"{cross_val_score(LinearDiscriminantAnalysis(), Z, grower, cv=10).mean():.1%}"
         result.add(f"{name}: growers from 2 components", reported, told, f"{shares[name]:.0%} of the variance")
     alike = min(np.corrcoef(z, w)[0, 1] for z, w in zip(pictures[f"σ = {WIDE}"].T, linear.T, strict=True))
     result.add(f"σ = {WIDE}: correlation with linear PCA", "–", f"{alike:.4f}", "in the limit they are the same")
@@ -59,15 +58,11 @@ def wine(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
         figure.legend(handles, labels, frameon=False, ncols=3, loc="outside upper right", handletextpad=0.1)
 
 
-def _told_apart(Z: np.ndarray, classes: np.ndarray) -> float:
-    return cross_val_score(LinearDiscriminantAnalysis(), Z, classes, cv=10).mean()
-
-
 CHOOSE, JUDGE = slice(0, 80), slice(80, None)  # of the digits that are freed of noise
 
 
 @experiment("denoising", "USPS digits freed of noise by kernel PCA", f"{SLIDES}, 2", minutes=0.7)
-def denoising(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def denoising(result: Result, quick: bool, draw: Draw) -> None:
     """Projections onto the leading components of noisy digits, and of clean ones, and their pre-images."""
     rng = np.random.default_rng(0)
     train, test = load_usps(), load_usps(subset="test")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,12 @@ from mercer.gram import IncompleteCholesky, Nystrom
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.bandwidth import median
 
-from ._base import Result, experiment
-from ._lectures import BLUE, GREY, ORANGE, SLIDES
+from .._palette import BLUE, GREY, ORANGE
+from ._base import SLIDES, Draw, Result, experiment
 
 
 @experiment("low-rank", "Ridge regression with K ≈ RRᵀ", f"{SLIDES}, 6", minutes=0.2)
-def low_rank(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def low_rank(result: Result, quick: bool, draw: Draw) -> None:
     """Incomplete Cholesky and Nyström against the full matrix, on the arm of a robot (kin8nm)."""
     n = 1200 if quick else 4000
     fit, test = sample(n)
@@ -41,12 +40,9 @@ def low_rank(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
         for r in ranks:
             seconds, error = measure(form(rank=r))
             curves.setdefault(name, []).append(error)
-            result.add(
-                f"{name}, r = {r}: time over that of K",
-                "O(r²N + r³) over O(N³)",
-                f"{seconds / whole_seconds:.2f}",
-                f"test error {error:.4f}",
-            )
+            ours = f"{seconds / whole_seconds:.2f}"
+            remark = f"test error {error:.4f}"
+            result.add(f"{name}, r = {r}: time over that of K", "O(r²N + r³) over O(N³)", ours, remark)
     woodbury(result, alpha, kernel, tuple(part[:300] for part in fit), test[0][:5])
     result.note(
         f"{n:,} points to learn from, 2,000 to test. λ = {alpha:g} and ℓ = {kernel.lengthscale:.3g} are those of "
@@ -90,9 +86,6 @@ def woodbury(result: Result, alpha: float, kernel: Kernel, fit: Any, x: np.ndarr
     direct = y @ np.linalg.solve(R @ R.T + alpha * np.eye(len(y)), k)
     short = (y @ k - y @ R @ np.linalg.solve(R.T @ R + alpha * np.eye(R.shape[1]), R.T @ k)) / alpha
     ours = KernelRidge(alpha=alpha, kernel=kernel, gram=form).fit(*fit).predict(x)
-    result.add(
-        "Yᵀ(RRᵀ + λI)⁻¹k(x), both forms of the slides and KernelRidge",
-        "equal",
-        f"{max(np.ptp([direct, short, ours], axis=0)):.1e}",
-        "largest difference, five points",
-    )
+    gap = f"{max(np.ptp([direct, short, ours], axis=0)):.1e}"
+    remark = "largest difference, five points"
+    result.add("Yᵀ(RRᵀ + λI)⁻¹k(x), both forms of the slides and KernelRidge", "equal", gap, remark)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ from mercer.kernels import Fourier, Gaussian
 from mercer.kernels.bandwidth import median
 from mercer.selection import KernelSearchCV
 
-from ._base import Result, experiment
-from ._lectures import BLUE, GREY, INK, ORANGE, REPRESENTER_NOTES
+from .._palette import BLUE, GREY, INK, ORANGE
+from ._base import REPRESENTER_NOTES, Draw, Result, experiment
 
 RELATIONS = (0.0, 0.5, 0.8, 0.95)
 COUPLINGS = {"alone": 0.0, "pooled": 1.0, "together": "auto"}
@@ -23,19 +22,16 @@ SHARES = [0.0, 0.25, 0.5, 0.75, 1.0]
 
 
 @experiment("multitask", "Many tasks learnt together", REPRESENTER_NOTES, minutes=0.5)
-def multitask(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def multitask(result: Result, quick: bool, draw: Draw) -> None:
     """Regression on functions with a known part in common, and the vowels of several speakers."""
     repeats = 2 if quick else 10
     runs = [[learn(relation, r) for r in range(repeats)] for relation in RELATIONS]
     errors = np.array([[run["errors"] for run in row] for row in runs]).mean(axis=1)
     for relation, row, error in zip(RELATIONS, runs, errors, strict=True):
         share = np.mean([run["models"]["together"].share_ for run in row])
-        result.add(
-            f"ρ = {relation:g}: mean square error",
-            "tasks help each other",
-            " / ".join(f"{e:.3f}" for e in error),
-            f"alone / pooled / together; share found {share:.2f}",
-        )
+        ours = " / ".join(f"{e:.3f}" for e in error)
+        remark = f"alone / pooled / together; share found {share:.2f}"
+        result.add(f"ρ = {relation:g}: mean square error", "tasks help each other", ours, remark)
     splits = 1 if quick else 3
     try:
         found = np.array([vowels(seed) for seed in range(splits)])
@@ -81,22 +77,18 @@ def vowels(seed: int) -> list[float]:
     X, y = np.column_stack([points, data.groups]), data.target
     width = median(points[fit])
     grid = {"C": [10.0, 100.0], "kernel__lengthscale": [width / 2, width, 2 * width], "coupling": SHARES}
-    search = KernelSearchCV(
-        MultitaskSVC(kernel=Gaussian(1.0), task=X.shape[1] - 1),
-        grid,
-        cv=list(StratifiedKFold(2).split(X[fit], said[fit])),
-        refit=False,
-    ).fit(X[fit], y[fit])
+    machine = MultitaskSVC(kernel=Gaussian(1.0), task=X.shape[1] - 1)
+    splits = list(StratifiedKFold(2).split(X[fit], said[fit]))
+    search = KernelSearchCV(machine, grid, cv=splits, refit=False).fit(X[fit], y[fit])
     tried, scores = search.cv_results_["params"], search.cv_results_["mean_test_score"]
     right = []
     for shares in ([0.0], [1.0], SHARES):
         best = max((i for i, p in enumerate(tried) if p["coupling"] in shares), key=lambda i: scores[i])
-        machine = MultitaskSVC(kernel=Gaussian(1.0), task=X.shape[1] - 1).set_params(**tried[best])
-        right.append(machine.fit(X[fit], y[fit]).score(X[~fit], y[~fit]))
+        right.append(machine.set_params(**tried[best]).fit(X[fit], y[fit]).score(X[~fit], y[~fit]))
     return [*right, tried[best]["coupling"]]
 
 
-def picture(draw: Callable[..., Any], run: dict[str, Any], errors: np.ndarray) -> None:
+def picture(draw: Draw, run: dict[str, Any], errors: np.ndarray) -> None:
     """Two of the tasks, and the errors over the relation."""
     X, y, fit, models = run["X"], run["y"], run["fit"], run["models"]
     grid = np.linspace(0, 2 * np.pi, 120)
@@ -118,7 +110,7 @@ def picture(draw: Callable[..., Any], run: dict[str, Any], errors: np.ndarray) -
 
 
 @experiment("transfer", "Classification of a new sample without labels", REPRESENTER_NOTES, minutes=0.2)
-def transfer(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def transfer(result: Result, quick: bool, draw: Draw) -> None:
     """Blanchard, Lee and Scott's product kernel of samples and points, against one machine for all."""
     counts = (5, 20) if quick else (5, 10, 20, 40, 80)
     X, y, groups = make_shifted(30, 80, random_state=0)
@@ -150,27 +142,20 @@ def new_speakers(result: Result) -> None:
     centre, size = old.data.mean(axis=0), old.data.std(axis=0)
     pooled, carried = machines((old.data - centre) / size, old.target, old.groups)
     speech = (later.data - centre) / size
-    result.add(
-        "vowels of 7 new speakers: right",
-        "–",
-        f"{carried.score(speech, later.target, groups=later.groups):.1%}",
-        f"{pooled.score(speech, later.target):.1%} pooled; 8 speakers to learn from",
-    )
+    ours = f"{carried.score(speech, later.target, groups=later.groups):.1%}"
+    remark = f"{pooled.score(speech, later.target):.1%} pooled; 8 speakers to learn from"
+    result.add("vowels of 7 new speakers: right", "–", ours, remark)
 
 
 def machines(X: np.ndarray, y: np.ndarray, groups: np.ndarray) -> tuple[SVC, MarginalTransfer]:
     """One machine for all samples, tuned on samples left out; and with the same settings one that tells them apart."""
     width = median(X)
-    search = KernelSearchCV(
-        SVC(kernel=Gaussian(1.0)),
-        {"C": [1.0, 10.0, 100.0], "kernel__lengthscale": [width / 4, width / 2, width]},
-        cv=GroupKFold(5),
-    )
-    search.fit(X, y, groups=groups)
+    grid = {"C": [1.0, 10.0, 100.0], "kernel__lengthscale": [width / 4, width / 2, width]}
+    search = KernelSearchCV(SVC(kernel=Gaussian(1.0)), grid, cv=GroupKFold(5)).fit(X, y, groups=groups)
     return search.best_estimator_, MarginalTransfer(search.best_estimator_).fit(X, y, groups=groups)
 
 
-def samples(draw: Callable[..., Any], sample: Any, fitted: Any, counts: tuple[int, ...], right: np.ndarray) -> None:
+def samples(draw: Draw, sample: Any, fitted: Any, counts: tuple[int, ...], right: np.ndarray) -> None:
     """Two new samples with both boundaries, and how many are right."""
     new, truth, unseen = sample
     pooled, carried = fitted

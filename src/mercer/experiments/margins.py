@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from mercer.datasets import complex_boundary, make_complex
 from mercer.kernels import Gaussian, Log
 from mercer.plot import DecisionDisplay
 
+from .._palette import BLUE, ORANGE
 from ..types import EstimatorLike
-from ._base import Result, experiment
-from ._lectures import BLUE, ORANGE, THESIS
+from ._base import THESIS, Draw, Result, experiment
 
 C_MARGINS, C_KERNELS = 0.5, 1.0  # of the thesis's program
 FLIP = 0.1  # labels that are wrong, where the classes overlap
@@ -30,7 +29,7 @@ def clouds(distance: float, n: int = 60) -> tuple[np.ndarray, np.ndarray]:
 
 
 @experiment("margins", "Separable and overlapping classes: margin and slack", f"{THESIS}, 3.2.1", minutes=0.1)
-def margins(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def margins(result: Result, quick: bool, draw: Draw) -> None:
     """Figure 3.2."""
     X, y = clouds(7.0)
     hard = SVC(kernel="linear", C=np.inf, tol=1e-6).fit(X, y)
@@ -90,7 +89,7 @@ def overlapping() -> tuple[np.ndarray, np.ndarray]:
 
 
 @experiment("svm-kernels", "Boundaries under Gaussian, log and linear kernels", f"{THESIS}, 3.2.3", minutes=0.2)
-def svm_kernels(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def svm_kernels(result: Result, quick: bool, draw: Draw) -> None:
     """Figure 3.3."""
     X, y = overlapping()
     square = np.stack(np.meshgrid(*2 * [np.linspace(-1, 1, 101)]), axis=-1).reshape(-1, 2)
@@ -110,12 +109,8 @@ def svm_kernels(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
         wrong = np.mean(model.predict(HALF * square) != truth)
         true = FLIP + (1 - 2 * FLIP) * wrong
         result.add(f"{short}: error on new points", "a picture", f"{true:.1%}", f"{held_out:.1%} cross-validated")
-        result.add(
-            f"{short}: error on the sample",
-            "a picture",
-            f"{1 - model.score(X, y):.1%}",
-            f"{len(model.support_)} support vectors",
-        )
+        remark = f"{len(model.support_)} support vectors"
+        result.add(f"{short}: error on the sample", "a picture", f"{1 - model.score(X, y):.1%}", remark)
     result.add("the best rule: error on new points", "–", f"{FLIP:.1%}", "one label in ten is wrong")
     result.note(
         "The log kernel is not positive definite but conditionally so, of order 1: the machine's constraint Σ αᵢyᵢ = 0 "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,12 +17,12 @@ from mercer.kernels import Gaussian, Linear
 from mercer.plot import DecisionDisplay
 from mercer.selection import KernelSearchCV
 
-from ._base import Result, experiment
-from ._lectures import BLUE, CLASSIFIER_NOTES, INK, ORANGE
+from .._palette import BLUE, INK, ORANGE
+from ._base import CLASSIFIER_NOTES, Draw, Result, experiment
 
 
 @experiment("mean-classifier", "The simple classifier of two means, with C₊, C₋ and C", f"{CLASSIFIER_NOTES}, 1.1", 0.1)
-def mean_classifier(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def mean_classifier(result: Result, quick: bool, draw: Draw) -> None:
     """g(x) = ⟨C₊ − C₋, x − C⟩ on wines of two growers, and with kernels."""
     data = load_wine()
     mine = data.target < 2
@@ -43,12 +42,9 @@ def mean_classifier(result: Result, quick: bool, draw: Callable[..., Any]) -> No
         f"Gaussian, ℓ = {curved.kernel_.lengthscale:.2g}": curved,
     }
     for name, fitted in moons.items():
-        result.add(
-            f"moons, {name}: right on new points",
-            "other classifiers by other kernels",
-            f"{fitted.score(new, truth):.1%}",
-            "" if name == "linear" else "ℓ by five folds of the 300 points",
-        )
+        ours = f"{fitted.score(new, truth):.1%}"
+        remark = "" if name == "linear" else "ℓ by five folds of the 300 points"
+        result.add(f"moons, {name}: right on new points", "other classifiers by other kernels", ours, remark)
     result.note(
         "The notes give no data. The wines are those of the first two growers, in the plane of the first two principal "
         "components of the standardised measurements; moons stand for classes that no line separates."
@@ -78,7 +74,7 @@ def geometry(result: Result, X: np.ndarray, y: np.ndarray) -> dict[str, np.ndarr
     return {"$C_+$": plus, "$C_-$": minus, "$C$": centre}
 
 
-def picture(draw: Callable[..., Any], X: np.ndarray, y: np.ndarray, means: dict[str, np.ndarray], moons: Any) -> None:
+def picture(draw: Draw, X: np.ndarray, y: np.ndarray, means: dict[str, np.ndarray], moons: Any) -> None:
     """The means and the boundary between them; two kernels on the moons."""
     plus, minus, centre = means.values()
     with draw("means", ncols=3, figsize=(11.4, 3.9)) as (_, axes):
@@ -91,14 +87,8 @@ def picture(draw: Callable[..., Any], X: np.ndarray, y: np.ndarray, means: dict[
         axes[0].plot(*np.stack([minus, plus]).T, color=INK, linewidth=1.2, linestyle=":")
         for text, point in means.items():
             axes[0].plot(*point, "o", color=INK, markersize=5)
-            axes[0].annotate(
-                text,
-                point,
-                (8, 7),
-                textcoords="offset points",
-                fontsize=11,
-                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
-            )
+            box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
+            axes[0].annotate(text, point, (8, 7), textcoords="offset points", fontsize=11, bbox=box)
         axes[0].set(title="Wine: $g(x) = 0$", xlabel="component 1", ylabel="component 2")
         axes[0].set_aspect("equal", adjustable="datalim")
         Z, z, models = moons

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,9 @@ from mercer.datasets import deskew, load_mnist
 from mercer.kernels import Gaussian, Polynomial
 from mercer.plot import DigitsDisplay
 
+from .._palette import BLUE, GREY, ORANGE
 from ..types import EstimatorLike
-from ._base import Result, experiment
-from ._lectures import BLUE, GREY, ORANGE, SLIDES
+from ._base import SLIDES, Draw, Result, experiment
 
 
 def directions(X: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -30,18 +29,16 @@ def directions(X: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def bumps(X: np.ndarray, y: np.ndarray, units: int) -> Any:
-    """A map to Gaussians at the means of k-means within each digit, as wide as the next two are far on average.
-
-    Its values are double: neighbouring Gaussians are so alike that least squares in single precision loses them.
-    """
+    """A map to Gaussians at the means of k-means within each digit, as wide as the next two are far on average."""
     means = MiniBatchKMeans(units, n_init=1, batch_size=2048, max_iter=30, random_state=0)
     centres = np.concatenate([means.fit(X[y == c]).cluster_centers_ for c in range(10)]).astype(np.float64)
     kernel = Gaussian(float(NearestNeighbors(n_neighbors=2).fit(centres).kneighbors()[0].mean()))
+    # neighbouring Gaussians are so alike that least squares in single precision loses them
     return lambda Z: kernel(Z.astype(np.float64), centres)
 
 
 @experiment("mnist-table", "k-NN, quadratic, RBF and polynomial SVM on MNIST", f"{SLIDES}, 4", minutes=1.5)
-def mnist_table(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def mnist_table(result: Result, quick: bool, draw: Draw) -> None:
     """Test errors of LeCun, Bottou, Bengio and Haffner's methods."""
     X, y = load_mnist(return_X_y=True)
     new, truth = load_mnist(subset="test", return_X_y=True)
@@ -69,7 +66,7 @@ def mnist_table(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     features = bumps(X, y, units)
     words = f"{10 * units:,} Gaussians at k-means"
     note("RBF + linear", 3.6, RidgeClassifier(1e-3), features(X), features(new), words)
-    machine = SVC(C=1.0, kernel=Polynomial(4, offset=0.25), cache_size=2000)
+    machine = SVC(C=1.0, kernel=Polynomial(4, offset=0.25))
     upright, upright_new = deskew(X), deskew(new)
     guesses = note("SVM, polynomial of degree 4", 1.1, machine, *directions(upright, upright_new), "deskewed digits")
     note("  the same, not deskewed", 1.1, machine, *directions(X, new), "the reported figure is of deskewed digits")

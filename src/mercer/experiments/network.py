@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -15,8 +15,7 @@ from mercer.datasets import load_mnist
 from mercer.kernels import Sigmoid
 from mercer.plot import DigitsDisplay
 
-from ._base import Result, experiment
-from ._lectures import THESIS
+from ._base import THESIS, Draw, Result, experiment
 
 # of the thesis's program: the decay is smaller while all layers are trained together
 ACTIVE, SPARSITY, DECAY, DECAY_TOGETHER = 0.1, 3.0, 3e-3, 1e-4
@@ -132,7 +131,7 @@ def accuracy(layers: Sequence[Layer], X: np.ndarray, y: np.ndarray) -> float:
 
 
 @experiment("network", "Digits: stacked autoencoders, fine-tuning, a sigmoid kernel", f"{THESIS}, 4.2", minutes=21)
-def network(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def network(result: Result, quick: bool, draw: Draw) -> None:
     """Figure 4.4 and the accuracies without and with fine-tuning."""
     train, test = (load_mnist(subset=part) for part in ("train", "test"))
     n, m, size, iterations, together = (1_000, 1_000, 64, 50, 40) if quick else (60_000, 10_000, 200, 400, 400)
@@ -172,12 +171,11 @@ def _sigmoid(result: Result, X: np.ndarray, y: np.ndarray, new: np.ndarray, trut
     """The kernel that the thesis likens to a network: as LIBSVM trains it, and in its Kreĭn space."""
     kernel = Sigmoid(scale=0.01, offset=-1.0)
     krein = KreinSVC(kernel, C=10).fit(X[:n].astype(np.float64), y[:n])  # single precision hides small eigenvalues
-    result.add(
-        "sigmoid kernel: negative eigenvalues of K", "not positive definite", krein.inertia_.negative, f"of {n:,}"
-    )
+    negative = krein.inertia_.negative
+    result.add("sigmoid kernel: negative eigenvalues of K", "not positive definite", negative, f"of {n:,}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IndefiniteKernelWarning)  # this is the point
-        plain = {size: SVC(kernel=kernel, C=10, cache_size=2000).fit(X[:size], y[:size]) for size in (n, len(X))}
+        plain = {size: SVC(kernel=kernel, C=10).fit(X[:size], y[:size]) for size in (n, len(X))}
     for size, machine in plain.items():
         right = f"{100 * machine.score(new, truth):.2f} %"
         result.add(f"  support vector machine, {size:,} digits: accuracy", "–", right, "a stationary point")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from sklearn.datasets import make_moons
 from sklearn.metrics import roc_auc_score
@@ -14,8 +11,8 @@ from mercer.datasets import load_anomaly
 from mercer.kernels import Gaussian
 from mercer.selection import OneClassPath, one_class_path
 
-from ._base import Result, experiment
-from ._lectures import INK, REPRESENTER_NOTES
+from .._palette import INK
+from ._base import REPRESENTER_NOTES, Draw, Result, experiment
 
 NU = 0.2
 WINDOW = (-2.0, -1.6), (3.0, 2.1)  # lower left and upper right
@@ -24,7 +21,7 @@ LARGE = ("annthyroid", "cardio", "letter", "mammography", "pendigits", "satellit
 
 
 @experiment("one-class", "One-class machine with a threshold, and its path", REPRESENTER_NOTES, minutes=0.2)
-def one_class(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def one_class(result: Result, quick: bool, draw: Draw) -> None:
     """min (1/n) Σ max(0, 1 − f(xᵢ)) + λ‖f‖², and sign(f(x) − δ)."""
     X, _ = make_moons(120, noise=0.13, random_state=2)
     kernel = Gaussian(float(len(X) ** (-1 / 6) * np.sqrt(X.var(axis=0).mean())))
@@ -41,12 +38,9 @@ def one_class(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     spread = np.random.default_rng(1).uniform(*WINDOW, size=(4000, 2))
     deltas = (0.25, 0.5, 0.75)
     for delta in deltas:
-        result.add(
-            f"sign(f(x) − δ), δ = {delta:g}: new points inside",
-            "–",
-            f"{np.mean(best(new) >= delta):.1%}",
-            f"{np.mean(best(spread) >= delta):.1%} of points spread over the window",
-        )
+        ours = f"{np.mean(best(new) >= delta):.1%}"
+        remark = f"{np.mean(best(spread) >= delta):.1%} of points spread over the window"
+        result.add(f"sign(f(x) − δ), δ = {delta:g}: new points inside", "–", ours, remark)
     try:
         for name in SMALL if quick else SMALL + LARGE:
             outliers(result, name)
@@ -75,12 +69,8 @@ def boxes(result: Result, X: np.ndarray, kernel: Gaussian, lam: float) -> Functi
     wide, best = solution(1 / (lam * n)), solution(1 / (2 * lam * n))
     nearby = min(objective(best + H.function(X, 0.001 * rng.normal(size=n))) for _ in range(50))
     result.add("the objective with 0 ≤ αᵢ ≤ 1/(λn)", "the solution", f"{objective(wide):.6f}")
-    result.add(
-        "the objective with 0 ≤ αᵢ ≤ 1/(2λn)",
-        "–",
-        f"{objective(best):.6f}",
-        f"the notes lose a 2 on the way to the dual; functions nearby have {nearby:.6f} or more",
-    )
+    remark = f"the notes lose a 2 on the way to the dual; functions nearby have {nearby:.6f} or more"
+    result.add("the objective with 0 ≤ αᵢ ≤ 1/(2λn)", "–", f"{objective(best):.6f}", remark)
     return best
 
 
@@ -97,9 +87,7 @@ def outliers(result: Result, name: str) -> None:
     result.add(f"{name}: area under the ROC curve", "–", f"{area:.3f}", f"{half} ordinary samples to learn from")
 
 
-def picture(
-    draw: Callable[..., Any], X: np.ndarray, f: Function, path: OneClassPath, deltas: tuple[float, ...]
-) -> None:
+def picture(draw: Draw, X: np.ndarray, f: Function, path: OneClassPath, deltas: tuple[float, ...]) -> None:
     """The function with its thresholds, and the path of the coefficients."""
     with draw("thresholds", ncols=2, figsize=(10.2, 3.9), width_ratios=[1.2, 1]) as (figure, (left, right)):
         x0, x1 = np.meshgrid(*np.linspace(*WINDOW, 200).T)

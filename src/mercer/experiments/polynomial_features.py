@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import comb
 from typing import Any
 
@@ -14,8 +13,8 @@ from numpy.polynomial.legendre import leggauss
 from mercer import RKHS, Function
 from mercer.kernels import Gaussian, Polynomial
 
-from ._base import Result, experiment
-from ._lectures import BLUE, GREY, ORANGE, SLIDES
+from .._palette import BLUE, GREY, ORANGE
+from ._base import SLIDES, Draw, Result, experiment
 
 NODES = 20  # of quadrature: exact for moments up to 39, and to five digits for the Gaussian kernel
 
@@ -33,19 +32,15 @@ def mean(kernel: Any, name: str) -> Function:
 
 
 @experiment("higher-order", "Polynomial kernels see moments up to their degree", f"{SLIDES}, 1", minutes=0.1)
-def higher_order(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def higher_order(result: Result, quick: bool, draw: Draw) -> None:
     """k(y, X) = (yX + 1)ᵈ as a polynomial in y, and the distances of means in its space."""
     degree, x = 4, 1.7
     section = RKHS(Polynomial(degree)).evaluation([x])
     y = np.linspace(-1, 1, 9)
     found = np.polynomial.polynomial.polyfit(y, section(y[:, None]), degree)
     for j in range(degree, -1, -1):
-        result.add(
-            f"d = {degree}, X = {x}: coefficient of y^{j}",
-            f"a X^{j}, a ≠ 0",
-            f"{found[j]:.4f}",
-            f"a = {found[j] / x**j:.4g} = ({degree} choose {j})",
-        )
+        remark = f"a = {found[j] / x**j:.4g} = ({degree} choose {j})"
+        result.add(f"d = {degree}, X = {x}: coefficient of y^{j}", f"a X^{j}, a ≠ 0", f"{found[j]:.4f}", remark)
     degrees = range(1, 7)
     moments = {name: np.array([w @ z**j for j in range(7)]) for name, (z, w) in distributions().items()}
     curves = {}
@@ -54,12 +49,8 @@ def higher_order(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
         curves[other] = [mean(Polynomial(d), "normal").distance(mean(Polynomial(d), other)) for d in degrees]
         first = next(d for d, distance in zip(degrees, curves[other], strict=True) if distance > 1e-6)
         closed = np.sqrt(sum(comb(first, j) * gap[j] for j in range(first + 1)))
-        result.add(
-            f"normal and {other}: first degree that differs",
-            "moments up to d",
-            first,
-            f"distance {curves[other][first - 1]:.4f}; from moments {closed:.4f}",
-        )
+        remark = f"distance {curves[other][first - 1]:.4f}; from moments {closed:.4f}"
+        result.add(f"normal and {other}: first degree that differs", "moments up to d", first, remark)
         gaussian = mean(Gaussian(1.0), "normal").distance(mean(Gaussian(1.0), other))
         result.add("  Gaussian kernel: distance", "similar statistics", f"{gaussian:.4f}", "all moments at once")
     result.note(

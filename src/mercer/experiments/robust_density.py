@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,9 @@ import numpy as np
 from mercer import KernelDensity, RobustKernelDensity
 from mercer.datasets import make_contaminated
 
+from .._palette import BLUE, GREY, INK, ORANGE
 from ..types import EstimatorLike
-from ._base import Result, experiment
-from ._lectures import BLUE, GREY, INK, ORANGE, REPRESENTER_NOTES
+from ._base import REPRESENTER_NOTES, Draw, Result, experiment
 
 FAR = np.array([[6.0]])  # where there is noise only
 GRID = np.linspace(-12, 12, 1201)[:, None]
@@ -22,7 +21,7 @@ SHARES = (0.0, 0.1, 0.2, 0.3)
 
 
 @experiment("robust-density", "Robust density estimates of contaminated samples", REPRESENTER_NOTES, minutes=0.2)
-def robust_density(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def robust_density(result: Result, quick: bool, draw: Draw) -> None:
     """Kim and Scott's M-estimate of the mean in the space, on a normal sample with uniform noise."""
     repeats = 8 if quick else 40
     errors = np.empty((len(SHARES), repeats, len(LOSSES)))
@@ -32,24 +31,18 @@ def robust_density(result: Result, quick: bool, draw: Callable[..., Any]) -> Non
             errors[i, r] = [integral((density(model) - TRUTH) ** 2) for model in models.values()]
     for i, share in enumerate(SHARES):
         gain = 1e3 * (errors[i, :, 1] - errors[i, :, 0])
-        result.add(
-            f"{share:.0%} noise: integrated squared error, ×10³",
-            "–",
-            " / ".join(f"{1e3 * e:.2f}" for e in errors[i].mean(axis=0)),
-            f"plain / Huber / Hampel; Huber − plain {gain.mean():+.2f} ± {gain.std(ddof=1) / repeats**0.5:.2f}",
-        )
+        ours = " / ".join(f"{1e3 * e:.2f}" for e in errors[i].mean(axis=0))
+        remark = f"plain / Huber / Hampel; Huber − plain {gain.mean():+.2f} ± {gain.std(ddof=1) / repeats**0.5:.2f}"
+        result.add(f"{share:.0%} noise: integrated squared error, ×10³", "–", ours, remark)
     X, outlier = make_contaminated(200, contamination=0.2, random_state=1)
     models = fits(X)
     plain = models["plain"]
     pull = plain.kernel_(GRID, FAR)[:, 0] / np.exp(plain.log_normalizer_) - density(plain)
     for loss in LOSSES[1:]:
         model = models[loss]
-        result.add(
-            f"20 % noise, {loss.capitalize()}: weight of the outliers",
-            "less than 20 %",
-            f"{model.weights_[outlier == 1].sum():.1%}",
-            f"Σw = {model.weights_.sum():.6f}",
-        )
+        ours = f"{model.weights_[outlier == 1].sum():.1%}"
+        remark = f"Σw = {model.weights_.sum():.6f}"
+        result.add(f"20 % noise, {loss.capitalize()}: weight of the outliers", "less than 20 %", ours, remark)
         size = np.sqrt(integral(model.influence(FAR)(GRID)[:, 0] ** 2) / integral(pull**2))
         result.add("  influence of a point at 6, over that on the plain one", "bounded, small", f"{size:.3f}")
     result.note(
@@ -63,7 +56,7 @@ def robust_density(result: Result, quick: bool, draw: Callable[..., Any]) -> Non
 
 def fits(X: np.ndarray) -> dict[str, Any]:
     """The plain estimate with a bandwidth of its own choice, and the robust ones with the same."""
-    plain = KernelDensity(bandwidth="cv", criterion="least_squares").fit(X)
+    plain = KernelDensity(bandwidth="loo", criterion="least_squares").fit(X)
     robust = [RobustKernelDensity(bandwidth=plain.bandwidth_, loss=loss, tol=1e-6).fit(X) for loss in LOSSES[1:]]
     return dict(zip(LOSSES, [plain, *robust], strict=True))
 
@@ -78,7 +71,7 @@ def integral(values: np.ndarray) -> float:
     return float(np.sum(values) * (GRID[1, 0] - GRID[0, 0]))
 
 
-def picture(draw: Callable[..., Any], X: np.ndarray, models: dict[str, Any], errors: np.ndarray) -> None:
+def picture(draw: Draw, X: np.ndarray, models: dict[str, Any], errors: np.ndarray) -> None:
     """One sample with its estimates, and the errors of all."""
     with draw("densities", ncols=2, figsize=(10.0, 3.9), width_ratios=[1.5, 1]) as (_, (left, right)):
         left.fill_between(GRID[:, 0], TRUTH, color="#e8f0f7", linewidth=0, label="truth")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from scipy.interpolate import make_smoothing_spline
 
 from mercer import SmoothingSpline
 from mercer.datasets import load_r_data
 
-from ._base import Result, experiment
-from ._lectures import BLUE, GREEN, GREY, INK, ORANGE, REPRESENTER_NOTES
+from .._palette import BLUE, GREEN, GREY, INK, ORANGE
+from ._base import REPRESENTER_NOTES, Draw, Result, experiment
 
 LEAST, MOST = 1e-6, 1e8
 
@@ -26,7 +23,7 @@ def bending(model: SmoothingSpline) -> float:
 
 
 @experiment("spline", "Cubic smoothing spline over λ", REPRESENTER_NOTES, minutes=0.1)
-def spline(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def spline(result: Result, quick: bool, draw: Draw) -> None:
     """min Σ (yᵢ − f(xᵢ))² + λ ∫ f″² on the acceleration of a head in a crash (mcycle)."""
     data = load_r_data("mcycle")
     x, y = data.data[:, 0], data.target
@@ -37,26 +34,16 @@ def spline(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     for lam, model in models.items():
         theirs = make_smoothing_spline(distinct, means, w=counts.astype(float), lam=lam)
         gap = np.abs(model.predict(distinct) - theirs(distinct)).max()
-        result.add(
-            f"λ = {lam:.3g}: degrees of freedom",
-            "a picture",
-            f"{model.edf_:.2f}",
-            f"Σ(y − f)² = {np.sum((y - model.predict(x)) ** 2):.4g}, "
-            f"∫f″² = {bending(model):.3g}; {gap:.0e} off SciPy's",
-        )
+        rest = np.sum((y - model.predict(x)) ** 2)
+        remark = f"Σ(y − f)² = {rest:.4g}, ∫f″² = {bending(model):.3g}; {gap:.0e} off SciPy's"
+        result.add(f"λ = {lam:.3g}: degrees of freedom", "a picture", f"{model.edf_:.2f}", remark)
     straight = np.polynomial.Polynomial.fit(x, y, 1)
-    result.add(
-        f"λ = {MOST:g}: distance from the straight line",
-        "→ 0",
-        f"{np.abs(models[MOST].predict(x) - straight(x)).max():.1e}",
-        f"values spread over {np.ptp(y):.0f}",
-    )
-    result.add(
-        f"λ = {LEAST:g}: distance from the means at each x",
-        "→ 0",
-        f"{np.abs(models[LEAST].predict(distinct) - means).max():.1e}",
-        f"{len(x) - len(distinct)} of {len(x)} times occur again",
-    )
+    ours = f"{np.abs(models[MOST].predict(x) - straight(x)).max():.1e}"
+    remark = f"values spread over {np.ptp(y):.0f}"
+    result.add(f"λ = {MOST:g}: distance from the straight line", "→ 0", ours, remark)
+    ours = f"{np.abs(models[LEAST].predict(distinct) - means).max():.1e}"
+    remark = f"{len(x) - len(distinct)} of {len(x)} times occur again"
+    result.add(f"λ = {LEAST:g}: distance from the means at each x", "→ 0", ours, remark)
     knots = chosen.polynomial_.x[1:-1]  # those at the ends bound the lines on which it continues
     result.add(
         "knots", "at the xᵢ", len(knots), f"off by {np.abs(knots - distinct).max():g}; {len(distinct)} distinct xᵢ"
@@ -67,9 +54,7 @@ def spline(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     picture(draw, x, y, models, chosen.alpha_)
 
 
-def picture(
-    draw: Callable[..., Any], x: np.ndarray, y: np.ndarray, models: dict[float, SmoothingSpline], chosen: float
-) -> None:
+def picture(draw: Draw, x: np.ndarray, y: np.ndarray, models: dict[float, SmoothingSpline], chosen: float) -> None:
     """Four of the splines, and what the choice of λ rests on."""
     grid = np.linspace(x.min(), x.max(), 600)
     with draw("lambda", ncols=2, figsize=(10.2, 4.0), width_ratios=[1.7, 1]) as (_, (left, right)):

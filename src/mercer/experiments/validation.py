@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,9 @@ from mercer import KernelRidge
 from mercer.kernels import Gaussian
 from mercer.selection import expected_loss
 
+from .._palette import BLUE, GREY, INK, ORANGE
 from ..types import EstimatorLike
-from ._base import Result, experiment
-from ._lectures import BLUE, GREY, INK, ORANGE, SLIDES
+from ._base import SLIDES, Draw, Result, experiment
 
 N, NOISE = 40, 0.3
 FOLDS = (2, 5, 10, N)
@@ -46,7 +45,7 @@ def losses(ridge: Any, seed: int) -> tuple[list[float], list[float], list[float]
 
 
 @experiment("validation", "K-fold and leave-one-out estimate the expected loss", f"{SLIDES}, 6", minutes=0.5)
-def validation(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
+def validation(result: Result, quick: bool, draw: Draw) -> None:
     """Kernel ridge regression on many samples of a known distribution."""
     repeats = 25 if quick else 500
     ridge = KernelRidge(alpha=0.1, kernel=Gaussian(0.5))
@@ -58,21 +57,15 @@ def validation(result: Result, quick: bool, draw: Callable[..., Any]) -> None:
     errors = np.hypot(estimates.std(axis=0), truths.std(axis=0)) / np.sqrt(repeats)
     for k, estimate, truth, off in zip(FOLDS, estimates.mean(axis=0), truths.mean(axis=0), gaps / errors, strict=True):
         name = f"leave-one-out, K = {N}" if k == N else f"K = {k}"
-        result.add(
-            f"{name}: mean of the estimates",
-            f"expected loss of {N - N // k} samples",
-            f"{estimate:.4f}",
-            f"{truth:.4f} expected: off by {off:+.1f} standard errors",
-        )
+        ours = f"{estimate:.4f}"
+        remark = f"{truth:.4f} expected: off by {off:+.1f} standard errors"
+        result.add(f"{name}: mean of the estimates", f"expected loss of {N - N // k} samples", ours, remark)
     X, y = sample(N, np.random.default_rng(0))
     closed = expected_loss(ridge, X, y, method="closed_form", loss="squared").estimate
     left = [y[i] - ridge.fit(np.delete(X, i, 0), np.delete(y, i)).predict(X[i : i + 1])[0] for i in range(N)]
-    result.add(
-        f"leave-one-out in closed form, and by {N} fits",
-        "computationally expensive",
-        f"{closed:.10f}, {np.mean(np.square(left)):.10f}",
-        f"one fit instead of {N}",
-    )
+    ours = f"{closed:.10f}, {np.mean(np.square(left)):.10f}"
+    remark = f"one fit instead of {N}"
+    result.add(f"leave-one-out in closed form, and by {N} fits", "computationally expensive", ours, remark)
     result.note(
         f"{repeats} samples of {N} points, whose distribution is known, so that expected losses are exact. "
         "Leave-one-out is unbiased for a sample with one point less, as the slides state; K folds are for N − "

@@ -1,6 +1,6 @@
 """How the Gram matrix is held: whole, recomputed in tiles, or as a thin factor; and how it is approximated."""
 
-from ._base import Gram, Operator, Representation
+from ._base import Gram, Operator, Representation, Wrapped
 from .auto import Auto, GramLike, as_representation
 from .centered import Centered
 from .dense import Dense
@@ -25,5 +25,6 @@ __all__ = [
     "Packed",
     "RandomFeatures",
     "Representation",
+    "Wrapped",
     "as_representation",
 ]

@@ -25,7 +25,7 @@ from ..types import Array, Checked, Index
 
 
 class Operator:
-    """A symmetric n × n matrix that is known by its products, its diagonal and its blocks. Solvers see nothing else.
+    """A symmetric n × n matrix, given by its products, its diagonal and its blocks. Solvers use nothing else.
 
     Attributes
     ----------
@@ -86,15 +86,15 @@ class Operator:
         return take(self @ self.xp.matrix_transpose(unit), rows)
 
     def magnitude(self) -> float:
-        """The largest absolute value on the diagonal before anything is subtracted: what rounding is measured by."""
+        """The largest absolute value on the diagonal before anything is subtracted: the scale of rounding errors."""
         return float(np.abs(host(self.diagonal())).max())
 
     def dense(self) -> Any:
-        """The matrix itself, computed where it is not held."""
+        """The matrix itself, computed if it is not held."""
         return self.block(slice(None), slice(None))
 
     def entries(self) -> Any:
-        """All entries that are not 0, in any shape, where they are held; None elsewhere."""
+        """All non-zero entries, in any shape, if they are held; None otherwise."""
         return self.dense() if "dense" in self.provides else None
 
     def factor(self) -> Any:
@@ -102,11 +102,25 @@ class Operator:
         raise TypeError(f"{where(self)} holds no factor; use IncompleteCholesky, Nystrom or RandomFeatures.")
 
     def sketch(self, rank: int) -> Any:
-        """A factor Z with ZZᵀ ≈ K̂ of the given rank, for preconditioning; None where there is none."""
+        """A factor Z with ZZᵀ ≈ K̂ of the given rank, for preconditioning; None if there is none."""
         return None
 
     def __repr__(self) -> str:
         return f"<{where(self)} {self.n} × {self.n}>"
+
+
+class Wrapped(Operator):
+    """An operator made from another, its `base`, with the size, type and device of that one."""
+
+    base: Operator
+
+    @property
+    def n(self) -> int:
+        return self.base.n
+
+    @property
+    def like(self) -> Any:
+        return self.base.like
 
 
 class Gram(Operator):
@@ -116,7 +130,7 @@ class Gram(Operator):
     ----------
     kernel, X : the kernel and the sample that it was built from
     centres : what a function Σ aᵢ k(·, xᵢ) must keep of the sample
-    evaluator : the entries of K̂, computed when they are asked for
+    evaluator : the entries of K̂, computed on demand
     """
 
     def __init__(self, kernel: Kernel, X: Checked):
@@ -128,6 +142,9 @@ class Gram(Operator):
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "evaluator"}
+
+    def __sklearn_clone__(self) -> Gram:
+        return self  # nobody changes an operator, so that clones of an estimator share it
 
     @property
     def n(self) -> int:
@@ -159,7 +176,7 @@ class Gram(Operator):
         claim = self.kernel.definiteness_in(self.kernel.domain.dimension(self.X))
         if not claim.is_pd and claim.kind != "UNKNOWN":
             return None
-        return IncompleteCholesky(rank=rank).build(self.kernel, self.X, np.random.default_rng(0)).factor()
+        return IncompleteCholesky(rank=rank)._build(self.kernel, self.X, np.random.default_rng(0)).factor()
 
     def expansion(self, coefficients: Array) -> tuple[Kernel, Any, Any]:
         """Σ aᵢ k̂(·, xᵢ) as (kernel, points, coefficients) of a function in the kernel's space."""
@@ -170,7 +187,7 @@ class Gram(Operator):
 
 
 class Cross:
-    """k(X_new, X) as an operator; never held unless `dense` asks for it."""
+    """k(X_new, X) as an operator; only `dense` computes the whole matrix."""
 
     def __init__(self, kernel: Kernel, X_new: Checked, centres: Array):
         self.kernel, self.X_new, self.centres = kernel, X_new, centres
@@ -192,24 +209,27 @@ class Representation(BaseEstimator):
         Whether the mean of the feature vectors is subtracted.
     streams : bool
         Whether a first batch of samples fixes features that later ones have as well.
+    draws : bool
+        Whether it uses the random generator.
     """
 
     centers: bool = False
     streams: bool = False
+    draws: bool = True
 
     def shared(self, count: int) -> Representation:
         """The representation of each of so many matrices that are held at once."""
         return self
 
     def build(self, kernel: Kernel | str, X: Checked, rng: Any = None) -> Gram:
-        """The Gram operator of a kernel (an object or its text, without data-driven parameters) on a collection X.
+        """The Gram operator of a kernel (an object or its text, without data-driven parameters) on a copy of X.
 
-        `rng`, a Generator or whatever makes one, is for the representations that draw.
+        Representations that draw use `rng`, a Generator or a seed.
         """
         kernel = as_kernel(kernel)
-        X, _ = kernel.check_arguments(X)
-        return self._build(kernel, X, generator(rng))
+        checked, _ = kernel.check_arguments(X)
+        return self._build(kernel, kernel.domain.keep(checked, X), generator(rng))
 
     def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> Gram:
-        """The same of a checked kernel and collection: what a representation writes."""
+        """`build` for a checked kernel and collection: what a representation writes."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""What the representations on landmarks share: a factor from pivots, the trace it leaves, and for which kernels."""
+"""What representations on landmarks share: a factor from pivots, the trace it leaves, the kernels it suits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..types import Array, Checked
 from ._base import Representation
 from .low_rank import LandmarkFeatures, LandmarkGram
 
-ROUNDING = 64  # a residual below so many units of round-off of the largest k(x, x) is noise, and no pivot
+ROUNDING = 64  # units of round-off of the largest k(x, x) below which a residual is noise and no pivot
 
 
 class PivotedGram(LandmarkGram):

@@ -2,47 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .._array import is_array, is_sparse, namespace
-from .._errors import check_number
+from .._errors import POSITIVE, check_parameters, where
 from ..kernels import Kernel
 from ..types import Checked
 from ._base import Gram, Representation
 from .dense import Dense
+from .given import Given
 from .incomplete_cholesky import IncompleteCholesky
 from .lazy import Lazy
 from .low_rank import LowRank
 from .nystrom import Nystrom
-from .packed import Packed
+from .packed import Packed, suits
 from .random_features import RandomFeatures
 
-GramLike: TypeAlias = Representation | str  # what stands for a representation
+NEEDS = ("matrix", "factor", "products", "rows")
+MANY = 500  # samples from which half of the matrix is worth its tiles
+GramLike: TypeAlias = Representation | Gram | str  # what stands for a representation
 
 
 class Auto(Representation):
-    """Choose an exact representation by a memory budget; the choice and its reason are stored in `Gram.choice`.
+    """Choose an exact representation by what a method needs and by a memory budget.
 
-    ==========================================================================================  ==========
-    condition, the first that holds                                                             choice
-    ==========================================================================================  ==========
-    the n × n matrix fits into `memory`, and `factor` is not preferred                          `Dense`
-    the kernel has fewer explicit features than a quarter of n, and they fit into `memory`      `LowRank`
-    the n × n matrix fits into `memory`                                                         `Dense`
-    otherwise                                                                                   `Lazy`
-    ==========================================================================================  ==========
+    ============  =================================================================================  ==========
+    `needs`       condition, the first that holds                                                    choice
+    ============  =================================================================================  ==========
+    rows          the kernel must be called on the whole sample                                      `Dense`
+    rows          otherwise                                                                          `Lazy`
+    factor        the kernel has few explicit features: fewer than n/4, and they fit into `memory`   `LowRank`
+    products      it has not, and there are more than 500 samples, on the host                       `Packed`
+    any           the n × n matrix fits into `memory`                                                `Dense`
+    any           the kernel has few explicit features                                               `LowRank`
+    any           otherwise                                                                          `Lazy`
+    ============  =================================================================================  ==========
 
-    None of them approximates. For approximations choose `Nystrom`, `IncompleteCholesky` or `RandomFeatures`.
+    None of them approximates. For approximations choose `Nystrom`, `IncompleteCholesky` or `RandomFeatures`. The choice
+    and its reason are stored in `Gram.choice`.
 
     Parameters
     ----------
     memory : int
         Bytes that the matrix, or the factor, may take.
-    factor : bool
-        Whether a thin factor is preferred to a matrix that would fit, as by methods that decompose it (O(nr²), not
-        O(n³)).
+    needs : {"matrix", "factor", "products", "rows"}
+        What the method does with the operator. "factor": it decomposes the matrix, and a thin factor saves O(n³);
+        "products": a few leading eigenvectors; "rows": a few rows again and again, which the solver keeps.
+    n_jobs : int, optional
+        Threads of `Lazy` and `Packed`; None uses all cores.
 
     Examples
     --------
@@ -51,15 +60,33 @@ class Auto(Representation):
     'LowRank: the 50 × 50 matrix needs 20.0 kB, over the budget of 1.0 kB; the kernel has 2 explicit features'
     """
 
-    def __init__(self, memory: int = 2 * 2**30, factor: bool = False):
+    draws = False
+
+    def __init__(self, memory: int = 2 * 2**30, needs: str = "matrix", n_jobs: int | None = None):
         self.memory = memory
-        self.factor = factor
+        self.needs = needs
+        self.n_jobs = n_jobs
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take a state of an earlier version too, which had `factor` for ``needs="factor"``."""
+        needs = "factor" if state.get("factor") else "matrix"
+        super().__setstate__({"needs": needs, "n_jobs": None} | {k: v for k, v in state.items() if k != "factor"})
 
     def shared(self, count: int) -> Auto:
-        return Auto(max(1, self.memory // count), self.factor)
+        return Auto(max(1, self.memory // count), self.needs, self.n_jobs)
 
     def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> Gram:
-        check_number(self, "memory", self.memory, above=0)
+        check_parameters(self, {"memory": POSITIVE, "needs": NEEDS})
+        recipe, reason = self._choice(kernel, X)
+        gram = recipe._build(kernel, X, rng)
+        gram.choice = f"{where(recipe)}: {reason}"
+        return gram
+
+    def _choice(self, kernel: Kernel, X: Checked) -> tuple[Representation, str]:
+        if self.needs == "rows":
+            if kernel.whole:
+                return Dense(), "the kernel must be called on the whole sample"
+            return Lazy(n_jobs=self.n_jobs), "the solver computes rows and keeps some of them"
         n = kernel.domain.size(X)
         single = (is_array(X) or is_sparse(X)) and X.dtype == namespace(X).float32
         number = 4 if single else 8
@@ -67,15 +94,13 @@ class Auto(Representation):
         fits = need <= self.memory
         size = f"the {n} × {n} matrix needs {_bytes(need)}, {'within' if fits else 'over'} the budget of "
         size += _bytes(self.memory)
-        if (self.factor or not fits) and "feature_map" in kernel.provides:
-            width = kernel.feature_count(X)
-            if 4 * width <= n and n * width * number <= self.memory:
-                gram: Gram = LowRank().build(kernel, X, rng)
-                gram.choice = f"LowRank: {size}; the kernel has {width} explicit features"
-                return gram
-        gram = (Dense() if fits else Lazy()).build(kernel, X, rng)
-        gram.choice = f"{'Dense' if fits else 'Lazy'}: {size}"
-        return gram
+        width = kernel.feature_count(X) if "feature_map" in kernel.provides else n
+        thin = 4 * width <= n and n * width * number <= self.memory
+        if thin and (self.needs == "factor" or not fits):
+            return LowRank(), f"{size}; the kernel has {width} explicit features"
+        if self.needs == "products" and n > MANY and not thin and suits(kernel, X):
+            return Packed(n_jobs=self.n_jobs), f"the {n} × {n} matrix is only multiplied"
+        return (Dense(), size) if fits else (Lazy(n_jobs=self.n_jobs), size)
 
 
 def _bytes(n: float) -> str:
@@ -98,12 +123,16 @@ NAMES: dict[str, type[Representation]] = {
 }
 
 
-def as_representation(gram: GramLike, factor: bool = False) -> Representation:
-    """A representation object or its name → the object; what "auto" prefers is `factor` of `Auto`."""
+def as_representation(gram: GramLike, needs: str = "matrix", n_jobs: int | None = None) -> Representation:
+    """The representation that an object, a name or an existing operator stands for; the rest is for `Auto`."""
     if isinstance(gram, Representation):
         return gram
+    if isinstance(gram, Gram):
+        return Given(gram)
     if isinstance(gram, str) and gram == "auto":
-        return Auto(factor=factor)
+        return Auto(needs=needs, n_jobs=n_jobs)
     if isinstance(gram, str) and gram in NAMES:
         return NAMES[gram]()
-    raise ValueError(f"gram = {gram!r} is unknown; give a representation or one of {', '.join(map(repr, NAMES))}.")
+    raise ValueError(
+        f"gram = {gram!r} is unknown; give a representation, a Gram operator or one of {', '.join(map(repr, NAMES))}."
+    )

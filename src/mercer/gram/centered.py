@@ -8,22 +8,18 @@ from typing import Any
 import numpy as np
 
 from .._array import host, like, namespace
+from .._threads import slices
 from ..domains import take
 from ..evaluation import Evaluator, HeldEvaluator
 from ..kernels import Kernel
 from ..types import Array, Checked, Index
 from ._base import Cross, Gram, Representation
 
+STRIP = 32  # rows that stay in the cache while they are centred
+
 
 class CenteredGram(Gram):
-    """⟨φ(xᵢ) − μ, φ(xⱼ) − μ⟩ with μ = Σ wᵢ φ(xᵢ); dense, factored or matrix-free as the Gram it wraps.
-
-    Parameters
-    ----------
-    base : Gram
-    weights : array of shape (n,), optional
-        Weights of the mean; equal ones by default.
-    """
+    """⟨φ(xᵢ) − μ, φ(xⱼ) − μ⟩ with μ = Σ wᵢ φ(xᵢ), equal weights by default; held as the Gram that it wraps."""
 
     def __init__(self, base: Gram, weights: Array = None):
         self.base = base
@@ -75,7 +71,15 @@ class CenteredGram(Gram):
         return CenteredCross(self, self.base.cross(X_new))
 
     def dense(self) -> Any:
-        return self.base.dense() - self.means[:, None] - self.means[None, :] + self.total
+        K, means = self.base.dense(), self.means
+        if not isinstance(K, np.ndarray):
+            return K - means[:, None] - means[None, :] + self.total
+        out = np.empty_like(K)
+        for r in slices(self.n, STRIP):
+            strip = np.subtract(K[r], means[r, None], out=out[r])
+            strip -= means
+            strip += self.total
+        return out
 
     def factor(self) -> Any:
         return self._centre_rows(self.base.factor())
@@ -131,10 +135,10 @@ class Centered(Representation):
 
     centers = True
 
-    def __init__(self, representation: Any = "auto"):
+    def __init__(self, representation: Representation | str = "auto"):
         self.representation = representation
 
     def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> CenteredGram:
         from .auto import as_representation
 
-        return CenteredGram(as_representation(self.representation).build(kernel, X, rng))
+        return CenteredGram(as_representation(self.representation)._build(kernel, X, rng))

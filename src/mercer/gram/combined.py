@@ -1,4 +1,4 @@
-"""Σ cᵢ Kᵢ of Gram operators that are there already: what learning a combination of kernels builds, again and again."""
+"""Σ cᵢ Kᵢ of existing Gram operators, which learning a combination of kernels builds many times."""
 
 from __future__ import annotations
 
@@ -9,36 +9,21 @@ from typing import Any
 import numpy as np
 
 from .._array import host, namespace
-from .._errors import where
-from .._same import same
 from ..domains import take
 from ..kernels import Kernel
 from ..types import Array, Checked
 from ._base import Gram, Representation
 from .dense import DenseGram
+from .given import refuse_other_sample
 from .low_rank import FeatureGram, LowRankGram
 
 
 class Combined(Representation):
     """The Gram operator of Σ cᵢ kᵢ from those of the kᵢ on the same sample: nothing is evaluated.
 
-    Factors stay factors, side by side; otherwise the matrix is held.
-
-    Parameters
-    ----------
-    grams : sequence of Gram
-        Of the kernels kᵢ.
-    coefficients : sequence of float >= 0
-        c; those that are 0 have no part in it.
-    near : sequence of Gram, optional
-        Of the kernels about the mean of the sample, for a combination that is asked for there (`Kernel.about`).
-
-    Attributes
-    ----------
-    grams_ : sequence of Gram
-        Those of `grams` and `near` that were combined last.
-    expanded_ : array of shape (n,) or (n, t)
-        The coefficients, on the whole sample, of the function that was made last.
+    Factors stay factors, side by side; otherwise the matrix is held. Kernels with c = 0 have no part in it. `near` are
+    the operators about the mean of the sample, for a combination about that mean (`Kernel.about`). `grams_` are those
+    that were combined last, and `expanded_` the coefficients, on the whole sample, of the function made last.
 
     Examples
     --------
@@ -58,11 +43,7 @@ class Combined(Representation):
         self.grams, self.coefficients, self.near = grams, coefficients, near
 
     def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> Gram:
-        if not _equal(X, self.grams[0].X):
-            raise ValueError(
-                f"{where(self)}: X is not the sample whose operators are combined; a method that changes its samples, "
-                "or has several, cannot use them."
-            )
+        refuse_other_sample(X, self.grams[0])
         self.grams_ = self.grams
         if kernel.at_zero is not kernel:
             kernel, self.grams_ = (kernel.at_zero, self.grams) if self.near is None else (kernel, self.near)
@@ -76,10 +57,6 @@ class Combined(Representation):
             return _Exact(self, kernel, X, kernel.feature_map, 0.0, Z)
         features = SideBySide([gram.features for gram, _ in parts], roots)  # type: ignore[attr-defined]
         return _Factor(self, kernel, X, features, sum(c * gram.trace_error for gram, c in parts), Z)
-
-
-def _equal(X: Checked, Y: Checked) -> bool:
-    return bool(X.equals(Y)) if hasattr(X, "equals") else same(X, Y)
 
 
 class SideBySide:

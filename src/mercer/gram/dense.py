@@ -37,5 +37,7 @@ class Dense(Representation):
     array([3., 6.])
     """
 
+    draws = False
+
     def _build(self, kernel: Kernel, X: Checked, rng: np.random.Generator) -> DenseGram:
         return DenseGram(kernel, X)

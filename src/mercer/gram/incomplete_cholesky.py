@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._array import device_of, host, like, namespace
-from .._errors import check_number, where
+from .._errors import FROM_ONE, SHARE, check_number, check_parameters, where
 from ..kernels import Kernel
 from ..types import Array, Checked, EstimatorLike, Index
 from ._base import Representation
@@ -92,8 +92,7 @@ class IncompleteCholesky(Representation):
         if self.y is None:
             pivots, G = _greedy(column, diagonal, rank, self.tol)
             return PivotedGram(kernel, X, diagonal, pivots, G)
-        check_number(self, "delta", self.delta, at_least=1, integer=True)
-        check_number(self, "kappa", self.kappa, at_least=0, at_most=1)
+        check_parameters(self, {"delta": FROM_ONE, "kappa": SHARE})
         search = _Predictive(column, diagonal, _side_information(self.y, n, self), rank, self.delta, self.kappa)
         while len(search.pivots) < rank and search.step(self.tol):
             pass
@@ -145,13 +144,13 @@ def _greedy(column: Any, diagonal: Any, rank: int, tol: float) -> tuple[list[int
 
 
 class _Predictive:
-    """The state of the search with side information.
+    """The state of the search with side information."""
 
-    W is the set of columns evaluated so far, S ⊂ W the pivots chosen. With K̂_W and K̂_S the approximations of K on
-    them, GᵀG = K̂_S and AᵀA = K̂_W − K̂_S (vectors of length n are rows here): A stands for what is known of the residual.
-    Choosing a pivot from W moves one direction from A to G, by a reflection. Q is an orthonormal basis of the centred
-    rows of G; B and `rest` are what A, centred, and Y keep after projection off it. A step costs O(n(delta² + r)).
-    """
+    # W is the set of columns evaluated so far, S ⊂ W the pivots chosen. With K̂_W and K̂_S the approximations of K on
+    # them, GᵀG = K̂_S and AᵀA = K̂_W − K̂_S (vectors of length n are rows here): A stands for what is known of the
+    # residual. Choosing a pivot from W moves one direction from A to G, by a reflection. Q is an orthonormal basis of
+    # the centred rows of G; B and `rest` are what A, centred, and Y keep after projection off it. A step costs
+    # O(n(delta² + r)).
 
     def __init__(self, column: Any, diagonal: Any, Y: np.ndarray, rank: int, delta: int, kappa: float):
         self.column, self.xp, self.floor = column, namespace(diagonal), noise(diagonal)
@@ -187,10 +186,8 @@ class _Predictive:
         return v - _combined(self.Q.rows, self.Q.rows @ v)
 
     def gains(self) -> np.ndarray:
-        """The expected decrease of the objective by each sample as next pivot; −1 for what W spans already.
-
-        The residual's column i is taken as Aᵀaᵢ, except for its diagonal entry, which is known.
-        """
+        """The expected decrease of the objective by each sample as next pivot; −1 for what W spans already."""
+        # the residual's column i is taken as Aᵀaᵢ, except for its diagonal entry, which is known
         xp, A, B = self.xp, self.A, self.B
         T = xp.matrix_transpose
         norm, projected, explained, seen, left = (

@@ -15,7 +15,7 @@ from ._base import Gram, Representation
 
 
 class LazyGram(Gram):
-    """K evaluated again for each product, in bounded memory, on threads."""
+    """K recomputed for each product, in bounded memory, on threads."""
 
     def __init__(self, kernel: Kernel, X: Checked, memory: int | None, n_jobs: int | None):
         super().__init__(kernel, X)
@@ -30,13 +30,13 @@ class LazyGram(Gram):
 
 
 class Lazy(Representation):
-    """Compute the matrix anew for each product: exact, O(n) memory besides the data.
+    """Recompute the matrix for each product: exact, O(n) memory besides the data.
 
     Parameters
     ----------
     memory : int, optional
-        Bytes that the tiles under way may take together; None is 128 MiB on the host and 2 GiB on another device, where
-        larger blocks are much faster.
+        Bytes that all tiles in progress may take together; None is 128 MiB on the host and 2 GiB on another device,
+        where larger blocks are much faster.
     n_jobs : int, optional
         Threads; None uses all cores.
 
@@ -47,6 +47,8 @@ class Lazy(Representation):
     >>> Lazy().build(Linear(), X, np.random.default_rng(0)) @ np.ones(2)
     array([3., 6.])
     """
+
+    draws = False
 
     def __init__(self, memory: int | None = None, n_jobs: int | None = None):
         self.memory, self.n_jobs = memory, n_jobs

@@ -17,14 +17,9 @@ from ._base import Cross, Gram, Representation
 
 
 class LowRankGram(Gram):
-    """K̂ = ZZᵀ, where the rows of Z are features φ(xᵢ) that new points have as well.
+    """K̂ = ZZᵀ; the rows of Z are features φ(xᵢ), which new points have too.
 
-    Parameters
-    ----------
-    features : callable
-        φ: a collection of m points → an (m, r) array. Must pickle (no lambdas).
-    trace_error : float
-        tr(K − K̂).
+    `features` is φ, a function from m points to an (m, r) array that pickles; `trace_error` is tr(K − K̂).
     """
 
     provides = frozenset({"factor"})
@@ -97,9 +92,7 @@ class FeatureGram(LowRankGram):
     """The kernel's own features, which approximate nothing: its functions lie in the kernel's own space."""
 
     own_features = True
-
-    def expansion(self, coefficients: Array) -> tuple[Kernel, Any, Any]:
-        return self.kernel, self.centres, coefficients
+    expansion = Gram.expansion
 
 
 class LowRank(Representation):

@@ -11,7 +11,7 @@ from .._array import eps, host, like, namespace, set_diagonal
 from .._errors import where
 from ..domains import take
 from ..types import Array, Index
-from ._base import Operator
+from ._base import Operator, Wrapped
 
 
 class GraphGram(Operator):
@@ -46,7 +46,7 @@ class GraphGram(Operator):
         return self.matrix.data if self.matrix.nnz else None
 
 
-class NormalizedGram(Operator):
+class NormalizedGram(Wrapped):
     r"""D^{-1/2} (K − diag K) D^{-1/2}, D the row sums of K − diag K: dense, factored, sparse or matrix-free as K is.
 
     Affinities of a point to itself do not count: they change no cut. Rows of points without affinity to any other,
@@ -55,6 +55,7 @@ class NormalizedGram(Operator):
 
     def __init__(self, base: Operator, owner: object = "NormalizedGram"):
         self.base, self.trace_error, self.choice = base, base.trace_error, base.choice
+        self.provides = base.provides & {"dense"}
         self.self_affinity = base.diagonal()
         xp = namespace(self.self_affinity)
         total = base @ xp.ones_like(self.self_affinity)
@@ -77,14 +78,6 @@ class NormalizedGram(Operator):
                 f"{where(owner)}: affinities must be >= 0, and {least:.3g} is among them or their sums; cuts have no "
                 "meaning with negative ones. Use a kernel with values >= 0, such as rbf, or clip the matrix."
             )
-
-    @property
-    def n(self) -> int:
-        return self.base.n
-
-    @property
-    def like(self) -> Any:
-        return self.base.like
 
     def __matmul__(self, V: Array) -> Any:
         scale, own = self.scale, self.self_affinity * self.scale**2

@@ -201,11 +201,9 @@ def _block(kernel: Kernel, X: Checked, centres: Array, index: np.ndarray) -> np.
 def _reject(
     H: np.ndarray, proposed: np.ndarray, floor: float, most: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Thin a block of proposals, so that what is kept is distributed as if each had been drawn after the one before.
-
-    A proposal i, drawn by the residual before the block, is kept with probability (its residual now) / (its residual
-    before). Returns the kept positions and the Cholesky factor of their residual matrix.
-    """
+    """Thin a block of proposals, so that what is kept is distributed as if each had been drawn after the one before."""
+    # A proposal i, drawn by the residual before the block, is kept with probability (its residual now) / (its residual
+    # before). Returns the kept positions and the Cholesky factor of their residual matrix.
     H = H.copy()
     kept: list[int] = []
     factor = np.zeros((len(H), 0))
@@ -223,8 +221,7 @@ def _reject(
 def leverage_scores(kernel: Kernel, X: Checked, rank: int, rng: np.random.Generator) -> np.ndarray:
     """Approximate ridge leverage scores of all samples, for a Nyström approximation of the given rank.
 
-    Scores of a random half of the samples, found in the same way, choose the sample from which the scores of all are
-    computed; so on down to `rank` samples.
+    Recursively, the scores of a random half choose the sample that gives the scores of all, down to `rank` samples.
     """
     n = kernel.domain.size(X)
     centres = kernel.domain.centres(X)
@@ -262,11 +259,7 @@ def _tail(K: np.ndarray, dimension: int) -> float:
 def ridge_leverage(block: Any, diagonal: np.ndarray, K: np.ndarray, weights: np.ndarray, ridge: float) -> np.ndarray:
     """(K − KS(SᵀKS + λI)⁻¹SᵀK)ᵢᵢ / λ for a weighted sample S; for S = I these are the scores (K(K + λI)⁻¹)ᵢᵢ.
 
-    Parameters
-    ----------
-    block, diagonal : k(X, S) and k(xᵢ, xᵢ) for the samples X whose scores are wanted
-    K, weights : k(S, S), and the weight of each member of S
-    ridge : λ > 0
+    `block` and `diagonal` are k(X, S) and k(xᵢ, xᵢ) for the samples to score, `K` is k(S, S), and `ridge` is λ > 0.
     """
     M = block @ like(inverse_root(K + np.diag(ridge / weights), 0.0), block)
     explained = np.asarray(host(namespace(M).sum(M * M, axis=1)), dtype=np.float64)

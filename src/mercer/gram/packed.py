@@ -1,4 +1,4 @@
-"""The upper half of the Gram matrix in tiles, held as far as memory allows and computed anew beyond it."""
+"""The upper half of the Gram matrix in tiles, held as far as memory allows and recomputed beyond that."""
 
 from __future__ import annotations
 
@@ -21,12 +21,7 @@ TILE = 1024  # rows and columns of a part that is held
 
 
 class PackedGram(Gram):
-    """K by its tiles on and above the diagonal, each computed once where it is held, and used twice in every product.
-
-    Attributes
-    ----------
-    held : bytes of tiles in memory, after the first product
-    """
+    """K by its tiles on and above the diagonal, used twice in every product; `held` counts the bytes of tiles kept."""
 
     def __init__(self, kernel: Kernel, X: Checked, memory: int, n_jobs: int | None):
         super().__init__(kernel, X)
@@ -42,7 +37,7 @@ class PackedGram(Gram):
         pairs = [(i, j) for j in range(len(self._slices)) for i in range(j + 1)]
 
         def work(t: int) -> None:
-            # columns are prepared further on first use: of one at a time only, or they would be a second copy of X
+            # preparing the columns of more than one tile at a time would make a second copy of X
             out, column = partial[t], lru_cache(1)(lambda j: self._parts[j].take(slice(None)))
             for i, j in pairs[t::threads]:
                 tile, r, c = self._tile(i, j, column), self._slices[i], self._slices[j]
@@ -52,7 +47,7 @@ class PackedGram(Gram):
 
         _threads.run(range(threads), work, self.n_jobs)
         if len(self._kept) == len(pairs):
-            self._parts = []  # all tiles are held, and the prepared samples not needed any more
+            self._parts = []  # all tiles are held, so the prepared samples are no longer needed
         return sum(partial[1:], start=partial[0])
 
     def block(self, rows: Index, columns: Index) -> Any:
@@ -80,7 +75,7 @@ class PackedGram(Gram):
 
 
 class Packed(Representation):
-    """Hold the upper tiles of the matrix within a budget, and compute those beyond it anew for each product.
+    """Hold the upper tiles of the matrix within a budget, and recompute those beyond it for each product.
 
     Exact. For methods that need products only (the leading eigenvectors) it takes half the memory of `Dense` and reads
     half as much in each product; beyond its budget it falls back to `Lazy` by degrees. Collections on the host only.
@@ -99,6 +94,8 @@ class Packed(Representation):
     >>> Packed().build(Linear(), X, np.random.default_rng(0)) @ np.ones(2)
     array([3., 6.])
     """
+
+    draws = False
 
     def __init__(self, memory: int = 3 * 2**28, n_jobs: int | None = None):
         self.memory, self.n_jobs = memory, n_jobs

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._array import host, like, namespace
 from .._errors import check_number, where
+from .._random import random_frame
 from ..kernels import Kernel
 from ..types import Checked
 from ._base import Representation
@@ -21,25 +22,13 @@ PROBE = 256  # samples on whose pairs the error is measured
 
 
 class RandomFeaturesGram(LowRankGram):
-    """K̂ = ZZᵀ with random features.
+    """K̂ = ZZᵀ with random features."""
 
-    Attributes
-    ----------
-    error_estimate : ‖K − K̂‖_F / ‖K‖_F on the pairs of at most 256 samples
-    """
-
-    error_estimate: float
+    error_estimate: float  # ‖K − K̂‖_F / ‖K‖_F on the pairs of at most `PROBE` samples
 
 
 class FourierFeatures:
-    """φ(x) = √(c/m) (cos ω₁ᵀx, …, cos ω_mᵀx, sin ω₁ᵀx, …, sin ω_mᵀx), so that ‖φ(x)‖² = c.
-
-    Parameters
-    ----------
-    frequencies : array of shape (d, m)
-    variance : float
-        c = k(x, x).
-    """
+    """φ(x) = √(c/m) (cos ω₁ᵀx, …, cos ω_mᵀx, sin ω₁ᵀx, …, sin ω_mᵀx), so that ‖φ(x)‖² = c = k(x, x)."""
 
     def __init__(self, frequencies: Any, variance: float):
         self.frequencies, self.variance = frequencies, variance
@@ -71,7 +60,7 @@ class RandomFeatures(Representation):
     have less variance than cosines with random phases: for the Gaussian kernel everywhere. The features cost
     O(nnz(X)·m); a sparse X stays sparse, its features are dense.
 
-    The diagonal is exact by construction, hence `trace_error` is 0 up to rounding and says nothing about the quality;
+    The diagonal is exact by construction, so `trace_error` is 0 up to rounding and does not measure the quality;
     `error_estimate` does: the relative Frobenius error over the pairs of a random subset.
 
     References
@@ -119,10 +108,8 @@ class RandomFeatures(Representation):
 
 
 def _orthogonal(owner: RandomFeatures, kernel: Any, W: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Frequencies with the lengths of W's and, d at a time, orthogonal directions, uniform on the sphere each.
-
-    Both are meant before the lengthscale: W = U A with A linear, and U from an isotropic distribution.
-    """
+    """Frequencies with the lengths of W's and, d at a time, orthogonal directions, uniform on the sphere each."""
+    # both are meant before the lengthscale: W = U A with A linear, and U from an isotropic distribution
     m, d = W.shape
     if hasattr(kernel, "frequencies"):
         A = kernel.frequencies(np.eye(d))
@@ -135,11 +122,5 @@ def _orthogonal(owner: RandomFeatures, kernel: Any, W: np.ndarray, rng: np.rando
             "Leave orthogonal out."
         )
     lengths = np.linalg.norm(np.linalg.solve(A.T, W.T), axis=0)
-    blocks = [_haar(d, rng) for _ in range(-(-m // d))]
+    blocks = [random_frame(d, d, rng) for _ in range(-(-m // d))]
     return kernel.frequencies(lengths[:, None] * np.concatenate(blocks)[:m])
-
-
-def _haar(d: int, rng: np.random.Generator) -> np.ndarray:
-    """An orthogonal matrix from the uniform distribution (QR of a normal matrix, signs fixed: Mezzadri 2007)."""
-    Q, R = np.linalg.qr(rng.normal(size=(d, d)))
-    return Q * np.sign(np.diagonal(R))

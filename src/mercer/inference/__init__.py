@@ -1,4 +1,4 @@
-"""Tests of distributions, and uncertainty of what was estimated."""
+"""Hypothesis tests, and prediction intervals."""
 
 from ._result import KernelTestResult
 from .conditional import conditional_independence_test

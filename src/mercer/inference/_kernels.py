@@ -8,28 +8,28 @@ from typing import Any
 import numpy as np
 
 from .._array import host
-from .._errors import check_number, remedies
+from .._errors import remedies
 from ..gram import Gram, GramLike, as_representation
 from ..gram.centered import CenteredGram
 from ..gram.incomplete_cholesky import IncompleteCholesky
 from ..kernels import Kernel, KernelLike
-from ..kernels.bandwidth import drawn_pairs, squared_distances
+from ..kernels.bandwidth import squared_distances
 from ..kernels.expression import as_kernel
 from ..types import Data
 from ._nulls import Moments
 
-PRECISION = 1e-8  # share of the trace that a factor may lack
+PRECISION = 1e-8  # error of a factor, relative to the trace
 SMALL = 100  # members below which the matrix is as fast as a factor
 
 
 def is_collection(kernel: KernelLike) -> bool:
-    """Whether `kernel` stands for several."""
+    """Whether `kernel` means several kernels."""
     return isinstance(kernel, (list, tuple)) or (isinstance(kernel, str) and kernel == "aggregate")
 
 
 def lengthscales(X: Data, count: int) -> list[float]:
-    """From half the 5 % quantile of the distances to twice the 95 % quantile, in equal ratios; of four digits."""
-    squares, unit = squared_distances(X, drawn_pairs(X))
+    """Lengthscales from half the 5 % quantile of the distances to twice the 95 % quantile, in equal ratios."""
+    squares, unit = squared_distances(X)
     low, high = np.quantile(np.sqrt(squares), (0.05, 0.95)) * unit if len(squares) else (1.0, 1.0)
     return [float(f"{s:.4g}") for s in np.geomspace(low / 2, 2 * high, count)]
 
@@ -37,11 +37,7 @@ def lengthscales(X: Data, count: int) -> list[float]:
 def collection(
     owner: str, kernel: KernelLike, members: Callable[[Kernel], Any], families: Sequence[type[Kernel]], count: int
 ) -> list[tuple[Kernel, Any]]:
-    """The kernels that an argument stands for, their data-driven parameters filled in, each with its collection.
-
-    `members` gives the collection in the form that a kernel computes with. A kernel must be positive definite, or
-    conditionally so of order 1: the coefficients of a difference of means sum to zero.
-    """
+    """The kernels of an argument, resolved on the data, each with its collection, as `members` checks it."""
     if isinstance(kernel, str) and kernel == "aggregate":
         X = members(families[0]())
         return [(family(lengthscale=s), X) for family in families for s in lengthscales(X, count)]
@@ -51,11 +47,12 @@ def collection(
     for given in kernel if isinstance(kernel, (list, tuple)) else [kernel]:
         k = as_kernel(given)
         if k.domain.precomputed:
-            raise TypeError(f"{owner}: {k} knows its members by number only; use FiniteDomain(K), on 0, …, n − 1.")
+            raise TypeError(f"{owner}: {k} has no values for new members; use FiniteDomain(K) on 0, …, n − 1.")
         X = members(k)
         k = k.resolve(X)
         k.validate()
         claim = k.definiteness_in(k.domain.dimension(X))
+        # order 1 is enough, because the coefficients of a difference of means sum to zero
         if claim.kind != "UNKNOWN" and not (claim.is_cpd and claim.order <= 1):
             raise ValueError(
                 f"{owner}: {k} is {claim}; the statistic needs a kernel that is positive definite, or conditionally of "
@@ -67,54 +64,46 @@ def collection(
 
 
 def centred(kernel: Kernel, X: Data, gram: GramLike, rng: np.random.Generator) -> CenteredGram:
-    """The centred matrix; "auto" takes a factor where a thin one is exact to 10⁻⁸ of the trace.
-
-    The factor depends on the members alone and not on how they are labelled or paired: permutations of it are as exact.
-    """
+    """The centred matrix; "auto" uses a thin factor if its error is at most 10⁻⁸ of the trace."""
     kernel = kernel.about(X)
-    if gram != "auto":
-        return CenteredGram(as_representation(gram).build(kernel, X, rng))
-    factor = thin(kernel, X, rng)
-    return CenteredGram(as_representation("auto").build(kernel, X, rng) if factor is None else factor)
+    # the factor does not depend on labels or pairing, so permutation tests with it are exact too
+    factor = thin(kernel, X, rng) if gram == "auto" else None
+    return CenteredGram(as_representation(gram).build(kernel, X, rng) if factor is None else factor)
+
+
+def is_constant(matrix: CenteredGram) -> bool:
+    """Whether the kernel cannot tell the members apart."""
+    return bool(host(matrix.diagonal()).sum() <= 1e-12 * np.abs(host(matrix.base.diagonal())).sum())
 
 
 def thin(kernel: Kernel, X: Data, rng: np.random.Generator) -> Gram | None:
-    """An incomplete Cholesky factor that is faster to permute than the matrix, if there is one."""
+    """An incomplete Cholesky factor, if permutations are faster with it."""
     n = kernel.domain.size(X)
-    rank = int(3 * n**0.5)
     if n < SMALL or not kernel.definiteness_in(kernel.domain.dimension(X)).is_pd:
         return None
-    factor = IncompleteCholesky(rank=rank, tol=PRECISION).build(kernel, X, rng)
+    factor = IncompleteCholesky(rank=int(3 * n**0.5), tol=PRECISION).build(kernel, X, rng)
     return factor if factor.trace_error <= PRECISION * float(host(kernel.evaluate_diag(X)).sum()) else None
 
 
 def eigenvalues(matrix: CenteredGram) -> np.ndarray:
-    """Of the centred matrix, rounding below zero cut off."""
-    if "factor" in matrix.provides:
-        Z = host(matrix.factor())
-        return np.maximum(np.linalg.eigvalsh((Z.T @ Z).astype(np.float64)), 0)
-    return np.maximum(np.linalg.eigvalsh(host(matrix.dense()).astype(np.float64)), 0)
+    """Eigenvalues of the centred matrix, with negative rounding errors set to zero."""
+    return np.maximum(np.linalg.eigvalsh(_compact(matrix)), 0)
+
+
+def _compact(matrix: CenteredGram) -> np.ndarray:
+    """ZᵀZ for a matrix ZZᵀ, whose eigenvalues other than zero are the same, or the matrix itself."""
+    if "factor" not in matrix.provides:
+        return host(matrix.dense()).astype(np.float64)
+    Z = host(matrix.factor()).astype(np.float64)
+    return Z.T @ Z
 
 
 def matrix_moments(matrix: CenteredGram, biased: bool) -> Moments:
-    """Of K̃ or, for unbiased statistics, of the matrix without diagonal whose rows are then made to sum to zero.
-
-    That leaves its products with others of the kind unchanged; its squared norm is
-    Σ_{i≠j} K̃ᵢⱼ² − 2/(n − 2) Σ rᵢ² + (Σ rᵢ)²/((n − 1)(n − 2)), with row sums rᵢ = −K̃ᵢᵢ.
-    """
+    """Moments of K̃ or, for unbiased statistics, of K̃ without its diagonal, centred again."""
     d, n = host(matrix.diagonal()).astype(np.float64), matrix.n
-    if "factor" in matrix.provides:
-        Z = host(matrix.factor()).astype(np.float64)
-        square = float(np.sum((Z.T @ Z) ** 2))
-    else:
-        square = float(np.sum(host(matrix.dense()).astype(np.float64) ** 2))
-    squares = float(d @ d)
+    square, squares = float(np.sum(_compact(matrix) ** 2)), float(d @ d)
     if biased:
         return Moments(float(d.sum()), squares, square)
+    # centring does not change products with other such matrices; the rows without the diagonal sum to −K̃ᵢᵢ
     hollow = square - squares - 2 / (n - 2) * squares + float(d.sum()) ** 2 / ((n - 1) * (n - 2))
     return Moments(0.0, 0.0, hollow)
-
-
-def check_draws(owner: str, n_draws: Any) -> None:
-    """At least one draw."""
-    check_number(owner, "n_draws", n_draws, at_least=1, integer=True)

@@ -1,12 +1,12 @@
 """Null distributions: from group actions, from moments, from spectra; and one p-value from many kernels.
 
 Statistics of two samples and of pairs are T = Σᵢⱼ AᵢⱼBᵢⱼ, with symmetric matrices whose rows sum to zero; under the
-null hypothesis T is distributed as T(π) = Σᵢⱼ Aᵢⱼ B_π(i)π(j). For two samples B codes which of them a member is of.
+null hypothesis T is distributed as T(π) = Σᵢⱼ Aᵢⱼ B_π(i)π(j). For two samples, B encodes membership.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from scipy.stats import gamma as gamma_distribution
 
-from .._array import eps
+from .._array import eps, host, like
 from .._threads import slices
 from ..context import Status, StoppedError, current, warn_early
+from ..gram import Operator
 
 CELLS = 1 << 24  # numbers in one batch of draws: 128 MiB
-WORK = 1 << 30  # products of numbers between two looks at the time
+WORK = 1 << 30  # multiplications between two checks of the time
 
 
 def batches(count: int, each: int) -> list[int]:
@@ -29,7 +30,7 @@ def batches(count: int, each: int) -> list[int]:
 
 
 def in_time(count: int, n: int) -> Iterator[slice]:
-    """The columns of a batch of draws, each a product with a matrix of size n, in parts until it is time to end."""
+    """Slices of a batch of draws, each a product with an n × n matrix, until the time is up."""
     context = current()
     for part in slices(count, max(64, WORK // n**2)):
         if context({"draws": part.start}) is not None:
@@ -37,48 +38,55 @@ def in_time(count: int, n: int) -> Iterator[slice]:
         yield part
 
 
+def quadratics(
+    matrix: Operator, draws: int, columns: Callable[[int, bool], np.ndarray]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Parts of (vᵀKv, v) for 1 + draws columns v, until the time is up; `columns(count, first)` gives them."""
+    for number, count in enumerate(batches(draws + 1, matrix.n)):
+        V = columns(count, number == 0)
+        for part in in_time(count, matrix.n):
+            W = like(V[:, part], matrix.like)
+            yield host(matrix.xp.sum(W * (matrix @ W), axis=0)), V[:, part]
+        if current().told:
+            return
+
+
 def in_common(owner: str, rows: list[np.ndarray], draws: int) -> np.ndarray:
-    """Statistics of several kernels, observed and drawn, for as many draws as all of them had the time for."""
+    """Statistics of several kernels, observed and drawn, for the draws that all kernels completed."""
     done = min(map(len, rows)) - 1
     if done < draws:
         status = current()() or Status.TIME_BUDGET
         if done < 1:
             raise StoppedError(status)
-        warn_early(owner, f"{done} of {draws} draws were made, on which the p-value rests", status)
+        warn_early(owner, f"the p-value is based on {done} of {draws} draws", status)
     return np.stack([row[: done + 1] for row in rows])
 
 
 def digits_of(like: Any) -> int:
-    """Statistics that agree in so many digits of the largest are the same number, but for rounding."""
+    """The number of digits to which equal statistics agree despite rounding."""
     return 12 if eps(like) < 1e-10 else 5
 
 
 def even(T: np.ndarray, sizes: Any = 0.0, digits: int = 12) -> np.ndarray:
-    """T in units of its largest entry, or of `sizes` where these are larger, without what rounding may have done.
-
-    `sizes` are, for each kernel, the size of the sums of which a statistic is the difference.
-    """
+    """T, rounded so that ties are exact, in units of its largest entry, or of `sizes`, the sums that it is left of."""
     scale = np.maximum(np.abs(T).max(axis=1), sizes)[:, None]
     return np.round(T / np.where(scale > 0, scale, 1.0), digits)
 
 
 def p_values(T: np.ndarray) -> np.ndarray:
-    """For each column of (kernels, 1 + draws): the share of columns, itself included, with a statistic as large."""
+    """For each entry of (kernels, 1 + draws): the fraction of columns, itself included, with a statistic as large."""
     below = np.stack([np.searchsorted(np.sort(row), row) for row in T])
     return (T.shape[1] - below) / T.shape[1]
 
 
 def aggregate(T: np.ndarray, sizes: Any = 0.0, digits: int = 12) -> tuple[float, np.ndarray, int]:
-    """The corrected p-value, the p-values of the kernels, and which kernel says most; column 0 is observed.
-
-    The smallest p-value over the kernels is itself a statistic, whose distribution under the same draws is known. Draws
-    with the same smallest p-value are ordered by how many standard deviations lie between the statistic and its mean:
-    else the largest draw of every kernel would count against an observation that exceeds it by far.
-    """
+    """The corrected p-value, the p-values of the kernels, and the most significant kernel; column 0 is observed."""
     T = even(T, sizes, digits)
     p = p_values(T)
-    least = p.min(axis=0)
-    spread = T.std(axis=1, keepdims=True)  # over all columns alike, so that none is distinguished
+    least = p.min(axis=0)  # itself a statistic, with a known distribution under the same draws
+    # draws with an equal least p-value are ordered by the standardised statistic: otherwise the largest draw of every
+    # kernel would count against an observation that is far larger
+    spread = T.std(axis=1, keepdims=True)  # over all columns, treated equally
     score = np.round((T - T.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0), digits - 3)
     furthest = np.where(p == least, score, -np.inf).max(axis=0)
     as_extreme = (least < least[0]) | ((least == least[0]) & (furthest >= furthest[0]))
@@ -99,13 +107,10 @@ class Moments:
 
 
 def permutation_moments(A: Moments, B: Moments, n: int) -> tuple[float, float]:
-    """The exact mean and variance of T(π) over all n! permutations.
-
-    E T² sums AᵢⱼAₖₗ against BᵢⱼBₖₗ over the fifteen ways in which i, j, k, l can coincide; ways that are alike are
-    taken together, with their number.
-    """
+    """The exact mean and variance of T(π) over all n! permutations."""
 
     def ways(M: Moments) -> tuple[float, ...]:
+        """Sums of MᵢⱼMₖₗ over the fifteen ways in which i, j, k, l can coincide, equivalent ways combined."""
         t, d, f = M.trace**2, M.diagonal, M.square
         return d, t - d, f - d, -d, 2 * d - t, 2 * d - f, t + 2 * f - 6 * d
 
@@ -117,8 +122,8 @@ def permutation_moments(A: Moments, B: Moments, n: int) -> tuple[float, float]:
 
 
 def gamma(statistic: float, mean: float, variance: float, shift: float, draws: int) -> tuple[float, np.ndarray]:
-    """The p-value, and quantiles, of a gamma distribution with these moments, moved to the left by `shift`."""
-    if variance <= 1e-13 * mean**2:  # rounding: all draws have the same statistic, that which was observed
+    """The p-value and quantiles of a gamma distribution with these moments, shifted to the left by `shift`."""
+    if variance <= 1e-13 * mean**2:  # up to rounding, all draws equal the observation
         return 1.0, np.full(draws, mean - shift)
     null = gamma_distribution(mean**2 / variance, loc=-shift, scale=variance / mean)
     return float(null.sf(statistic)), null.ppf((np.arange(draws) + 0.5) / draws)
@@ -128,10 +133,8 @@ def gamma(statistic: float, mean: float, variance: float, shift: float, draws: i
 
 
 def spectrum(weights: np.ndarray, centred: bool, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """Draws of Σ wₖzₖ², or of Σ wₖ(zₖ² − 1), with independent standard normal z.
-
-    Weights may be negative. The smallest, which hold 10⁻⁸ of the variance together, count by their mean.
-    """
+    """Draws of Σ wₖzₖ², or of Σ wₖ(zₖ² − 1), with independent standard normal z; weights may be negative."""
+    # the smallest ones, with 10⁻⁸ of the variance in total, are replaced by their mean
     w = weights[np.argsort(-np.abs(weights))]
     kept = max(1, int(np.searchsorted(np.cumsum(w**2), (1 - 1e-8) * np.sum(w**2))) + 1)
     constant = -w[:kept].sum() if centred else w[kept:].sum()

@@ -1,4 +1,4 @@
-"""What a test returns."""
+"""Test results."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ class KernelTestResult:
     Attributes
     ----------
     statistic : float
-        Of `kernel`.
+        The statistic of `kernel`.
     p_value : float
         Corrected for the number of kernels, if there are several.
     null : array
         A sample from the null distribution of the statistic: permutations, weighted chi-squares, or wild bootstrap. For
         a null distribution in closed form, its quantiles at (b − ½)/B.
     method : str
-        The statistic and the null distribution, in words.
+        The names of the statistic and the null distribution.
     kernel : Kernel, or tuple of kernels
-        The one that says most, with all its parameters; a tuple where each collection has its own.
+        The most significant kernel, with all its parameters; a tuple if each collection has its own.
     witness : Function or None
-        The function in whose direction the samples depart from the hypothesis most.
+        The function that shows the largest deviation from the hypothesis.
     kernels : tuple
-        All that took part.
+        All tested kernels.
     p_values : array
         One for each of them, not corrected.
     """
@@ -47,5 +47,5 @@ class KernelTestResult:
     def __repr__(self) -> str:
         names = self.kernel if isinstance(self.kernel, tuple) else (self.kernel,)
         which = " and ".join(map(str, names))
-        several = f", the clearest of {len(self.kernels)}" if len(self.kernels) > 1 else ""
+        several = f", the most significant of {len(self.kernels)}" if len(self.kernels) > 1 else ""
         return f"<{self.method}: {self.statistic:.4g}, p = {self.p_value:.3g}; {which}{several}>"

@@ -1,4 +1,4 @@
-"""Are X and Y independent once Z is known? The kernel-based conditional independence test."""
+"""Are X and Y independent given Z? The kernel-based conditional independence test."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..evaluation import bind
 from ..kernels import Gaussian, Kernel, KernelLike
 from ..kernels.bandwidth import median
 from ..types import Array, Data, RandomState
-from ._kernels import check_draws, collection, is_collection
+from ._kernels import collection, is_collection
 from ._nulls import gamma, spectrum, tail
 from ._result import KernelTestResult
 
 NAME = "conditional_independence_test"
-RATIOS = (0.25, 0.5, 1.0, 2.0)  # lengthscales tried for Z, in median distances
-ALPHAS = np.geomspace(1e-6, 1.0, 19)  # ridges tried, in units of the largest eigenvalue
-TOLERANCE = 0.05  # of the score, by which a regression may be worse than the best if it leaves less of Z
+RATIOS = (0.25, 0.5, 1.0, 2.0)  # candidate lengthscales for Z, in median distances
+ALPHAS = np.geomspace(1e-6, 1.0, 19)  # candidate ridges, in units of the largest eigenvalue
+TOLERANCE = 0.05  # a regression with more degrees of freedom may have a score worse by this fraction
 
 
 @speaking
@@ -40,29 +40,29 @@ def conditional_independence_test(
     random_state: RandomState = None,
     time_budget: float | None = None,
 ) -> KernelTestResult:
-    r"""Test of conditional independence (KCI): does X say anything about Y that Z does not?
+    r"""Test of conditional independence (KCI): does X contain information about Y beyond Z?
 
     .. math:: T = \frac{1}{n} \sum_{ij} A_{ij} B_{ij}, \qquad A = R \tilde K_{XZ} R, \quad B = R \tilde K_Y R, \quad
               R = \alpha (\tilde K_Z + \alpha I)^{-1}
 
-    A and B are the matrices of what is left of the features of (X, Z) and of Y after ridge regression on Z, with k((x,
-    z), (x', z')) = k(x, x') k(z, z'). T is n times the squared norm of their covariance.
+    A and B are the kernel matrices of the residuals of (X, Z) and of Y after ridge regression on Z, with k((x, z), (x',
+    z')) = k(x, x') k(z, z'). T is n times the squared norm of their covariance.
 
     Parameters
     ----------
     X, Y, Z : collections
-        n members each, in triples; of any kind.
+        n members each, in triples; any kind of data.
     kernel : Kernel, name or expression
-        For X. Positive definite, or conditionally of order 1; the latter are centred.
+        For X. Positive definite, or conditionally of order 1, which is centred.
     kernel_y : Kernel, name or expression, optional
         For Y; None is the same as for X.
     kernel_z : Kernel, name, expression, or "select"
         For Z. "select" tries Gaussians of ¼, ½, 1 and 2 median distances, for the regressions of X and of Y each.
     alpha : float > 0, optional
-        The ridge of both regressions, in sum units: (K̃ + αI)a = y. Raising it leaves more of Z in the residuals, which
-        then look dependent; lowering it takes away more of X and Y, and power. None: for each regression, by
-        generalised cross-validation of the features. Of the ridges (and kernels) whose score is within 5 % of the best,
-        that with most degrees of freedom is taken, since a bias costs the level, and variance only power.
+        The ridge parameter of both regressions: (K̃ + αI)a = y. Larger values leave more of Z in the residuals, which
+        then look dependent; smaller values remove more of X and Y, and reduce power. By default, generalised
+        cross-validation chooses it for each regression. Among the ridges (and kernels) with a score within 5 % of the
+        best, the one with the most degrees of freedom is used, because bias affects the level, and variance only power.
     null : {"spectrum", "gamma"}
         "spectrum" draws from the limit of the null distribution (see Notes), "gamma" is the gamma distribution of its
         mean and variance.
@@ -70,7 +70,7 @@ def conditional_independence_test(
         Draws from the spectrum.
     random_state : int, Generator or None
     time_budget : float > 0, optional
-        Seconds after which the test is given up, with an error.
+        Seconds after which the test stops with an error.
 
     Returns
     -------
@@ -79,21 +79,20 @@ def conditional_independence_test(
 
     Notes
     -----
-    No test of conditional independence has power against everything and a level that holds for every distribution. This
-    one holds in the limit, as far as the regressions find what X and Y owe to Z: with a rough dependence on Z, or many
-    coordinates in it, raise n. (With five coordinates and n = 100 to 200, simulations at level 10 % gave 15 % of
-    rejections; with one, smooth or rough, 8 to 13 %.) Costs O(n³) time and O(n²) memory.
+    No test of conditional independence has power against all alternatives and a valid level for all distributions. The
+    level of this one is asymptotic, and requires that the regressions capture the dependence of X and Y on Z. For a
+    rough dependence on Z, or many coordinates, raise n. (With five coordinates and n = 100 to 200, simulations at level
+    10 % gave 15 % of rejections; with one, smooth or rough, 8 to 13 %.) Costs O(n³) time and O(n²) memory.
 
-    The null distribution is that of a wild bootstrap, given Y and Z: the residuals of (X, Z) get random signs, and are
-    regressed on Z again,
+    The null distribution is a wild bootstrap given Y and Z: the residuals of (X, Z) get random signs, and are regressed
+    on Z again,
 
     .. math:: T^* = \frac{1}{n} \sum_{ij} w_i w_j\, (R B R)_{ij} \frac{A_{ij}}{\sqrt{r_i r_j}}, \qquad
               r_i = \sum_j (R_{ij} - \tfrac1n)^2
 
-    where R is that of (X, Z), and rᵢ is the share of noise that it leaves in the i-th residual. The paper has AᵢⱼBᵢⱼ
-    instead: its T* is too small, by a factor of about 1 − p/n where the regressions have p degrees of freedom. For many
-    members, the part with i ≠ j tends to Σ λₖzₖ², with the eigenvalues λ of its matrix and independent standard normal
-    z.
+    where R belongs to (X, Z), and rᵢ is the fraction of noise that it leaves in the i-th residual. The paper has AᵢⱼBᵢⱼ
+    instead: its T* is too small, by a factor of about 1 − p/n for regressions with p degrees of freedom. For large n,
+    the part with i ≠ j tends to Σ λₖzₖ², with the eigenvalues λ of its matrix and independent standard normal z.
 
     References
     ----------
@@ -114,7 +113,7 @@ def conditional_independence_test(
     True
     """
     check_choice(NAME, "null", null, ("spectrum", "gamma"))
-    check_draws(NAME, n_draws)
+    check_number(NAME, "n_draws", n_draws, at_least=1, integer=True)
     if alpha is not None:
         check_number(NAME, "alpha", alpha, above=0)
     given = (kernel, kernel if kernel_y is None else kernel_y)
@@ -157,13 +156,13 @@ def _matrix(kernel: KernelLike, A: Array, name: str) -> tuple[Kernel, np.ndarray
         raise ValueError(f"{NAME}: the kernel for {name} is {kernel!r}; give a single one.")
     k, members = collection(NAME, kernel, lambda k: k.domain.check(A, NAME, name), (), 0)[0]
     if not on_host(members):
-        raise TypeError(f"{NAME}: {name} is no NumPy collection; convert it with .cpu().numpy().")
+        raise TypeError(f"{NAME}: {name} is not a NumPy collection; convert it with .cpu().numpy().")
     M = np.asarray(bind(k, members).dense(), dtype=np.float64)
     centred = _centre(M)
     if name != "Z" and np.trace(centred) <= 1e-12 * np.abs(M).max() * len(M):
-        raise ValueError(f"{NAME}: {name} is constant to {k}; what is constant depends on nothing.")
+        raise ValueError(f"{NAME}: {name} is constant under {k}, and independent of everything.")
     claim = k.definiteness_in(k.domain.dimension(members))
-    # centring makes a conditionally positive definite matrix positive definite, as a factor of a product must be
+    # a factor of a product must be positive definite; centring makes it so
     return k, centred if claim.is_cpd and not claim.is_pd else M
 
 
@@ -175,10 +174,7 @@ def _centre(K: np.ndarray) -> np.ndarray:
 def _residuals(
     M: np.ndarray, decompositions: list[tuple[Kernel, np.ndarray, np.ndarray]], alpha: float | None
 ) -> tuple[np.ndarray, np.ndarray, Kernel]:
-    """RMR, the matrix of the residuals of features with the centred matrix M; R; and the kernel of the regression.
-
-    The generalised cross-validation score of features is n tr(RMR)/(tr R − 1)²; 1 is for their mean.
-    """
+    """RMR, the matrix of the residuals of features with the centred matrix M; R; and the kernel of the regression."""
     tried = []
     for kernel, values, vectors in decompositions:
         values = np.maximum(values, 0)
@@ -186,6 +182,7 @@ def _residuals(
         ridges = [alpha] if alpha is not None else list(ALPHAS * values[-1]) if values[-1] > 0 else [1.0]
         for a in ridges:
             rest = a / (values + a)
+            # generalised cross-validation of features: n tr(RMR)/(tr R − 1)², where 1 is for their mean
             tried.append((float(energy @ rest**2) / (rest.sum() - 1) ** 2, rest.sum(), rest, vectors, kernel))
     enough = (1 + TOLERANCE) * min(score for score, *_ in tried)
     _, _, rest, vectors, kernel = min((one for one in tried if one[0] <= enough), key=lambda one: one[1])
@@ -194,12 +191,9 @@ def _residuals(
 
 
 def _signed(A: np.ndarray, B: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, float]:
-    """The null distribution is that of wᵀSw + c for random signs w: the matrix S, without diagonal, and c.
-
-    As R1 = 1, R − 11ᵀ/n is the regression of features that are centred first; of noise of unit variance it leaves the
-    sums of its squared rows.
-    """
+    """The null distribution is that of wᵀSw + c for random signs w: the matrix S, without diagonal, and c."""
     n = len(A)
+    # as R1 = 1, R − 11ᵀ/n gives the residuals of centred features; its squared row sums are their noise variances
     left = np.maximum(np.sum((R - 1 / n) ** 2, axis=1), np.finfo(float).tiny) ** -0.5
     S = (R @ B @ R) * A * left[:, None] * left[None, :] / n
     mean = float(np.trace(S))

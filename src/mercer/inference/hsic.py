@@ -1,4 +1,4 @@
-"""Are two collections of measurements independent? The Hilbert–Schmidt independence criterion."""
+"""Are two collections independent? The Hilbert–Schmidt independence criterion."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy.fft import irfft, rfft
 
 from .. import _threads
 from .._array import host, like, on_host
-from .._errors import check_choice, speaking
+from .._errors import check_choice, check_number, speaking
 from .._random import generator
 from ..context import StoppedError, current, limited
 from ..gram import GramLike
@@ -18,7 +18,7 @@ from ..kernels import Gaussian, Kernel, KernelLike
 from ..space import Function
 from ..types import Data, RandomState
 from ._compiled import paired
-from ._kernels import centred, check_draws, collection, eigenvalues, is_collection, matrix_moments
+from ._kernels import centred, collection, eigenvalues, is_collection, is_constant, matrix_moments
 from ._nulls import CELLS, aggregate, batches, gamma, in_common, permutation_moments, spectrum, tail
 from ._result import KernelTestResult
 
@@ -40,7 +40,7 @@ def hsic_test(
     random_state: RandomState = None,
     time_budget: float | None = None,
 ) -> KernelTestResult:
-    r"""Test of independence: does X, row by row, say anything about Y?
+    r"""Test of independence: are X and Y, row by row, dependent?
 
     .. math:: \mathrm{HSIC} = \|\mu_{XY} - \mu_X \otimes \mu_Y\|^2,
               \qquad \widehat{\mathrm{HSIC}}_b = \frac{1}{n^2} \sum_{ij} \tilde K_{ij} \tilde L_{ij}
@@ -51,41 +51,36 @@ def hsic_test(
     Parameters
     ----------
     X, Y : collections
-        n members each, in pairs; of any kind, and not of one kind.
+        n members each, in pairs; any kinds of data, which may differ.
     kernel : Kernel, name or expression, list of them, or "aggregate"
-        For X. Positive definite, or conditionally of order 1. Of several kernels all pairs are tested together: the
-        smallest of their p-values is compared with its own distribution under the same permutations, so that the level
-        is exact however many they are. "aggregate" is three Gaussians, with lengthscales from half the 5 % quantile of
-        the distances to twice the 95 % quantile.
+        For X. Positive definite, or conditionally of order 1. Of several kernels all pairs are tested together, as in
+        `mmd_test`. "aggregate" is three Gaussians, with lengthscales from half the 5 % quantile of the distances to
+        twice the 95 % quantile.
     kernel_y : as `kernel`, optional
         For Y; None is the same as for X.
     statistic : {"unbiased", "biased"}
-        "biased" is the formula above, and ≥ 0. "unbiased" leaves out equal indices, and has mean 0 under independence.
+        "biased" is the formula above, and ≥ 0. "unbiased" omits equal indices, and has mean 0 under independence.
     null : {"permutation", "gamma", "spectrum"}
         "permutation" permutes Y against X. The p-value (1 + #{as large})/(1 + draws) is exact: under independence,
         P(p ≤ α) ≤ α at every sample size. For one pair of kernels, "gamma" has the exact mean and variance over all
         permutations, and "spectrum" is the limiting distribution, a sum of chi-squares weighted by products of the
         eigenvalues of both matrices.
-    n_draws : int >= 1
-        Permutations, or draws from the spectrum. Raising it gives finer p-values.
     gram : Representation or name
-        How the matrices are held: dense or with a factor. "auto" takes a thin factor where that is exact to 10⁻⁸ of
-        the trace. Permutations of an approximation ("nystrom") are exact tests too, of the approximate kernel.
-    random_state : int, Generator or None
-    time_budget : float > 0, optional
-        Seconds after which no more draws are made. Those so far decide, with a warning; without any there is an error.
+        How the matrices are held: dense or with a factor; see `mmd_test`.
+    n_draws, random_state, time_budget
+        As in `mmd_test`.
 
     Returns
     -------
     KernelTestResult
         Its `witness` is the covariance (1/n) Σ k̃(xᵢ, ·) h̃(yᵢ, ·), a function of pairs ``(X, Y)``: positive where pairs
-        are more frequent than under independence, and of squared norm the biased statistic.
+        are more frequent than under independence. Its squared norm is the biased statistic.
 
     Notes
     -----
-    With factors of rank r and s, a permutation costs one product, O(nrs). Without, it costs O(n²); where n > `n_draws`,
-    the permutations are the n shifts of a random cycle through all members. They are a group, so that the p-value
-    is exact as before, and all of them together cost a Fourier transform of each diagonal, O(n² log n).
+    With factors of rank r and s, a permutation costs O(nrs); without factors, O(n²). If n > `n_draws`, the permutations
+    are the n shifts of a random cycle through all members. They form a group, so that the p-value is exact too, and all
+    of them cost one Fourier transform of each diagonal, O(n² log n).
 
     References
     ----------
@@ -108,7 +103,7 @@ def hsic_test(
     """
     check_choice(NAME, "statistic", statistic, ("unbiased", "biased"))
     check_choice(NAME, "null", null, ("permutation", "gamma", "spectrum"))
-    check_draws(NAME, n_draws)
+    check_number(NAME, "n_draws", n_draws, at_least=1, integer=True)
     kernel_y = kernel if kernel_y is None else kernel_y
     if null != "permutation" and (is_collection(kernel) or is_collection(kernel_y)):
         raise ValueError(f"{NAME}: null = {null!r} is for one kernel a side; aggregation needs null='permutation'.")
@@ -117,10 +112,10 @@ def hsic_test(
     ys = collection(NAME, kernel_y, lambda k: k.domain.check(Y, NAME, "Y"), (Gaussian,), 3)
     n, size = (pairs[0][0].domain.size(pairs[0][1]) for pairs in (xs, ys))
     if n != size:
-        raise ValueError(f"{NAME}: X has {n} members and Y {size}; they are pairs, and must agree.")
+        raise ValueError(f"{NAME}: X has {n} members and Y {size}; they must be pairs.")
     if n < 4:
         raise ValueError(f"{NAME}: {n} pairs are too few; give at least 4.")
-    seed = int(rng.integers(2**63))  # so that representations that draw see the same permutations as others
+    seed = int(rng.integers(2**63))  # so that random representations use the same permutations as others
     A = [Side(centred(k, x, gram, rng), "X") for k, x in xs]
     B = [Side(centred(k, y, gram, rng), "Y") for k, y in ys]
     biased, scale = statistic == "biased", 1 / n**2 if statistic == "biased" else 1 / (n * (n - 3))
@@ -150,16 +145,16 @@ class Side:
 
     def __init__(self, matrix: CenteredGram, name: str):
         if not on_host(matrix.X):
-            raise TypeError(f"{NAME}: {name} is no NumPy collection; convert it with .cpu().numpy().")
+            raise TypeError(f"{NAME}: {name} is not a NumPy collection; convert it with .cpu().numpy().")
         if not matrix.provides & {"factor", "dense"}:
             raise TypeError(f"{NAME}: permutations need the matrix or a factor; use gram='dense' or 'nystrom'.")
         self.matrix = matrix
         self.diagonal = matrix.diagonal().astype(np.float64)
-        if self.diagonal.sum() <= 1e-12 * np.abs(matrix.base.diagonal()).sum():
-            raise ValueError(f"{NAME}: {name} is constant to {matrix.kernel}; what is constant depends on nothing.")
+        if is_constant(matrix):
+            raise ValueError(f"{NAME}: {name} is constant under {matrix.kernel}, and independent of everything.")
         self.factor = self.dense = None
         if "factor" in matrix.provides:
-            # rotated to orthogonal columns, of which those that carry nothing are left out
+            # rotated to orthogonal columns, without those that are zero
             Z = matrix.factor().astype(np.float64)
             values, vectors = np.linalg.eigh(Z.T @ Z)
             self.factor = Z @ vectors[:, values > 1e-12 * values[-1]]
@@ -221,14 +216,12 @@ class Cycle:
         return len(self.order)
 
     def products(self, a: Side, b: Side) -> np.ndarray:
-        """Σᵢⱼ Aᵢⱼ B_π(i)π(j) for every π.
-
-        A shift moves each diagonal j − i = d along itself, so that its part of the sum is a circular correlation. The
-        diagonals d and n − d have the same one.
-        """
+        """Σᵢⱼ Aᵢⱼ B_π(i)π(j) for every π."""
         n = len(self.order)
         A, B = (side.as_dense() for side in (a, b))
         total = np.zeros(n // 2 + 1, dtype=complex)
+        # a shift moves each diagonal j − i = d along itself, so that its part of the sum is a circular correlation; the
+        # diagonals d and n − d have the same one
         offsets, start = np.arange(n // 2 + 1), 0
         for count in batches(len(offsets), 4 * n):
             current().check()
@@ -254,14 +247,11 @@ def group(sides: list[Side], n: int, draws: int, rng: np.random.Generator) -> Sh
 
 
 def permuted(a: Side, b: Side, permutations: Shuffles | Cycle, biased: bool) -> np.ndarray:
-    """n² HSIC_b, or n(n − 3) HSIC_u, under every permutation, or those that there was time for.
-
-    Without their diagonals the centred matrices have row sums −K̃ᵢᵢ, from which the corrections of the unbiased
-    statistic follow.
-    """
+    """n² HSIC_b, or n(n − 3) HSIC_u, under every permutation that there was time for."""
     T = permutations.products(a, b)
     if biased:
         return T
+    # without their diagonals the centred matrices have row sums −K̃ᵢᵢ, from which these corrections follow
     n = len(a.diagonal)
     traces = a.diagonal.sum() * b.diagonal.sum()
     return T - n / (n - 2) * permutations.along(a.diagonal, b.diagonal)[: len(T)] + traces / ((n - 1) * (n - 2))

@@ -1,4 +1,4 @@
-"""Prediction intervals from fits without one sample each."""
+"""Prediction intervals from leave-one-out fits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CELLS = 1 << 22  # predictions at a time, (new points) × (fits)
 
 
 def _require_whole() -> None:
-    """Raise where a fit was, or might have been, cut short: residuals of such fits promise nothing."""
+    """Raise if a fit was stopped early, because its residuals guarantee nothing."""
     if status := current()({}):
         raise StoppedError(status)
 
@@ -46,30 +46,30 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
 
     .. math:: P\big(y \in \text{interval at } x\big) \ge 1 - 2\alpha
 
-    for every distribution, sample size and estimator; mostly it is near 1 − α. The guarantee is over the draw of all
-    samples, not at each x.
+    for every distribution, sample size and estimator; usually it is near 1 − α. The guarantee is on average over all
+    samples, not for each x.
 
     Parameters
     ----------
     estimator : regressor
-        Of this library, or any of scikit-learn's interface.
+        Of this library, or any with scikit-learn's interface.
     level : float in (0, 1)
-        1 − α. Raising it widens the intervals; above n/(n + 1) they are infinite.
+        1 − α. Larger levels give wider intervals; above n/(n + 1) they are infinite.
     cv : int, splitter or None
-        None: every sample is left out alone. Otherwise each sample's f⁽⁻ⁱ⁾ is the fit without its fold (CV+): K fits
-        instead of n, at a guarantee of 1 − 2α − min(2(1 − 1/K)/(n/K + 1), (1 − K/n)/(K + 1)).
+        None: leave one sample out at a time. Otherwise each sample's f⁽⁻ⁱ⁾ is the fit without its fold (CV+): K fits
+        instead of n, with a guarantee of 1 − 2α − min(2(1 − 1/K)/(n/K + 1), (1 − K/n)/(K + 1)).
     refit : bool
-        True fits again for each sample, all that the estimator chooses from data included (lengthscales, alpha,
-        landmarks): the guarantee as it stands. False takes the closed form where the estimator is linear in y, with
-        these choices made once on all samples; if they are parameters, or do not depend on y and hardly on one
-        sample, nothing is lost. Estimators without a closed form are fitted again.
+        True refits for each sample, including all choices from the data (lengthscales, alpha, landmarks); the guarantee
+        holds exactly. False uses the closed form if the estimator is linear in y, with these choices made once on all
+        samples; nothing is lost if they are fixed, or independent of y and hardly depend on one sample. Estimators
+        without a closed form are refitted.
     time_budget : float > 0, optional
-        Seconds after which the fit is given up, with an error.
+        Seconds after which the fit stops with an error.
 
     Attributes
     ----------
     estimator_ : estimator
-        The fit to all samples.
+        Fitted to all samples.
     residuals_ : array of shape (n_samples,)
         r.
     method_ : {"closed_form", "refit"}
@@ -78,7 +78,7 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
     -----
     For ridge regression, interpolation and splines the fits without a sample come from the leave-one-out lemma,
     :math:`f^{(-i)}(x) = f(x) - s_i(x) r_i` with :math:`f(x) = \sum s_i(x) y_i`: one decomposition, and for a
-    `SmoothingSpline` one O(n) sweep a new point.
+    `SmoothingSpline` one O(n) sweep per new point.
 
     References
     ----------
@@ -203,24 +203,19 @@ class JackknifePlus(MetaEstimatorMixin, RegressorMixin, Estimator):
         if self._spline is not None:
             return self._left_out_of_spline(self._spline, X)
         if form is None:
-            everything = np.stack([np.asarray(host(self._answer(*fit, X))) for fit in self._fits], axis=1)
-            return everything[:, self._own]
+            pairwise = get_tags(self.estimator).input_tags.pairwise
+            found = [host(model.predict(X[:, train] if pairwise else X)) for model, train in self._fits]
+            return np.stack(found, axis=1)[:, self._own]
         points = form.points(X)
         cross = form.gram.cross(points).dense()
         h = None if form.basis is None else like(form.basis(points), cross)
         values, residuals = like(host(self.estimator_.predict(X)), cross), like(self.residuals_, cross)
         return host(at_new_points(self._smoother, cross, h, values, residuals))
 
-    def _answer(self, model: EstimatorLike, train: np.ndarray, X: Data) -> Any:
-        pairwise = get_tags(model).input_tags.pairwise
-        return model.predict(X[:, train] if pairwise else X)
-
     def _left_out_of_spline(self, model: SmoothingSpline, X: Data) -> np.ndarray:
-        """By the response to one more sample, of value 1 at x where all others are 0, its weight taken away again.
-
-        With C the covariance of the values under unit noise, s(x) = w C(·, x), and the fit to that sample alone is
-        vC(·, x)/(1 + vC(x, x)) if v is its weight; v = 1/C(x, x) loses no digits.
-        """
+        """By the response to one more sample, of value 1 at x where all others are 0, its weight taken away again."""
+        # with C the covariance of the values under unit noise, s(x) = w C(·, x), and the fit to that sample alone is
+        # vC(·, x)/(1 + vC(x, x)) if v is its weight; v = 1/C(x, x) loses no digits
         x = np.asarray(X, dtype=np.float64).reshape(-1)
         values, variance = model.predict(x), model._variance(x)
         out = np.empty((len(x), len(self.residuals_)))

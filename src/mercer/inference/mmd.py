@@ -1,4 +1,4 @@
-"""Do two samples have one distribution? The maximum mean discrepancy."""
+"""Do two samples have the same distribution? The maximum mean discrepancy."""
 
 from __future__ import annotations
 
@@ -18,19 +18,8 @@ from ..gram.dense import Dense
 from ..kernels import Gaussian, Kernel, KernelLike, Laplace
 from ..space import Function
 from ..types import Array, Data, RandomState
-from ._kernels import centred, check_draws, collection, eigenvalues, is_collection, matrix_moments
-from ._nulls import (
-    Moments,
-    aggregate,
-    batches,
-    digits_of,
-    gamma,
-    in_common,
-    in_time,
-    permutation_moments,
-    spectrum,
-    tail,
-)
+from ._kernels import centred, collection, eigenvalues, is_collection, is_constant, matrix_moments
+from ._nulls import Moments, aggregate, digits_of, gamma, in_common, permutation_moments, quadratics, spectrum, tail
 from ._result import KernelTestResult
 
 NAME = "mmd_test"
@@ -51,53 +40,54 @@ def mmd_test(
     random_state: RandomState = None,
     time_budget: float | None = None,
 ) -> KernelTestResult:
-    r"""Two-sample test: are X and Y drawn from one distribution?
+    r"""Two-sample test: do X and Y have the same distribution?
 
     .. math:: \mathrm{MMD}^2 = \|\mu_P - \mu_Q\|^2
               = \mathbb{E}\, k(x, x') + \mathbb{E}\, k(y, y') - 2\, \mathbb{E}\, k(x, y),
               \qquad \mu_P = \mathbb{E}_{x \sim P}\, k(\cdot, x)
 
-    is the squared distance of the means of the two distributions in the space. With k(x, y) = −‖x − y‖
+    is the squared distance of the kernel means of the two distributions. With k(x, y) = −‖x − y‖
     (``kernel="power"``) it is the energy distance.
 
     Parameters
     ----------
     X, Y : collections
-        Samples of any kind that the kernel compares; their sizes m and n may differ.
+        Samples of any data that the kernel accepts; their sizes m and n may differ.
     kernel : Kernel, name or expression, list of them, or "aggregate"
-        Positive definite, or conditionally of order 1. Several kernels are tested together: the smallest of their
-        p-values is compared with its own distribution under the same permutations, so that the level is exact however
-        many they are. "aggregate" is ten: Gaussian and Laplace, with five lengthscales from half the 5 % quantile of
-        the distances to twice the 95 % quantile. "median" lengthscales are taken on both samples together.
+        Positive definite, or conditionally of order 1. Several kernels are tested together: the smallest p-value is
+        compared with its own distribution under the same permutations, so that the level is exact for any number of
+        kernels. "aggregate" is ten kernels: Gaussian and Laplace, with five lengthscales from half the 5 % quantile of
+        the distances to twice the 95 % quantile. "median" is the median over both samples.
     statistic : {"unbiased", "biased", "block"}
         Means over pairs of different members, means over all pairs (≥ 0), or the mean of the unbiased statistic over
-        blocks of the samples, in time O((m + n)·block_size) a draw.
+        blocks of the samples, in time O((m + n)·block_size) per draw.
     null : {"permutation", "gamma", "spectrum", "normal"}
-        "permutation" draws which members are of X; for blocks, within each. The p-value (1 + #{as large})/(1 + draws)
+        "permutation" permutes the membership, for blocks within each block. The p-value (1 + #{as large})/(1 + draws)
         is exact: under the hypothesis, P(p ≤ α) ≤ α at every sample size. For one kernel, "gamma" has the exact mean
         and variance over all permutations, and "spectrum" is the limiting distribution, a sum of chi-squares weighted
         by the eigenvalues of the centred matrix. "normal", for blocks, compares their mean with its standard error by
         Student's t.
     n_draws : int >= 1
-        Permutations, or draws from the spectrum. Raising it gives finer p-values.
+        Permutations, or draws from the spectrum. More draws give finer p-values.
     block_size : int >= 2, optional
-        Members of the smaller sample in a block, √min(m, n) by default. Raising it gives power and costs time.
+        Members of the smaller sample per block, √min(m, n) by default. Larger blocks give more power and take longer.
     gram : Representation or name
-        How the matrix of both samples is held. "auto" takes a thin factor where that is exact to 10⁻⁸ of the trace.
-        Permutations of an approximation ("nystrom") are exact tests too, of the approximate kernel.
+        The representation of the matrix of both samples. "auto" uses a thin factor if its error is at most 10⁻⁸ of the
+        trace. Permutation tests with an approximation ("nystrom") are exact too, for the approximate kernel.
     random_state : int, Generator or None
     time_budget : float > 0, optional
-        Seconds after which no more draws are made. Those so far decide, with a warning; without any there is an error.
+        Seconds after which the draws stop. The p-value is then based on the draws so far, with a warning; without any
+        draws, the test raises an error.
 
     Returns
     -------
     KernelTestResult
-        Its `witness` is μ_P − μ_Q: positive where X is denser, and of squared norm the biased statistic.
+        Its `witness` is μ_P − μ_Q, positive where X is denser. Its squared norm is the biased statistic.
 
     Notes
     -----
     With s the indicator of X and K̃ the centred matrix of both samples, all statistics are functions of sᵀK̃s and of the
-    diagonal: B draws are one product K̃S with a matrix of B columns, O((m + n)²B), or O((m + n)rB) with a factor.
+    diagonal. B draws need one product K̃S with B columns, in O((m + n)²B), or O((m + n)rB) with a factor.
 
     References
     ----------
@@ -119,7 +109,7 @@ def mmd_test(
     check_choice(NAME, "statistic", statistic, ("unbiased", "biased", "block"))
     nulls = ("permutation", "normal") if statistic == "block" else ("permutation", "gamma", "spectrum")
     check_choice(f"{NAME} with statistic={statistic!r}", "null", null, nulls)
-    check_draws(NAME, n_draws)
+    check_number(NAME, "n_draws", n_draws, at_least=1, integer=True)
     if null != "permutation" and is_collection(kernel):
         raise ValueError(f"{NAME}: null = {null!r} is for one kernel; aggregation needs null='permutation'.")
     rng = generator(random_state)
@@ -135,7 +125,7 @@ def mmd_test(
     n = domain.size(tests[0][1]) - m
     if min(m, n) < 2:
         raise ValueError(f"{NAME}: X has {m} members and Y {n}; give at least two of each.")
-    seed = int(rng.integers(2**63))  # every kernel sees the same permutations
+    seed = int(rng.integers(2**63))  # all kernels use the same permutations
     if statistic == "block":
         blocks = _blocks(m, n, block_size, rng)
     if null == "permutation":
@@ -176,18 +166,14 @@ def _first(kernel: Kernel, Z: Array) -> Any:
     return kernel.evaluate_diag(kernel.domain.take(Z, slice(0, 1)))
 
 
-def _is_constant(matrix: CenteredGram) -> bool:
-    return bool(host(matrix.diagonal()).sum() <= 1e-12 * np.abs(host(matrix.base.diagonal())).sum())
-
-
 def _nothing_to_compare(kernel: Kernel) -> ValueError:
-    return ValueError(f"{NAME}: all members of X and Y are the same point to {kernel}; nothing to compare.")
+    return ValueError(f"{NAME}: all members of X and Y are equal under {kernel}; there is nothing to compare.")
 
 
 def _matrix(kernel: Kernel, Z: Array, gram: GramLike, rng: np.random.Generator) -> CenteredGram:
     """The centred matrix of both samples."""
     matrix = centred(kernel, Z, gram, rng)
-    if _is_constant(matrix):
+    if is_constant(matrix):
         raise _nothing_to_compare(kernel)
     return matrix
 
@@ -197,33 +183,26 @@ def _biased_mean(matrix: CenteredGram, m: int, n: int) -> float:
     return float(host(matrix.diagonal()).sum()) * (1 / m + 1 / n) / (m + n - 1)
 
 
-def _members(m: int, n: int, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """Columns that indicate which of m + n members are of X: as drawn, and `draws` random ones."""
-    first = np.repeat([1.0, 0.0], [m, n])[:, None]
-    return np.hstack([first, rng.permuted(np.repeat(first, draws, axis=1), axis=0)])
-
-
-def _from_centred(a: Array, within: Any, trace: float, m: int, n: int, biased: bool) -> Any:
-    """MMD² from a = sᵀK̃s and Σ_{i ∈ X} K̃ᵢᵢ; as K̃1 = 0, the other sample has the same a, and the cross term is −a."""
-    if biased:
-        return a * ((m + n) / (m * n)) ** 2
-    return (a - within) / (m * (m - 1)) + (a - (trace - within)) / (n * (n - 1)) + 2 * a / (m * n)
-
-
 def _statistics(
     matrix: CenteredGram, m: int, n: int, statistic: str, draws: int, rng: np.random.Generator
 ) -> np.ndarray:
     """The statistic as observed, and under `draws` permutations."""
-    diagonal, found = host(matrix.diagonal()), []
-    for number, b in enumerate(batches(draws + 1, m + n)):
-        S = _members(m, n, b, rng)
-        S = S[:, :-1] if number == 0 else S[:, 1:]
-        for part in in_time(b, m + n):
-            V = like(S[:, part], matrix.like)
-            a = host(matrix.xp.sum(V * (matrix @ V), axis=0))
-            found.append(_from_centred(a, diagonal @ S[:, part], diagonal.sum(), m, n, statistic == "biased"))
-        if current().told:
-            break
+    diagonal, observed = host(matrix.diagonal()), np.repeat([1.0, 0.0], [m, n])[:, None]
+
+    def members(count: int, first: bool) -> np.ndarray:
+        """Columns that indicate the members of X among m + n: those observed come first of all, others at random."""
+        drawn = rng.permuted(np.repeat(observed, count, axis=1), axis=0)
+        return np.hstack([observed, drawn[:, :-1]]) if first else drawn
+
+    def squared(a: np.ndarray, S: np.ndarray) -> np.ndarray:
+        """MMD² from a = sᵀK̃s; as K̃1 = 0, the other sample has the same a, and the cross term is −a."""
+        if statistic == "biased":
+            return a * ((m + n) / (m * n)) ** 2
+        within = diagonal @ S
+        others = diagonal.sum() - within
+        return (a - within) / (m * (m - 1)) + (a - others) / (n * (n - 1)) + 2 * a / (m * n)
+
+    found = [squared(*part) for part in quadratics(matrix, draws, members)]
     return np.concatenate(found) if found else np.zeros(0)
 
 
@@ -251,7 +230,7 @@ def _block_statistics(
     for x, y in blocks:
         members = kernel.domain.take(Z, np.concatenate([x, y]))
         matrix = CenteredGram(Dense().build(kernel.about(members), members, rng))
-        constant &= _is_constant(matrix)
+        constant &= is_constant(matrix)
         current().check()
         with current().sheltered():
             T.append(_statistics(matrix, len(x), len(y), "unbiased", draws, rng))
@@ -267,7 +246,7 @@ def _mean_of_blocks(each: np.ndarray, sizes: np.ndarray, draws: int) -> tuple[fl
     spread = each.std(ddof=1)
     if spread <= 1e-12 * sizes.mean():
         raise ValueError(
-            f"{NAME}: the statistic is the same in all blocks and has no standard error; use null='permutation'."
+            f"{NAME}: the statistic is equal in all blocks and has no standard error; use null='permutation'."
         )
     null = student(len(each) - 1, scale=spread / len(each) ** 0.5)
     value = float(each.mean())
@@ -277,19 +256,15 @@ def _mean_of_blocks(each: np.ndarray, sizes: np.ndarray, draws: int) -> tuple[fl
 def _limit(
     matrix: CenteredGram, m: int, n: int, value: float, statistic: str, null: str, draws: int, rng: np.random.Generator
 ) -> tuple[float, np.ndarray]:
-    """The p-value and a sample of the gamma or spectrum null distribution.
-
-    MMD² = Σ AᵢⱼBᵢⱼ with A the centred matrix and B = wwᵀ, w = (1/m, …, −1/n, …); without the diagonals, B is 1/m(m − 1)
-    in X, 1/n(n − 1) in Y and −1/mn between them.
-    """
+    """The p-value and a sample of the gamma or spectrum null distribution."""
     N, biased, mean = m + n, statistic == "biased", _biased_mean(matrix, m, n)
     if null == "spectrum":
         weights = eigenvalues(matrix) * (1 / m + 1 / n) / (N - 1)
         sample = spectrum(weights, not biased, draws, rng)
         return tail(value, sample), sample
-    if biased:
+    if biased:  # MMD² = Σ AᵢⱼBᵢⱼ with A the centred matrix and B = wwᵀ, w = (1/m, …, −1/n, …)
         labels = Moments(1 / m + 1 / n, 1 / m**3 + 1 / n**3, (1 / m + 1 / n) ** 2)
-    else:
+    else:  # without the diagonals, B is 1/m(m − 1) in X, 1/n(n − 1) in Y and −1/mn between them
         labels = Moments(0.0, 0.0, 1 / (m * (m - 1)) + 1 / (n * (n - 1)) + 2 / (m * n))
     _, variance = permutation_moments(matrix_moments(matrix, biased), labels, N)
     return gamma(value, mean, variance, 0.0 if biased else mean, draws)

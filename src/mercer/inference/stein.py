@@ -17,8 +17,8 @@ from ..gram import Gram, GramLike, as_representation
 from ..kernels import PD, UNKNOWN, Definiteness, InverseMultiquadric, Kernel, KernelLike
 from ..space import Function
 from ..types import Array, Data, RandomState
-from ._kernels import check_draws, collection
-from ._nulls import aggregate, batches, digits_of, in_common, in_time
+from ._kernels import collection
+from ._nulls import aggregate, digits_of, in_common, quadratics
 from ._result import KernelTestResult
 
 NAME = "stein_test"
@@ -31,8 +31,8 @@ class SteinKernel(Kernel):
     .. math:: h(x, y) = s(x)^\top s(y)\, k(x, y) + s(x)^\top \nabla_y k(x, y) + s(y)^\top \nabla_x k(x, y)
               + \operatorname{tr} \nabla_x \nabla_y^\top k(x, y)
 
-    Every function of its space has mean 0 under p (where k and p vanish fast enough), so that the mean element of p is
-    0. The normalisation of p does not matter.
+    Every function of its space has mean 0 under p (if k and p vanish fast enough), so that the kernel mean of p is 0.
+    The normalisation of p does not matter.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class SteinKernel(Kernel):
 
     def evaluate_diag(self, X: Data) -> Any:
         s, xp = self._score(X), namespace(X)
-        parts = ((X[r, :], s[r, :]) for r in _threads.slices(X.shape[0], 16))  # of so many squared the diagonal is used
+        parts = ((X[r, :], s[r, :]) for r in _threads.slices(X.shape[0], 16))  # only diagonals of these are used
         return xp.concat([xp.linalg.diagonal(self._rows(A, A, t, t)) for A, t in parts])
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
@@ -122,12 +122,12 @@ def stein_test(
     random_state: RandomState = None,
     time_budget: float | None = None,
 ) -> KernelTestResult:
-    r"""Goodness of fit: is X drawn from the density p, known by its score :math:`\nabla \log p`?
+    r"""Goodness of fit: is X a sample from the density p with the score :math:`\nabla \log p`?
 
     .. math:: \widehat{\mathrm{KSD}}^2 = \frac{1}{n^2} \sum_{ij} h(x_i, x_j)
 
     with the Stein kernel h of p (`SteinKernel`), is the squared norm of the mean of the sample in the space of h, where
-    the mean of p is 0. Neither draws from p nor its normalisation are needed.
+    the mean of p is 0. The test needs neither draws from p nor its normalisation.
 
     Parameters
     ----------
@@ -135,20 +135,16 @@ def stein_test(
     score : callable
         (n, d) array → ∇ log p at its rows, (n, d).
     kernel : Kernel, name or expression, list of them, or "aggregate"
-        Positive definite, with gradient_x and mixed_xy. Several kernels are tested together: the smallest of their
-        p-values is compared with its own distribution under the same signs. "aggregate" is five inverse multiquadrics,
-        with lengthscales from half the 5 % quantile of the distances to twice the 95 % quantile. (Gaussians miss
-        samples that are too narrow, in many dimensions.)
+        Positive definite, with gradient_x and mixed_xy. Several kernels are tested together, as in `mmd_test`.
+        "aggregate" is five inverse multiquadrics, with lengthscales from half the 5 % quantile of the distances to
+        twice the 95 % quantile. (Gaussians miss samples that are too narrow, in many dimensions.)
     flip : float in (0, 0.5]
-        Probability that the bootstrap's sign changes from one row to the next. ½ is for independent rows; for the steps
-        of a Markov chain lower it, so that signs stay as long as the chain remembers.
+        Probability that the bootstrap's sign changes from one row to the next. Use ½ for independent rows, and less for
+        the steps of a Markov chain, so that signs stay as long as the chain is correlated.
     n_draws : int >= 1
-        Draws of the wild bootstrap. Raising it gives finer p-values.
-    gram : Representation or name
-        How the matrix is held.
-    random_state : int, Generator or None
-    time_budget : float > 0, optional
-        Seconds after which no more draws are made. Those so far decide, with a warning; without any there is an error.
+        Draws of the wild bootstrap. More draws give finer p-values.
+    gram, random_state, time_budget
+        As in `mmd_test`.
 
     Returns
     -------
@@ -162,8 +158,8 @@ def stein_test(
     in the limit of large n. The unbiased statistic, without i = j, differs by a constant that the signs share, and has
     the same p-value. B draws are one product with a matrix of B columns, O(n²B), after O(n²d²) for the matrix.
 
-    Modes that are far apart, in wrong proportions, are hardly seen: the score does not know how much lies in each. Nor
-    are heavy tails seen well, whose few members are large for any sign.
+    The test has little power against wrong proportions of distant modes, because the score does not depend on them, and
+    against heavy tails, whose few members are large for any sign.
 
     References
     ----------
@@ -178,22 +174,22 @@ def stein_test(
     >>> stein_test(X, np.negative, random_state=0).p_value > 0.05
     True
     >>> stein_test(X + 0.5, np.negative, random_state=0)
-    <KSD², 999 wild bootstraps: ..., p = 0.001; inverse_multiquadric(lengthscale=...), the clearest of 5>
+    <KSD², 999 wild bootstraps: ..., p = 0.001; inverse_multiquadric(lengthscale=...), the most significant of 5>
     """
-    check_draws(NAME, n_draws)
+    check_number(NAME, "n_draws", n_draws, at_least=1, integer=True)
     check_number(NAME, "flip", flip, above=0, at_most=0.5)
     rng = generator(random_state)
     found = collection(NAME, kernel, lambda k: k.domain.check(X, NAME, "X"), (InverseMultiquadric,), 5)
     for k, _ in found:
         if not k.domain.vectors:
-            raise TypeError(f"{NAME}: {k} does not compare vectors, on which alone there are gradients.")
+            raise TypeError(f"{NAME}: {k} does not compare vectors, and has no gradients.")
         claim = k.definiteness_in(k.domain.dimension(found[0][1]))
         if not claim.is_pd and claim.kind != "UNKNOWN":
             raise ValueError(f"{NAME}: {k} is {claim}; give a positive definite kernel.{remedies(claim)}")
     n = found[0][0].domain.size(found[0][1])
     if n < 2:
         raise ValueError(f"{NAME}: X has one row; give at least two.")
-    seed = int(rng.integers(2**63))  # every kernel sees the same signs
+    seed = int(rng.integers(2**63))  # all kernels use the same signs
     steins = [SteinKernel(k, score) for k, _ in found]
     rows, sizes = [], []
     for number, (h, (_, A)) in enumerate(zip(steins, found, strict=True)):
@@ -211,14 +207,12 @@ def stein_test(
 
 def _statistics(matrix: Gram, flip: float, draws: int, rng: np.random.Generator) -> np.ndarray:
     """wᵀHw/n² for w = 1, and for `draws` chains of signs."""
-    n, found = matrix.n, []
-    for number, b in enumerate(batches(draws + 1, n)):
-        signs = np.cumprod(np.where(rng.random((n, b)) < flip, -1.0, 1.0), axis=0)
-        if number == 0:
-            signs[:, 0] = 1.0
-        for part in in_time(b, n):
-            W = like(signs[:, part], matrix.like)
-            found.append(host(matrix.xp.sum(W * (matrix @ W), axis=0)).astype(np.float64))
-        if current().told:
-            break
+    n = matrix.n
+
+    def signs(count: int, first: bool) -> np.ndarray:
+        W = np.cumprod(np.where(rng.random((n, count)) < flip, -1.0, 1.0), axis=0)
+        W[:, : int(first)] = 1.0
+        return W
+
+    found = [values.astype(np.float64) for values, _ in quadratics(matrix, draws, signs)]
     return np.concatenate(found) / n**2 if found else np.zeros(0)

@@ -1,7 +1,8 @@
-"""What a model file may name: classes that are safe with any state, and functions that are safe with any arguments.
+"""Names that a model file may use: classes that are safe with any state, functions that are safe with any arguments.
 
-A file chooses both. So compiled code is no part of these lists, for it reads and writes where its arguments say, nor is
-what opens files or calls what it is told by name. Everything else is saved by its name, and supplied by who trusts it.
+A file chooses the state and the arguments. Compiled code reads and writes wherever its arguments point, so it is not on
+these lists; nor is code that opens files or calls functions by name. Everything else is saved by its name, and a reader
+who trusts it must supply it.
 """
 
 from __future__ import annotations
@@ -14,19 +15,19 @@ import numpy as np
 
 from ..evaluation import Points
 
-PACKAGES = ("mercer", "sklearn")  # whose parts a file names by their full address
-# modules of Mercer whose classes are models, or parts of them
+PACKAGES = ("mercer", "sklearn")  # a file names their parts by full address
+# modules of Mercer whose classes are models or parts of models
 MODELS = {"basis", "domains", "expansion", "gram", "inference", "kernels", "losses", "measures", "methods", "preimage"}
 MODELS |= {"selection", "solvers", "space"}
-SAVED = "mercer.cli._model"  # what the command line saves
-# of these, what lies between samples and compiled code, which trusts it: in modules of these names, and elsewhere
+SAVED = "mercer.cli._model"  # the models of the command line
+# excluded, because compiled code trusts it: classes in modules of these names, and single classes
 BETWEEN = {"_compiled", "_letters", "_rows", "_sample", "_sparse", "_trees", "_union"}
 PREPARED = {"kernels._structured:Counts", "kernels.graphs.random_walk:Walker", "kernels.sequences._base:Series"}
 PREPARED |= {"kernels.trees:Productions", "solvers.banded:Sweep"}
 CALLED = "mercer.domains.graphs:Graph"  # made by its constructor, which checks the arguments
 
-# of scikit-learn: what stands before or around a model of Mercer. Each computes with NumPy alone, or checks what it
-# passes to compiled code; a short list, since a file chooses every attribute
+# scikit-learn's estimators before or around a model of Mercer. Each computes with NumPy alone, or checks what it passes
+# to compiled code. The list is short because a file chooses every attribute
 ESTIMATORS = {
     "sklearn.calibration": {"CalibratedClassifierCV", "_CalibratedClassifier", "_SigmoidCalibration"},
     "sklearn.compose": {"ColumnTransformer", "TransformedTargetRegressor", "make_column_selector"},
@@ -59,7 +60,7 @@ ESTIMATORS = {
     },
     "sklearn.utils": {"Bunch"},
 }
-# attributes of these that name a method which is called with samples, and what they may name
+# attributes that name a method to call with samples, and the methods that they may name
 CALLERS = {"_response_method"}
 RESPONSES = {"auto", "decision_function", "predict", "predict_log_proba", "predict_proba", "score_samples"}
 # plain functions that kernels, losses, scorers and selectors hold
@@ -84,8 +85,8 @@ FUNCTIONS = {
         *("linear_kernel", "manhattan_distances", "polynomial_kernel", "rbf_kernel", "sigmoid_kernel"),
     },
 }
-METHODS = {"_check_new", "_check_points"}  # of the methods of Mercer: what some results hold of their estimator
-HEAP = 1 << 9  # the flag of classes that a statement of Python has made
+METHODS = {"_check_new", "_check_points"}  # bound methods of Mercer's estimators that some results hold
+HEAP = 1 << 9  # the flag of classes made by a Python class statement
 
 
 def address(thing: Any) -> str:
@@ -94,7 +95,7 @@ def address(thing: Any) -> str:
 
 
 def find(module: str, name: str) -> Any:
-    """What a module calls by that name."""
+    """The object of that name in a module."""
     return getattr(importlib.import_module(module), name)
 
 
@@ -103,7 +104,7 @@ def is_class(thing: Any) -> bool:
 
 
 def _public(module: str) -> str:
-    """The module from which users import what is in this one."""
+    """The public module of a private one."""
     return module.partition("._")[0]
 
 
@@ -122,22 +123,22 @@ def may_be_function(module: str, name: str) -> bool:
 
 
 def is_compiled(cls: type) -> bool:
-    """Whether a class is compiled, such as the trees of scikit-learn: these trust the state that they are given."""
+    """Whether a class is compiled, such as scikit-learn's trees, which trust the state that they get."""
     return any(c.__module__ != "builtins" and not c.__flags__ & HEAP for c in cls.__mro__)
 
 
 def is_safe_class(cls: Any) -> bool:
-    """Whether a class of these lists is one that every reader finds, and not compiled."""
+    """Whether a class of these lists is neither compiled nor a form of data that compiled code trusts."""
     return is_class(cls) and not is_compiled(cls) and not issubclass(cls, Points)
 
 
 def is_plain_function(function: Any) -> bool:
-    """Whether it was made by def: compiled functions, of numba as well, trust their arguments."""
+    """Whether it was made by def; compiled functions, including numba's, trust their arguments."""
     return type(function) is FunctionType
 
 
 def may_be_named(thing: Any) -> bool:
-    """Whether a class or function is on the lists, and is what its address says."""
+    """Whether a class or function is on the lists, and its address leads to it."""
     may, safe = (may_be_class, is_safe_class) if is_class(thing) else (may_be_function, is_plain_function)
     module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str) or not may(module, name) or not safe(thing):
@@ -149,12 +150,12 @@ def may_be_named(thing: Any) -> bool:
 
 
 def is_own_method(method: MethodType) -> bool:
-    """Whether it is one of `METHODS`, of an estimator of Mercer."""
+    """Whether it is one of `METHODS` of a Mercer estimator."""
     owner = type(method.__self__)
     named = method.__name__ in METHODS and owner.__module__.startswith("mercer.methods.") and may_be_named(owner)
     return named and getattr(owner, method.__name__, None) is method.__func__
 
 
 def is_ufunc(function: Any) -> bool:
-    """Whether it is a function of NumPy that is applied to one or two arrays, element by element."""
+    """Whether it is an elementwise NumPy function of one or two arrays."""
     return isinstance(function, np.ufunc) and function.nin <= 2 and getattr(np, function.__name__, None) is function

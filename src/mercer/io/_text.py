@@ -1,4 +1,4 @@
-"""Text files, plain or compressed by their suffix: lines that know their number, and writing that is all or nothing."""
+"""Text files, compressed or not: numbered lines, and writes that are complete or have no effect."""
 
 from __future__ import annotations
 
@@ -16,44 +16,47 @@ from .._files import PIECE, replacing, unpacked, whole_lines
 from ..types import FilePath
 
 
-def require_text(path: FilePath) -> None:
-    """Raise for a file with zero bytes, before a parser takes all of it into memory."""
+def require_text(path: FilePath, mark: bytes = b"_") -> bool:
+    """Raise for a file with zero bytes, before a parser reads all of it into memory; whether it contains the mark."""
+    found = False
     with _whole(path) as stream:
         while piece := stream.read(PIECE):
             if b"\0" in piece:
-                raise ValueError(f"{path}: holds zero bytes; it is no text.")
+                raise ValueError(f"{path}: contains zero bytes; it is not text.")
+            found |= mark in piece
+    return found
 
 
 @contextmanager
 def _whole(path: FilePath) -> Iterator[Any]:
-    """The bytes of a file; that a compressed one breaks off is an error in its reader."""
+    """The bytes of a file; incomplete compressed files raise."""
     with unpacked(path) as stream:
         try:
             yield stream
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(f"{path}: is no complete compressed file ({error}).") from error
+            raise ValueError(f"{path}: is not a complete compressed file ({error}).") from error
 
 
 class Lines:
-    """The lines of a file, counted, so that an error can say where it is."""
+    """The lines of a file, with line numbers for errors."""
 
-    def __init__(self, path: Path, handle: TextIO):
-        self.path, self.handle, self.number = path, handle, 0
+    def __init__(self, path: Path, handle: TextIO, before: int = 0):
+        self.path, self.handle, self.number = path, handle, before
 
     def __iter__(self) -> Iterator[str]:
         for self.number, line in enumerate(whole_lines(self.handle), self.number + 1):  # noqa: B020
             if line is None:
-                raise self.error("holds zero bytes; it is no text.")
+                raise self.error("contains zero bytes; it is not text.")
             yield line
 
     def error(self, message: str) -> ValueError:
-        """``data.txt, line 3: …``, to be raised."""
+        """An error ``data.txt, line 3: …``, for the caller to raise."""
         return ValueError(f"{self.path}, line {max(self.number, 1)}: {message}")
 
     def parse(self, word: str, kind: type, what: str) -> Any:
         """`word` as an int or a finite float."""
         try:
-            value = kind(word) if word.isascii() and "_" not in word else None  # which only Python takes
+            value = kind(word) if word.isascii() and "_" not in word else None  # only Python accepts these
         except ValueError:
             value = None
         if value is None or (kind is float and not isfinite(value)):
@@ -71,9 +74,9 @@ def reading(path: FilePath) -> Iterator[Lines]:
 
 @contextmanager
 def writing(path: FilePath) -> Iterator[TextIO]:
-    """A text file that appears under its name when it is complete; until then, and after an error, the old one stays.
+    """A text file that replaces an old one when it is complete; after an error, the old one stays.
 
-    ``.gz`` and ``.bz2`` are compressed, without a time stamp: the same text gives the same file.
+    ``.gz`` and ``.bz2`` are compressed without a time stamp: the same text gives the same file.
     """
     suffix = Path(path).suffix
     with replacing(path) as raw:

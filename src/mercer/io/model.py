@@ -3,14 +3,14 @@
 A file holds three kinds of members, and nothing else:
 
 ``header.json``
-    What it is: the format and its version, the class, the versions of the packages, the names that `load` must be
-    given, and the SHA-256 digests of all other members.
+    The format and its version, the class, the package versions, the names of the functions that `load` needs, and the
+    SHA-256 digests of all other members.
 ``structure.json``
-    The object, as `mercer.io._objects` writes it.
+    The object, as `mercer.io._encoder` writes it.
 ``arrays/0.npy``, ``arrays/1.npy``, …
-    Its arrays, in NumPy's format, never with pickled objects.
+    Its arrays, in NumPy's format, without pickled objects.
 
-No member is compressed: what reading takes is then bounded by the size of the file.
+No member is compressed, so that the size of the file bounds the memory for reading it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ import mercer
 
 from .._files import replacing
 from ..types import EstimatorLike, FilePath
-from ._objects import Decoder, Encoder, ModelError, check_room
+from ._checks import ModelError, check_room
+from ._decoder import Decoder
+from ._encoder import Encoder
 
 __all__ = ["ModelError", "describe", "load", "save"]
 
@@ -47,29 +49,29 @@ def _file_error(path: FilePath, message: str) -> ModelError:
 
 
 def _brief(error: Exception) -> str:
-    """What an error says, in one line; those of archives quote their content."""
+    """The message of an error in one short line; errors of archives quote their content."""
     return " ".join(str(error).split())[:200]
 
 
 def save(model: EstimatorLike, path: FilePath) -> None:
-    r"""Write an estimator, kernel or function to a model file, from which `load` makes it again.
+    r"""Write an estimator, kernel or function to a model file, which `load` reads.
 
-    The file is a zip archive of JSON and NumPy arrays: no pickle, and nothing in it is ever run. It replaces an older
-    file of that name as a whole, when it is complete.
+    The file is a zip archive of JSON and NumPy arrays. It contains no pickle, and nothing in it is ever run. It
+    replaces an older file of that name when it is complete.
 
     Parameters
     ----------
     model : object
-        Anything of this library, fitted or not, and scikit-learn's pipelines and estimators with parts in arrays. A
-        user's own functions and classes (in `Callable`, `Features`, ``warp``, `Custom`, free functions) are saved by
-        their names. ``memory`` and ``checkpoint``, which say where to write on this machine, are not saved.
+        Any object of this library, fitted or not, and scikit-learn's pipelines and estimators. User-defined functions
+        and classes (in `Callable`, `Features`, ``warp``, `Custom`, free functions) are saved by name. ``memory`` and
+        ``checkpoint``, which are paths on this machine, are not saved.
     path : str or Path
-        Where to; by custom ``….mercer``.
+        By convention ``….mercer``.
 
     Raises
     ------
     ModelError
-        If the model holds something that has no place in such a file.
+        If the model contains an object that the format cannot represent.
 
     Examples
     --------
@@ -84,7 +86,7 @@ def save(model: EstimatorLike, path: FilePath) -> None:
     try:
         structure = json.dumps(encoder.encode(model), allow_nan=False).encode()
     except RecursionError:
-        raise ModelError("save: the model is nested too deeply, or holds itself.") from None
+        raise ModelError("save: the model is nested too deeply, or contains itself.") from None
     except ValueError as error:  # ours, or an integer of thousands of digits
         raise ModelError(f"save: {error}") from None
     with replacing(path) as raw, zipfile.ZipFile(raw, "w") as archive:
@@ -92,7 +94,7 @@ def save(model: EstimatorLike, path: FilePath) -> None:
 
 
 class _Digested:
-    """A stream whose digest grows with what passes, so that no array is held twice."""
+    """A stream that updates a digest, so that no array is held twice."""
 
     def __init__(self, stream: Any):
         self.stream, self.digest = stream, sha256()
@@ -108,7 +110,7 @@ class _Digested:
 
 
 def _write_array(A: np.ndarray, stream: Any) -> None:
-    """NumPy's format; in the gaps between the fields of records are zeros, and not what was in memory before."""
+    """NumPy's format; gaps between the fields of records become zeros, not old memory content."""
     if A.dtype.names is None:
         npy.write_array(stream, A, allow_pickle=False)
         return
@@ -145,8 +147,8 @@ def _write(archive: zipfile.ZipFile, structure: bytes, encoder: Encoder, kind: s
 @contextmanager
 def _opened(path: FilePath) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
     """The archive and its header, checked."""
-    if os.path.exists(path) and not os.path.isfile(path):  # a pipe would make the reader wait, a device have no end
-        raise _file_error(path, "no model file, but a folder, a device or a pipe.")
+    if os.path.exists(path) and not os.path.isfile(path):  # reading a pipe could block, a device never end
+        raise _file_error(path, "not a model file, but a folder, a device or a pipe.")
     with open(path, "rb") as raw:
         try:
             archive = zipfile.ZipFile(raw)
@@ -156,20 +158,20 @@ def _opened(path: FilePath) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
                 raise ValueError("its members are compressed, or larger than the file")
             header = json.loads(archive.read(HEADER))
         except Exception as error:  # a broken archive can fail in any way
-            raise _file_error(path, f"no model file, or a damaged one ({_brief(error)}).") from error
+            raise _file_error(path, f"not a model file, or a damaged one ({_brief(error)}).") from error
         if not isinstance(header, dict) or header.get("format") != FORMAT:
-            raise _file_error(path, "no model file of this library.")
+            raise _file_error(path, "not a model file of this library.")
         if header.get("version") != VERSION:
             wrote = header.get("versions", {}).get("mercer", "?") if isinstance(header.get("versions"), dict) else "?"
             raise _file_error(
                 path,
-                f"its format {header.get('version')!r} is not {VERSION}; mercer {wrote} wrote it, update to read it.",
+                f"its format {header.get('version')!r} is not {VERSION}; mercer {wrote} wrote it; update to read it.",
             )
         yield archive, header
 
 
 def describe(path: FilePath) -> dict[str, Any]:
-    """What a model file says of itself, without loading the model: its class, the versions, the names it needs.
+    """The header of a model file, without loading the model: its class, versions and the names that it needs.
 
     Examples
     --------
@@ -184,24 +186,24 @@ def describe(path: FilePath) -> dict[str, Any]:
 
 
 def load(path: FilePath, functions: dict[str, Any] | None = None) -> Any:
-    r"""Make the object of a model file again.
+    r"""Load the object of a model file.
 
-    Loading runs no code of the file: only classes of this library and of scikit-learn that are safe with any state are
-    made, and only from JSON and arrays, whose digests are checked. Nor does using the model; but a forged one may
-    predict anything, and take any time for it. ``memory`` and ``checkpoint`` are dropped, with a warning.
+    Neither loading nor using the model runs code from the file: only classes of this library and of scikit-learn that
+    are safe with any state are made, from JSON and arrays with verified digests. But a forged model may predict
+    anything, and take any time for it. ``memory`` and ``checkpoint`` are dropped with a warning.
 
     Parameters
     ----------
     path : str or Path
         A file that `save` wrote.
     functions : dict, optional
-        The user's functions and classes by the names under which they were saved; `describe` lists them. Classes of
-        scikit-learn that pass their state to compiled code are among them: a forged one would crash the program.
+        User-defined functions and classes by their saved names, which `describe` lists. They include classes of
+        scikit-learn that pass their state to compiled code, since a forged one could crash the program.
 
     Raises
     ------
     ModelError
-        If the file is damaged, newer than this library, or needs something that `functions` does not have.
+        If the file is damaged, newer than this library, or needs a name that `functions` lacks.
 
     Examples
     --------
@@ -218,15 +220,15 @@ def load(path: FilePath, functions: dict[str, Any] | None = None) -> Any:
     with _opened(path) as (archive, header):
         digests = header.get("sha256")
         names = archive.namelist()
-        names.remove(HEADER)  # the first: a second one is no member that a header lists
+        names.remove(HEADER)  # only the first: a header does not list a second one
         if not isinstance(digests, dict) or sorted(digests) != sorted(names) or STRUCTURE not in digests:
             raise _file_error(path, "a damaged model file: its members are not those that its header lists.")
 
         def member(name: str, read: Callable[[Any], Any]) -> Any:
-            digest = digests.pop(name)  # an array has one place in the structure; a second reader would double it
+            digest = digests.pop(name)  # each array is used once; a second use would double the memory
             with archive.open(name) as stream:
                 made = read(tee := _Digested(stream))
-                tee.read()  # what an array leaves counts as well
+                tee.read()  # the digest includes bytes after the array
             if tee.digest.hexdigest() != digest:
                 raise ModelError(f"{name} was changed after it was written.")
             return made
@@ -242,12 +244,12 @@ def load(path: FilePath, functions: dict[str, Any] | None = None) -> Any:
             made = decoder.model(structure)
         except ModelError as error:
             raise _file_error(path, str(error)) from error.__cause__
-        except Exception as error:  # a structure of the right digest that is still no structure
+        except Exception as error:  # an invalid structure with a valid digest
             raise _file_error(path, f"a damaged model file ({type(error).__name__}: {_brief(error)}).") from error
     if decoder.places:
         warnings.warn(
-            f"{path}: sets {' and '.join(sorted(decoder.places))}, which say where to write or which files to open; a "
-            "file may not, and the loaded model is without.",
+            f"{path}: sets {' and '.join(sorted(decoder.places))}, which are paths to write to or files to open; model "
+            "files may not set them, so they were dropped.",
             stacklevel=2,
         )
     return made

@@ -1,7 +1,7 @@
-"""ONNX: fitted machines as graphs of standard operations, for runtimes without Python.
+"""ONNX: fitted models as graphs of standard operations, for runtimes without Python.
 
-Kernels, bases and losses are written for any array library, and ndonnx is one whose arrays only record what is done to
-them. So the graph is made by the code that predicts: a kernel needs nothing of its own here.
+Kernels, bases and losses work with any array library. The arrays of ndonnx record the operations on them, so that the
+code that predicts also builds the graph; kernels need no code of their own here.
 """
 
 from __future__ import annotations
@@ -20,26 +20,24 @@ from .._array import host, is_sparse
 from .._errors import KindError, optional, speaking, where
 from .._files import replacing
 from .._steps import chain
-from ..domains import Vectors, take
+from ..domains import take
 from ..evaluation import RadialPoints
 from ..kernels import Linear, Radial
 from ..losses import Logistic
-from ..methods import KernelFisher, KernelMeanClassifier, LinearSVC, MultipleKernel
-from ..methods._classifier import Classifier
-from ..methods.base import KernelEstimator, KernelTransformer, LossEstimator
+from ..methods.base import is_kernel_estimator
 from ..types import Array, EstimatorLike, FilePath, Namespace
 
 __all__ = ["save_onnx", "to_onnx"]
 
-LARGEST = 2**31 - 1  # bytes of a file in ONNX
+LARGEST = 2**31 - 1  # bytes of an ONNX file
 PROBES = 64  # points at which graph and model are compared
-BETWEEN = 0.382  # where they lie between two points of the expansion: not half-way, where classes often tie
-NEAR = 1e3  # squared lengths of points, in lengthscales, up to which distances may come from products
+BETWEEN = 0.382  # their position between two points of the expansion; not half-way, where classes often tie
+NEAR = 1e3  # the largest squared norm of points, in lengthscales, for which distances come from products
 METHODS = {"scores": "decision_function", "probabilities": "predict_proba", "features": "transform"}
 
 
 def save_onnx(model: EstimatorLike, path: FilePath) -> None:
-    """Write `to_onnx` of a model to a file, which replaces an older one when it is complete.
+    """Export a model to an ONNX file, which replaces an older one when it is complete; see `to_onnx`.
 
     Examples
     --------
@@ -58,37 +56,38 @@ def save_onnx(model: EstimatorLike, path: FilePath) -> None:
 
 @speaking
 def to_onnx(model: EstimatorLike) -> Any:
-    r"""A fitted estimator as an ONNX model, which computes what `predict` computes, in the same precision.
+    r"""Export a fitted estimator as an ONNX model with the same predictions, in the same precision.
 
     Parameters
     ----------
     model : estimator
-        Fitted to dense or sparse vectors in NumPy arrays: ridge, support vector machines, `KernelMachine` and its like,
-        interpolation, `KernelPCA` and other transformers; also at the end of a pipeline of scikit-learn's scalers
-        (standard, min-max, max-abs, robust) and `SimpleImputer`. Of a search it is the best estimator, of
-        `MultipleKernel` the one with the learned kernel.
+        Fitted to dense or sparse vectors in NumPy arrays: ridge, support vector machines, `KernelMachine` and its
+        relatives, interpolation, `KernelPCA` and other transformers. It may be the last step of a pipeline of
+        scikit-learn's scalers (standard, min-max, max-abs, robust) and `SimpleImputer`. A search exports its best
+        estimator, and `MultipleKernel` the estimator with the learned kernel.
 
     Returns
     -------
     onnx.ModelProto
-        With the input ``X``, of shape (samples, n_features) and the type of the training data. The outputs of a
-        regressor are ``variable``; of a classifier ``label``, ``scores`` (its `decision_function`) and, for
-        `KernelMachine` and its like and for calibrated machines of two classes, ``probabilities``; of an outlier
-        detector ``label`` and ``scores``; of a transformer ``features``.
+        The input ``X`` has shape (samples, n_features) and the type of the training data. A regressor has the output
+        ``variable``; a classifier ``label``, ``scores`` (its `decision_function`) and, for `KernelMachine` and its
+        relatives and for calibrated machines of two classes, ``probabilities``; an outlier detector ``label`` and
+        ``scores``; a transformer ``features``.
 
     Raises
     ------
     ValueError
-        If the model has no exact form: kernels of other data than vectors, operations that runtimes lack or have in
-        single precision only (the sine of `Periodic` and of random features), answers other than those above.
+        If the model has no exact form in ONNX: its kernel does not take vectors, its operations are missing in
+        runtimes or available in single precision only (the sine of `Periodic` and of random features), or it has
+        other outputs than those above.
 
     Notes
     -----
-    The graph is compared with the model at points between its support vectors before it is returned. It does not check
-    its input: of NaN it makes NaN, and any label.
+    Before it is returned, the graph is compared with the model at points between its support vectors. It does not
+    check its input: NaN gives NaN, and an arbitrary label.
 
-    A row is compared with all of them at once: large requests should come in parts. Needs ``pip install
-    "mercer[onnx]"``.
+    A graph computes the kernel between all rows and all support vectors at once, so split large requests. Needs ``pip
+    install "mercer[onnx]"``.
 
     Examples
     --------
@@ -104,17 +103,15 @@ def to_onnx(model: EstimatorLike) -> Any:
     ndonnx: Any = optional("ndonnx", "onnx", "to_onnx")
     check_is_fitted(model)
     *before, last = chain(model)
-    if isinstance(last, MultipleKernel):
-        last = last.estimator_
+    last = last.fitted_form() if hasattr(last, "fitted_form") else last
     try:
         _require_vectors(last)
         return _graph(model, [*before, last], ndonnx)
     except (ValueError, KindError, MemoryError):
         raise
-    except Exception as error:  # of a model that was changed after its fit, any part can be missing
+    except Exception as error:  # any part can be missing in a model that was changed after its fit
         raise ValueError(
-            f"to_onnx: the parts of this {where(last)} do not fit together ({type(error).__name__}: {error}); fit it "
-            "again."
+            f"to_onnx: the parts of this {where(last)} are inconsistent ({type(error).__name__}: {error}); refit it."
         ) from error
 
 
@@ -133,41 +130,43 @@ def _graph(model: EstimatorLike, steps: list[Any], ndonnx: Any) -> Any:
 
 
 def _require_size(model: EstimatorLike) -> None:
-    """Raise where the constants of a graph, or the points at which it is compared, are more than ONNX holds."""
+    """Raise if the constants of the graph, or the points for the comparison, exceed ONNX's limit."""
     f = model.function_
     n, d = f.points.shape
     rows = max(PROBES, f.coefficients.size // n if isinstance(f.kernel, Linear) else n)
     if model.dtype_.itemsize * rows * d > LARGEST:
         raise ValueError(
             f"to_onnx: a graph of this {where(model)} needs {rows} × {d} numbers in dense form, "
-            f"{model.dtype_.itemsize * rows * d / 1e9:.3g} GB, and ONNX takes 2 GB; fit to fewer columns (those with "
-            "values other than zero) or to fewer samples. mercer.save keeps any model."
+            f"{model.dtype_.itemsize * rows * d / 1e9:.3g} GB, but ONNX allows 2 GB; fit to fewer columns (those with "
+            "nonzero values) or to fewer samples. mercer.save can store any model."
         )
 
 
 def _inexact(model: EstimatorLike, reason: str) -> ValueError:
-    return ValueError(f"to_onnx: this {where(model)} has no exact form in ONNX: {reason}. mercer.save keeps any model.")
+    return ValueError(
+        f"to_onnx: this {where(model)} has no exact form in ONNX: {reason}; mercer.save stores any model."
+    )
 
 
 def _require_vectors(model: EstimatorLike) -> None:
-    if not isinstance(model, KernelEstimator):
-        raise KindError(f"to_onnx: a {where(model)} is none of this library's estimators on one kernel.")
+    if not is_kernel_estimator(model):
+        raise KindError(f"to_onnx: {where(model)} is not an estimator of this library with one kernel.")
     if not hasattr(model, "function_"):
         raise _inexact(model, "it has no function_")
-    if not isinstance(model.kernel_.domain, Vectors) or not isinstance(model.dtype_, np.dtype):
+    if not model.kernel_.domain.vectors or not isinstance(model.dtype_, np.dtype):
         raise _inexact(model, f"its kernel {model.kernel_} was not fitted to vectors in NumPy arrays")
-    if isinstance(model, Classifier) and model._calibrated and len(model.classes_) > 2:
-        raise _inexact(model, "calibrated probabilities of several classes solve a linear system; fit without them")
+    if hasattr(model, "calibration_") and len(model.classes_) > 2:
+        raise _inexact(model, "calibrated probabilities of several classes need a linear solver; fit without them")
 
 
 def _before(step: Array, z: Array, xp: Namespace) -> Any:
-    """What a scaler or imputer makes of z."""
+    """z after a scaler or imputer."""
 
     def constant(values: Array) -> Any:
-        return xp.astype(xp.asarray(values), z.dtype)  # in its type scikit-learn computes as well
+        return xp.astype(xp.asarray(values), z.dtype)  # scikit-learn computes in this type too
 
     if isinstance(step, SimpleImputer) and isinstance(step.missing_values, float) and not step.add_indicator:
-        if np.isnan(step.missing_values) and not np.isnan(step.statistics_).any():  # else empty columns are left out
+        if np.isnan(step.missing_values) and not np.isnan(step.statistics_).any():  # otherwise it drops empty columns
             return xp.where(xp.isnan(z), constant(step.statistics_), z)
     if isinstance(step, MinMaxScaler) and not step.clip:
         return z * constant(step.scale_) + constant(step.min_)
@@ -176,7 +175,7 @@ def _before(step: Array, z: Array, xp: Namespace) -> Any:
         scaled = getattr(step, "with_scaling", True)
         z = z if centre is None or not getattr(step, "with_mean", True) else z - constant(centre)
         return z if step.scale_ is None or not scaled else z / constant(step.scale_)
-    raise _inexact(step, "only plain scalers and imputers of numbers can stand before a machine")
+    raise _inexact(step, "only plain scalers and imputers of numbers can precede a machine")
 
 
 def _values(model: Any, f: Any, z: Any, xp: Any) -> Any:
@@ -194,14 +193,14 @@ def _values(model: Any, f: Any, z: Any, xp: Any) -> Any:
         return values if f.basis is None else values + f.basis(z) @ constant(f.free)
     except UserWarning as warning:
         raise _inexact(model, f"for the kernel {f.kernel}, {warning}") from None
-    except Exception as error:  # a recording array refuses in as many ways as there are things it cannot record
-        raise _inexact(model, f"a graph has not all operations of the kernel {f.kernel}") from error
+    except Exception as error:  # unsupported operations raise all kinds of errors
+        raise _inexact(model, f"ONNX lacks an operation of the kernel {f.kernel}") from error
 
 
 def _matrix(kernel: Any, z: Array, points: np.ndarray, constant: Any) -> Any:
-    """k(z, points); by a product of matrices where ‖x‖² + ‖y‖² − 2xᵀy, of centred points, costs no digits.
+    """k(z, points); by a matrix product if ‖x‖² + ‖y‖² − 2xᵀy of centred points is accurate enough.
 
-    It errs by some 4ε of the largest ‖y‖² at most where x is near y, and so does k where its slope is finite.
+    Its error is about 4ε times the largest ‖y‖² where x is near y, and so is that of k if its slope is finite.
     """
     if type(kernel).evaluate is Radial.evaluate and "gradient_x" in kernel.provides:
         held = Radial.points(kernel, points.astype(np.float64))  # in single precision they might be packed
@@ -214,49 +213,47 @@ def _matrix(kernel: Any, z: Array, points: np.ndarray, constant: Any) -> Any:
 
 def _answers(model: EstimatorLike, z: Array, xp: Namespace) -> dict[str, Any]:
     """The outputs by name."""
-    outputs, f = {}, getattr(model, "prediction_", model.function_)
-    if isinstance(model, KernelTransformer):
+    outputs = {}
+    if hasattr(model, "transform") and hasattr(model, "offset_"):
         features = _values(model, model.function_, z, xp) - xp.asarray(host(model.offset_))
         outputs["features"] = features[:, : model._n_features_out]
-        if isinstance(model, KernelFisher):
-            centre = np.log(model.priors_) - np.sum(model.means_**2, axis=1) / 2
-            values = features @ xp.astype(xp.asarray(model.means_.T), z.dtype) + xp.astype(xp.asarray(centre), z.dtype)
-            return outputs | _decided(model, values, xp)
         if not (is_regressor(model) or is_classifier(model)):
             return outputs
-    values = _values(model, f, z, xp)
+    values = _values(model, model.decision, z, xp)
     if is_outlier_detector(model):
         return {"label": 2 * xp.astype(values >= 0, xp.int64) - 1, "scores": values}
     if is_classifier(model):
         return outputs | _decided(model, values, xp)
     if not is_regressor(model):
-        raise _inexact(model, "it neither predicts nor transforms by its function_ alone")
-    return outputs | {"variable": model.loss_.link_inverse(values) if _linked(model) else values}
+        raise _inexact(model, "its function_ alone gives neither predictions nor features")
+    link = _link(model)
+    return outputs | {"variable": values if link is None else link(values)}
 
 
-def _linked(model: EstimatorLike) -> bool:
-    """Whether the loss says what mean or probability a value stands for."""
-    return isinstance(model, LossEstimator) and "link_inverse" in model.loss_.provides
+def _link(model: EstimatorLike) -> Any:
+    """The mean or probability that a value stands for, where the loss defines one."""
+    loss: Any = getattr(model, "loss_", None)
+    return loss.link_inverse if "link_inverse" in getattr(loss, "provides", ()) else None
 
 
 def _decided(model: EstimatorLike, values: Array, xp: Namespace) -> dict[str, Any]:
     """Labels, scores and probabilities."""
-    outputs = {}
-    if _linked(model):
-        outputs["probabilities"] = model.loss_.link_inverse(values)
-    elif isinstance(model, Classifier) and model._calibrated:
+    outputs, link = {}, _link(model)
+    if link is None and hasattr(model, "calibration_"):
         below, above = model.calibration_.slopes[0].tolist()
-        outputs["probabilities"] = Logistic().link_inverse(xp.where(values < 0, below * values, above * values))
-    if isinstance(model, KernelMeanClassifier):
-        values = values + xp.astype(xp.asarray(host(model.intercept_)), values.dtype)
-    if isinstance(model, (LossEstimator, KernelFisher)) and values.ndim == 2 and len(model.classes_) == 2:
+
+        def link(f: Any) -> Any:
+            return Logistic().link_inverse(xp.where(f < 0, below * f, above * f))
+
+    if link is not None:
+        p = link(values)
+        outputs["probabilities"] = p if p.ndim == 2 else xp.stack([1 - p, p], axis=1)
+    if values.ndim == 2 and len(model.classes_) == 2:
         values = values[:, 1] - values[:, 0]
     if values.ndim == 1:
-        winner = xp.astype(values > 0 if isinstance(model, LinearSVC) else values >= 0, xp.int64)
-        if "probabilities" in outputs and outputs["probabilities"].ndim == 1:
-            second = outputs["probabilities"]
-            outputs["probabilities"] = xp.stack([1 - second, second], axis=1)
-    elif isinstance(model, Classifier) and model.multi_class == "ovo":
+        zero = model.decide(np.zeros(1))[0] == model.classes_[1]
+        winner = xp.astype(values >= 0 if zero else values > 0, xp.int64)
+    elif getattr(model, "multi_class", None) == "ovo":
         winner, values = _elected(model, values, xp)
     else:
         winner = xp.argmax(values, axis=1)
@@ -264,7 +261,7 @@ def _decided(model: EstimatorLike, values: Array, xp: Namespace) -> dict[str, An
 
 
 def _labels(model: EstimatorLike, xp: Namespace) -> Any:
-    """The classes, of a type that graphs know."""
+    """The classes, in a type that ONNX supports."""
     classes = model.classes_
     if classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes):
         classes = classes.astype(str)
@@ -273,8 +270,8 @@ def _labels(model: EstimatorLike, xp: Namespace) -> Any:
     return xp.asarray(classes)
 
 
-def _elected(model: Classifier, values: Array, xp: Namespace) -> tuple[Any, Any]:
-    """The class with most votes of the pairs, and the votes refined by confidence."""
+def _elected(model: EstimatorLike, values: Array, xp: Namespace) -> tuple[Any, Any]:
+    """The class with the most votes of the pairs, and the votes refined by confidence."""
     k = len(model.classes_)
     first, second = (np.eye(k)[list(members)] for members in zip(*combinations(range(k), 2), strict=True))
     dtype = values.dtype
@@ -285,24 +282,24 @@ def _elected(model: Classifier, values: Array, xp: Namespace) -> tuple[Any, Any]
 
     confidence = values @ exchange
     scores = votes(values >= 0) + confidence / (3 * (xp.abs(confidence) + 1))
-    # where a pair is undecided, LIBSVM's votes, which predict counts, are for its second class
+    # predict counts LIBSVM's votes: an undecided pair votes for its second class
     winner = xp.argmax(scores if model.break_ties else votes(values > 0), axis=1)
     return winner, values if model.decision_function_shape == "ovo" else scores
 
 
 def _compare(graph: Any, model: EstimatorLike, steps: list[Any]) -> None:
-    """Raise unless the graph answers as the model does, between the points of its expansion."""
+    """Raise unless graph and model agree between the points of the expansion."""
     from onnx.reference import ReferenceEvaluator
 
     names = [output.name for output in graph.graph.output]
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")  # the graph has none either
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")  # nor has the graph
         X = _probes(steps)
         wanted = {name: np.asarray(getattr(model, METHODS.get(name, "predict"))(X)) for name in names}
     found = dict(zip(names, ReferenceEvaluator(graph).run(names, {"X": X}), strict=True))
     precision = np.sqrt(np.finfo(steps[-1].dtype_).eps)
     for name in names:
-        if name == "label":  # where rounding does not decide it
+        if name == "label":  # except near ties
             scores = np.column_stack([wanted["scores"], np.zeros(len(X))])
             clear = np.diff(np.sort(scores), axis=1).min(axis=1) > precision * np.abs(scores).max(initial=0)
             same = np.array_equal(found[name][clear], wanted[name][clear])
@@ -310,11 +307,11 @@ def _compare(graph: Any, model: EstimatorLike, steps: list[Any]) -> None:
             error = np.abs(found[name] - wanted[name]) if found[name].shape == wanted[name].shape else np.inf
             same = bool(np.all(error <= precision * np.abs(wanted[name]).max(initial=0)))
         if not same:
-            raise _inexact(steps[-1], f"{METHODS.get(name, 'predict')} answers otherwise than its function_")
+            raise _inexact(steps[-1], f"{METHODS.get(name, 'predict')} differs from its function_")
 
 
 def _probes(steps: list[Any]) -> np.ndarray:
-    """Points between those of the expansion, as the first step takes them."""
+    """Points between those of the expansion, as inputs of the first step."""
     *before, last = steps
     points = last.function_.points
     i, j = np.random.default_rng(0).integers(points.shape[0], size=(2, PROBES))

@@ -8,6 +8,7 @@ and the methods `exp`, `series`, `on`, `warp`, `normalized` and `centered` make 
 from . import algebra, graphs, sequences, sets, strings, text, trees
 from ._base import Kernel, is_kernel, register, registry
 from ._definiteness import CPD, INDEFINITE, PD, STRICTLY_PD, UNKNOWN, Definiteness
+from ._dot import DotProduct
 from ._integrable import Integrable
 from ._metric import OfNorm, OnSphere
 from ._radial import Radial
@@ -73,6 +74,7 @@ __all__ = [
     "Definiteness",
     "Deformed",
     "Delta",
+    "DotProduct",
     "Epanechnikov",
     "Features",
     "FiniteDomain",

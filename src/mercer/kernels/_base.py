@@ -1,14 +1,14 @@
 """The kernel: a pure function of two collections and its parameters, with an algebra.
 
-A kernel class writes `evaluate` and `evaluate_diag` (or the `profile` of `_radial` and `_dot`), and says what it is:
-its `domain`, its `definiteness_in` a dimension, and in `abilities` what it can do beyond evaluation.
+A kernel class writes `evaluate` and `evaluate_diag` (or the `profile` of `_radial` and `_dot`). It declares its
+`domain`, what is `proven` of its definiteness, and in `abilities` what it can do beyond evaluation.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from functools import update_wrapper
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, update_wrapper
 from types import FunctionType
 from typing import Any, ClassVar, Self, TypeGuard, TypeVar
 
@@ -16,34 +16,32 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from .._array import decided, device_of, eps, host, is_array, is_sparse, like, namespace
-from .._errors import where
+from .._errors import check_parameters, where
 from .._same import same
 from ..basis import Polynomials
 from ..domains import Domain, Vectors
 from ..evaluation import Evaluator, Points, bind
 from ..types import Array, Checked, Index
+from ._abilities import Abilities
 from ._definiteness import UNKNOWN, Definiteness
 
-FAR = 256.0  # how much smaller values must be about the mean to be computed there: eight binary digits
-ABILITIES = (
-    "gradient_x",
-    "mixed_xy",
-    "gradient_theta",
-    "feature_map",
-    "spectral_sample",
-    "log_normalizer",
-    "self_convolution",
-)
+FAR = 256.0  # compute about the mean where values are smaller there by this factor, eight binary digits
 registry: dict[str, type[Kernel]] = {}
 _K = TypeVar("_K", bound="Kernel")
 
 
+def snake_case(cls: type) -> str:
+    """The name of a class in expressions: ``rational_quadratic``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+
+
 def register(cls: type[_K]) -> type[_K]:
     """Enter a kernel class into the registry under its name in snake case, where parser and law tests find it."""
-    cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+    cls.name = snake_case(cls)
     registry[cls.name] = cls
     init = cls.__init__
-    if isinstance(init, FunctionType) and "__init__" not in vars(cls):  # one of its own, which errors call by its name
+    if isinstance(init, FunctionType) and "__init__" not in vars(cls):
+        # its own copy, so that Python's errors name this class
         own = FunctionType(init.__code__, init.__globals__, init.__name__, init.__defaults__, init.__closure__)
         own.__kwdefaults__ = init.__kwdefaults__
         update_wrapper(own, init).__qualname__ = f"{cls.__name__}.__init__"
@@ -51,7 +49,7 @@ def register(cls: type[_K]) -> type[_K]:
     return cls
 
 
-class Kernel(BaseEstimator):
+class Kernel(Abilities, BaseEstimator):
     """A symmetric function k(x, y) on a `domain`.
 
     ``k(X)`` and ``k(X, Y)`` are matrices in X's array library, floating type and device; ``k.diag(X)`` is the vector
@@ -59,14 +57,22 @@ class Kernel(BaseEstimator):
     `normalized` and `centered` make new kernels. Kernels clone, pickle, compare by value and have nested parameters.
     """
 
-    __array_ufunc__ = None  # so that np.float64(2) * k is ours, and np.ones(2) * k no array of kernels
+    __array_ufunc__ = None  # so that np.float64(2) * k calls our __rmul__, and np.ones(2) * k makes no array of kernels
 
     name: ClassVar[str]
-    abilities: ClassVar[tuple[str, ...]] = ()
+    proven: ClassVar[Definiteness] = UNKNOWN  # its definiteness, where neither parameters nor the dimension change it
+    trials: ClassVar[Sequence[tuple[Any, ...]]] = ((),)  # arguments of the `examples`
+    rules: ClassVar[Mapping[str, Any]] = {}  # what `validate` checks of the parameters
+    stationary: ClassVar[bool] = False  # whether it depends on x − y alone
     domain: Domain = Vectors()
     tile: int = 1024  # rows and columns of a block of values that is worth a thread
-    whole: bool = False  # whether it must see whole collections, not blocks of them
-    prepares: bool = False  # whether the blocks of a matrix should come from `points`, made once
+    whole: bool = False  # whether it needs whole collections, not blocks of them
+    prepares: bool = False  # whether to compute the blocks of a matrix from `points`
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:  # every fit clones its kernel, and signatures are slow to read
+        return super()._get_param_names()
 
     # ---- what a kernel writes
 
@@ -82,35 +88,27 @@ class Kernel(BaseEstimator):
 
     def validate(self) -> None:
         """Raise one clear sentence for a parameter out of range."""
+        check_parameters(self, self.rules)
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         """What is proven of this kernel on inputs with `dimension` coordinates (None: for every dimension)."""
-        return UNKNOWN
-
-    def in_dimension_of(self, X: Checked) -> Self:
-        """The kernel with what depends on the dimension of X filled in; itself, for most."""
-        return self
+        return self.proven
 
     def resolve(self, X: Checked) -> Self:
         """A clone with data-driven parameters (``lengthscale="median"``) replaced by their values on X."""
         return clone(self)
 
-    def feature_count(self, X: Checked) -> int:
-        """How many explicit features members like those of X have."""
-        self.require("feature_map")
-        return int(self.feature_map(self.domain.take(X, slice(0, 1))).shape[1])
-
     def drift(self, origin: np.ndarray) -> np.ndarray | None:
         """v with k(x, y) = k(x − o, y − o) + vᵀx + vᵀy + constant for all x and y; None where there is no such v."""
-        return None
+        return np.zeros_like(origin) if self.stationary else None
 
     @property
     def at_zero(self) -> Kernel:
-        """The kernel of which this is the one `about` a sample; itself, for most."""
+        """The kernel that `about` moved to a sample; most kernels are their own."""
         return self
 
     def relative(self, X: Checked) -> Any:
-        """X relative to the origin of this kernel, as `at_zero` sees it."""
+        """X relative to the origin of this kernel: the argument of `at_zero`."""
         return X
 
     def missing_constant(self, points: Checked, coefficients: Array) -> Any:
@@ -118,20 +116,27 @@ class Kernel(BaseEstimator):
         return 0.0
 
     def moved(self, X: Checked, steps: np.ndarray) -> Any:
-        """The points that are reached from X by steps, as `density_sample` draws them."""
+        """X moved by steps that `density_sample` draws."""
         return X + like(steps, X)
 
     def points(self, X: Checked, beside: Any = None) -> Points:
-        """A checked collection in the form from which rows of the matrix follow fastest, again and again.
+        """A checked collection in the form that computes rows of the matrix fastest.
 
-        Collections that are to be compared are made one `beside` the other.
+        Points that will be compared with others are made `beside` those.
         """
         return Points(self, X)
+
+    def against(self, Y: Checked) -> Callable[[Any], Any]:
+        """X ↦ k(X, Y) as `evaluate` has it, for a Y that many small X will meet: its own part is computed once."""
+        if self.prepares:
+            right = self.points(Y)
+            return lambda X: self.points(X, right).matrix(right)
+        return lambda X: self.evaluate(X, Y)
 
     @classmethod
     def examples(cls) -> list[Kernel]:
         """Instances that stand for the class in the law tests."""
-        return [cls()]
+        return [cls(*arguments) for arguments in cls.trials]
 
     # ---- what every kernel has
 
@@ -140,17 +145,12 @@ class Kernel(BaseEstimator):
         """What is proven for every dimension: PD, CPD(q), INDEFINITE or UNKNOWN, each with `strict`."""
         return self.definiteness_in(None)
 
-    @property
-    def provides(self) -> frozenset[str]:
-        """Which of the optional operations this kernel has, with its present parameters; `ABILITIES` lists them."""
-        return frozenset(self.abilities)
-
     def __call__(self, X: Checked, Y: Checked = None) -> Any:
         values = self.bind(X, Y)
         return self._finite(values.dense)
 
     def bind(self, X: Checked, Y: Checked = None) -> Evaluator:
-        """The values between the members of two collections, computed when they are asked for; Y = None means Y = X.
+        """The values between the members of two collections, computed on demand; Y = None means Y = X.
 
         Examples
         --------
@@ -166,7 +166,7 @@ class Kernel(BaseEstimator):
         return self._finite(lambda: self.evaluate_diag(X))
 
     def _finite(self, compute: Callable[[], Any]) -> Any:
-        """Values that are asked for directly, refused where one is no floating-point number."""
+        """Computed values; raises if one of them is not finite."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             K = compute()
         values = K.data if is_sparse(K) else K
@@ -211,7 +211,7 @@ class Kernel(BaseEstimator):
     def check_values(self, X: Checked, owner: object) -> None:
         """Raise where the values on a checked collection of vectors are no floating-point numbers.
 
-        The diagonal bounds the values of a positive definite kernel; others refuse by themselves, or see X here.
+        The diagonal bounds the values of a positive definite kernel; other kernels check X themselves.
         """
         if not self.domain.vectors or self.whole:
             return
@@ -223,17 +223,6 @@ class Kernel(BaseEstimator):
                 f"{where(owner)}: the kernel {self} of sample {int(finite.argmin())} with itself is beyond the largest "
                 f"{values.dtype} number; scale the data."
             )
-
-    def require(self, ability: str) -> None:
-        """Raise unless this kernel, with its present parameters, provides `ability`."""
-        if ability not in self.provides:
-            listed = ", ".join(sorted(self.provides)) or "evaluation only"
-            raise AttributeError(f"{where(self)} does not provide {ability}; it provides {listed}.")
-
-    def __getattr__(self, attribute: str) -> Any:
-        if attribute in ABILITIES:
-            self.require(attribute)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
 
     def check(self, X: Checked, tol: float | None = None) -> Report:
         """Test on data what `definiteness` claims, and report the smallest eigenvalue.
@@ -307,11 +296,10 @@ class Kernel(BaseEstimator):
         return _algebra().CenteredAt(self, X, weights)
 
     def about(self, X: Checked) -> Kernel:
-        """The kernel to compute with on X where constants are free: it differs from this one by some g(x) + g(y).
+        """The kernel to compute with on X if constants are free: it differs from this one by some g(x) + g(y).
 
-        Coefficients that sum to zero do not see g, but digits are lost to it: of xᵀy all, far from 0. So a kernel with
-        a linear part is taken from the mean of X, as `Translated`, where its values there are much smaller; any other
-        is its own.
+        Coefficients that sum to zero cancel g, but g costs digits: far from 0, it costs xᵀy all of them. So a kernel
+        with a linear part is `Translated` to the mean of X if its values are much smaller there.
 
         Examples
         --------
@@ -324,7 +312,7 @@ class Kernel(BaseEstimator):
             return self
         with np.errstate(over="ignore", invalid="ignore"):
             origin = host(namespace(X).mean(X, axis=0))
-        if not np.isfinite(origin).all():  # the sum of numbers near the largest
+        if not np.isfinite(origin).all():  # a sum of numbers near the largest float
             return self
         slope = self.drift(origin)
         if slope is None or not slope.any():
@@ -344,18 +332,18 @@ class Kernel(BaseEstimator):
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        from .expression import to_text
+        from ._to_text import to_text
 
         return to_text(self)
 
 
 def is_kernel(value: Any) -> TypeGuard[Kernel]:
-    """Whether a value is a kernel, and no text, number or function that stands for one."""
+    """Whether a value is a kernel object, rather than a text, number or function."""
     return isinstance(value, Kernel)
 
 
 def _algebra() -> Any:
-    """The operators, which make kernels and so import this module."""
+    """The operators; they import this module, so it imports them late."""
     from . import algebra
 
     return algebra

@@ -6,8 +6,9 @@ would raise).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
+from itertools import permutations
 from math import prod
 from operator import mul
 from typing import Any, Self
@@ -19,14 +20,15 @@ from .._array import namespace
 from .._errors import where
 from ..domains import Domain, intersection
 from ..domains import Product as ProductDomain
-from ..types import Checked
+from ..types import Array, Checked
 from ._base import Kernel
 from ._definiteness import Definiteness, of_product, of_sum
-from ._parts import STATIONARY, inner_examples, require_kernels, times, transposed
+from ._parts import STATIONARY, column_products, inner_examples, require_kernels
+from .derivatives import Chained, Link
 from .gaussian import Gaussian
 
 
-class _Composite(Kernel):
+class _Composite(Chained):
     """Several kernels, with indexed parameter names."""
 
     def __init__(self, kernels: Sequence[Kernel]):
@@ -75,9 +77,6 @@ class _Composite(Kernel):
                 k.check_values(X, owner)
         super().check_values(X, owner)
 
-    def _nested(self, i: int, gradients: dict[str, Any], factor: Any = None) -> dict[str, Any]:
-        return {f"{i}__{name}": G if factor is None else times(factor, G) for name, G in gradients.items()}
-
     @classmethod
     def examples(cls) -> list[Kernel]:
         return [cls([*inner_examples(), Gaussian(1.5) * 2.0])]
@@ -96,6 +95,10 @@ class Sum(_Composite):
     def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return sum(k.evaluate(X, Y) for k in self.kernels)
 
+    def against(self, Y: Checked) -> Callable[[Any], Any]:
+        parts = [k.against(Y) for k in self.kernels]
+        return lambda X: sum(part(X) for part in parts)
+
     def evaluate_diag(self, X: Checked) -> Any:
         return sum(k.evaluate_diag(X) for k in self.kernels)
 
@@ -110,27 +113,10 @@ class Sum(_Composite):
     def provides(self) -> frozenset[str]:
         return frozenset.intersection(*(k.provides for k in self.kernels)) - {"spectral_sample", "self_convolution"}
 
-    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
-        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
-        self.require("gradient_x")
-        return sum(k.gradient_x(X, Y) for k in self.kernels)
+    def links(self, X: Checked, Y: Checked, K: Array = None) -> Sequence[Link]:
+        return [Link(f"{i}__", k, X, Y) for i, k in enumerate(self.kernels)]
 
-    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
-        """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
-        self.require("mixed_xy")
-        return sum(k.mixed_xy(X, Y) for k in self.kernels)
-
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂θ for each parameter."""
-        self.require("gradient_theta")
-        out: dict[str, Any] = {}
-        for i, k in enumerate(self.kernels):
-            out |= self._nested(i, k.gradient_theta(X, Y))
-        return out
-
-    def feature_map(self, X: Checked) -> Any:
-        """The features of the terms, side by side."""
-        self.require("feature_map")
+    def features(self, X: Checked) -> Any:
         maps = [k.feature_map(X) for k in self.kernels]
         return namespace(*maps).concat(maps, axis=1)
 
@@ -138,12 +124,10 @@ class Sum(_Composite):
         return sum(k.feature_count(X) for k in self.kernels)
 
     def log_normalizer(self, dimension: int) -> float:
-        """log ∫ k(x, y) dy over ℝᵈ."""
         self.require("log_normalizer")
         return float(logsumexp([k.log_normalizer(dimension) for k in self.kernels]))
 
     def density_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
-        """n draws of x − y from the density k(x, y) / ∫ k, a mixture."""
         shares = softmax([k.log_normalizer(dimension) for k in self.kernels])
         part = rng.choice(len(shares), size=n, p=shares)
         out = np.empty((n, dimension))
@@ -152,16 +136,48 @@ class Sum(_Composite):
         return out
 
     def dilated(self, factor: float) -> Self:
-        """The kernel k(x/h, y/h)."""
         return type(self)([k.dilated(factor) for k in self.kernels])
 
-    def log_dilated(self, X: Checked, Y: Checked, factors: Sequence[float]) -> Iterator[Any]:
-        """The matrices log k(xᵢ/h, yⱼ/h) for each factor h, one after the other, from one matrix of distances each."""
+    def log_dilated(self, X: Checked, Y: Checked, factors: Iterable[float]) -> Iterator[Any]:
         for parts in zip(*(k.log_dilated(X, Y, factors) for k in self.kernels), strict=True):
             yield reduce(namespace(parts[0]).logaddexp, parts)
 
 
-class Product(_Composite):
+class _OfFactors(_Composite):
+    """A product of kernels, each on the collections that `_each` gives it."""
+
+    def _each(self, X: Checked) -> Sequence[Any]:
+        return [X] * len(self.kernels)
+
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
+        pairs = zip(self.kernels, self._each(X), self._each(Y), strict=True)
+        return reduce(mul, (k.evaluate(A, B) for k, A, B in pairs))
+
+    def against(self, Y: Checked) -> Callable[[Any], Any]:
+        parts = [k.against(B) for k, B in zip(self.kernels, self._each(Y), strict=True)]
+        return lambda X: reduce(mul, (part(A) for part, A in zip(parts, self._each(X), strict=True)))
+
+    def evaluate_diag(self, X: Checked) -> Any:
+        return reduce(mul, (k.evaluate_diag(A) for k, A in zip(self.kernels, self._each(X), strict=True)))
+
+    def links(self, X: Checked, Y: Checked, K: Array = None) -> Sequence[Link]:
+        pairs = zip(self.kernels, self._each(X), self._each(Y), strict=True)
+        links = [Link(f"{i}__", k, A, B) for i, (k, A, B) in enumerate(pairs)]
+        for i, link in enumerate(links):
+            link.weight = _others(links, i)
+        return links
+
+    def bends(self, links: Sequence[Link]) -> list[tuple[int, int, Any]]:
+        return [(i, j, _others(links, i, j)) for i, j in permutations(range(len(links)), 2)]
+
+
+def _others(links: Sequence[Link], *skip: int) -> Any:
+    """The product of the values of all factors but those skipped; None where none is left."""
+    kept = [link.values for i, link in enumerate(links) if i not in skip]
+    return reduce(mul, kept) if kept else None
+
+
+class Product(_OfFactors):
     """k₁ · … · k_p (Schur's theorem). Its space is the restriction of the tensor product to the diagonal.
 
     Examples
@@ -171,12 +187,6 @@ class Product(_Composite):
     array([[4.]])
     """
 
-    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
-        return reduce(mul, (k.evaluate(X, Y) for k in self.kernels))
-
-    def evaluate_diag(self, X: Checked) -> Any:
-        return reduce(mul, (k.evaluate_diag(X) for k in self.kernels))
-
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return of_product([k.definiteness_in(dimension) for k in self.kernels])
 
@@ -185,53 +195,14 @@ class Product(_Composite):
         common = frozenset.intersection(*(k.provides for k in self.kernels)) - STATIONARY
         return common if "gradient_x" in common else common - {"mixed_xy"}
 
-    def _others(self, K: list[Any], *skip: int) -> Any:
-        """The product of all matrices but those skipped."""
-        return reduce(mul, (M for i, M in enumerate(K) if i not in skip), K[0] * 0 + 1)
-
-    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
-        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
-        self.require("gradient_x")
-        K = [k(X, Y) for k in self.kernels]
-        return sum(times(self._others(K, i), k.gradient_x(X, Y)) for i, k in enumerate(self.kernels))
-
-    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
-        """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
-        self.require("mixed_xy")
-        Y = X if Y is None else Y
-        K = [k(X, Y) for k in self.kernels]
-        gx = [k.gradient_x(X, Y) for k in self.kernels]
-        gy = [transposed(k.gradient_x(Y, X)) for k in self.kernels]
-        total = sum(times(self._others(K, i), k.mixed_xy(X, Y)) for i, k in enumerate(self.kernels))
-        for i in range(len(K)):
-            for j in range(len(K)):
-                if i != j:
-                    total = total + times(self._others(K, i, j), gx[i][..., :, None] * gy[j][..., None, :])
-        return total
-
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂θ for each parameter."""
-        self.require("gradient_theta")
-        K = [k(X, Y) for k in self.kernels]
-        out: dict[str, Any] = {}
-        for i, k in enumerate(self.kernels):
-            out |= self._nested(i, k.gradient_theta(X, Y), self._others(K, i))
-        return out
-
-    def feature_map(self, X: Checked) -> Any:
-        """All products of one feature of each factor."""
-        self.require("feature_map")
-        Z = self.kernels[0].feature_map(X)
-        for k in self.kernels[1:]:
-            W = k.feature_map(X)
-            Z = namespace(Z).reshape(Z[:, :, None] * W[:, None, :], (Z.shape[0], Z.shape[1] * W.shape[1]))
-        return Z
+    def features(self, X: Checked) -> Any:
+        return column_products([k.feature_map(X) for k in self.kernels])
 
     def feature_count(self, X: Checked) -> int:
         return prod(k.feature_count(X) for k in self.kernels)
 
 
-class Tensor(_Composite):
+class Tensor(_OfFactors):
     """k((x₁, x₂), (y₁, y₂)) = k₁(x₁, y₁) · k₂(x₂, y₂) on pairs: the tensor product of the spaces.
 
     A collection of pairs is a tuple ``(X1, X2)`` of equally long collections, or a list of tuples.
@@ -247,11 +218,8 @@ class Tensor(_Composite):
     def domain(self) -> Domain:  # type: ignore[override]
         return ProductDomain([k.domain for k in self.kernels])
 
-    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
-        return reduce(mul, (k.evaluate(X[i], None if Y is None else Y[i]) for i, k in enumerate(self.kernels)))
-
-    def evaluate_diag(self, X: Checked) -> Any:
-        return reduce(mul, (k.evaluate_diag(X[i]) for i, k in enumerate(self.kernels)))
+    def _each(self, X: Checked) -> Sequence[Any]:
+        return [None] * len(self.kernels) if X is None else list(X)
 
     def _check_together(self, X: Checked, Y: Checked) -> None:
         for i, k in enumerate(self.kernels):

@@ -63,10 +63,6 @@ class OverCoordinates(Kernel):
     def evaluate_diag(self, X: Checked) -> Any:
         return vector(self.over, X)
 
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """No continuous parameters, unless the kernel says otherwise."""
-        return {}
-
 
 class SumOverCoordinates(OverCoordinates):
     """k(x, y) = Σ_k part(x_k, y_k)."""
@@ -93,19 +89,13 @@ class ProductOverCoordinates(OverCoordinates):
             return (self.part_xy if in_y else self.part_x)(x, y, xp)
         return self.part_x(y, x, xp) if in_y else self.part(x, y, xp)
 
-    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
-        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
-        self.require("gradient_x")
-        X, Y = self.check_arguments(X, Y)
+    def d_x(self, X: Checked, Y: Checked) -> Any:
         xp, pairs = namespace(X), columns(X, Y)
         d = range(len(pairs))
         slices = [reduce(imul, (self._factor(pairs[i], i == k, False, xp) for i in d)) for k in d]
         return xp.stack(slices, axis=-1)
 
-    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
-        """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
-        self.require("mixed_xy")
-        X, Y = self.check_arguments(X, Y)
+    def d_xy(self, X: Checked, Y: Checked) -> Any:
         xp, pairs = namespace(X), columns(X, Y)
         d = range(len(pairs))
         slices = [[reduce(imul, (self._factor(pairs[i], i == k, i == j, xp) for i in d)) for j in d] for k in d]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import eye, host, is_sparse, namespace, product_transposed, row_products
+from .._array import eye, host, namespace, product_transposed, row_products
 from .._errors import where
 from ..domains import Vectors
 from ..types import Array, Checked, Namespace
@@ -53,20 +53,11 @@ class DotProduct(Kernel):
             )
         super().check_values(X, owner)
 
-    def _dense(self, X: Checked, Y: Checked) -> tuple[Any, Any, Any, Any]:
-        X, Y = self.check_arguments(X, Y)
-        Y = X if Y is None else Y
-        if is_sparse(X) or is_sparse(Y):
-            raise TypeError(f"{where(self)}: derivatives need dense X and Y; call .toarray() first.")
-        return namespace(X), X, Y, product_transposed(X, Y)
+    def d_x(self, X: Checked, Y: Checked) -> Any:
+        t = product_transposed(X, Y)
+        return self.slope(t, namespace(t))[..., None] * Y[None, :, :]
 
-    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
-        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
-        xp, X, Y, t = self._dense(X, Y)
-        return self.slope(t, xp)[..., None] * Y[None, :, :]
-
-    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
-        """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
-        xp, X, Y, t = self._dense(X, Y)
-        outer = Y[None, :, :, None] * X[:, None, None, :]
-        return self.slope(t, xp)[..., None, None] * eye(X.shape[1], X) + self.curvature(t, xp)[..., None, None] * outer
+    def d_xy(self, X: Checked, Y: Checked) -> Any:
+        t = product_transposed(X, Y)
+        slope, curvature = (f(t, namespace(t))[..., None, None] for f in (self.slope, self.curvature))
+        return slope * eye(X.shape[1], X) + curvature * (Y[None, :, :, None] * X[:, None, None, :])

@@ -1,13 +1,13 @@
 """Radial kernels of finite integral, whose sections are probability densities up to a factor.
 
 With k(x, y) = φ(‖Λ⁻¹(x − y)‖²) ≥ 0 the integral over y is |det Λ| ∫ φ(‖u‖²) du, the same for every x. A kernel writes
-the second factor (`unit_log_mass`), how to draw u (`unit_sample`), and log φ where φ itself would underflow; the
-lengthscale is dealt with here, once.
+the second factor (`unit_log_mass`), draws of u (`unit_sample`), and log φ where φ itself would underflow. This module
+adds the lengthscale.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import inf, lgamma, log, pi
 from typing import Any, Self
 
@@ -38,7 +38,6 @@ class Integrable(Radial):
             return xp.log(self.profile(s, xp))
 
     def log_normalizer(self, dimension: int) -> float:
-        """log ∫ k(x, y) dy over ℝᵈ; infinite where the kernel is not integrable in that dimension."""
         scale = host(self.lengthscale)
         self._require_dimension(scale, dimension)
         if scale.ndim == 2:
@@ -48,7 +47,6 @@ class Integrable(Radial):
         return volume + self.unit_log_mass(dimension)
 
     def density_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
-        """n draws of x − y from the density k(x, y) / ∫ k."""
         if self.unit_log_mass(dimension) == inf:
             raise ValueError(f"{where(self)}: ∫ k(x, y) dy is infinite in dimension {dimension}; there is no density.")
         scale = host(self.lengthscale)
@@ -63,7 +61,6 @@ class Integrable(Radial):
             )
 
     def dilated(self, factor: float) -> Self:
-        """The kernel k(x/h, y/h), whose lengthscale is h times as large."""
         kernel = clone(self)
         scale = host(self.lengthscale)
         with np.errstate(over="ignore"):
@@ -77,17 +74,24 @@ class Integrable(Radial):
         return kernel
 
     def log_dilated(self, X: Checked, Y: Checked, factors: Iterable[float]) -> Iterator[Any]:
-        """The matrices log k(xᵢ/h, yⱼ/h) for each factor h, one after the other, from one matrix of distances."""
         factors = np.array(list(factors), dtype=np.float64)
-        unit = power_of_two(factors)  # neither the distances nor the squares of factors are floats in every unit
+        unit = power_of_two(factors)  # in other units, distances or squares of factors may not be floats
         s, vast = self.dilated(unit)._distances(X, Y)
-        xp = namespace(s)
-        near = xp.isfinite(s) if vast else None
+        kernel = self.in_dimension_of(X)
         for h in (factors / unit).tolist():
-            if near is None:
-                yield self.log_profile(s / h**2, xp)
-            else:
-                yield xp.where(near, self.log_profile(xp.where(near, s, 0.0) / h**2, xp), -xp.inf)
+            yield kernel.log_at_distances(s / h**2, vast)
+
+    def log_against(self, Y: Checked) -> Callable[[Any], Any]:
+        distances, kernel = self.distances_to(Y), self.in_dimension_of(Y)
+        return lambda X: kernel.log_at_distances(*distances(X))
+
+    def log_at_distances(self, s: Array, vast: bool) -> Any:
+        """log φ of the squared scaled distances, which may be infinite where they are `vast`."""
+        xp = namespace(s)
+        if not vast:
+            return self.log_profile(s, xp)
+        near = xp.isfinite(s)
+        return xp.where(near, self.log_profile(xp.where(near, s, 0.0), xp), -xp.inf)
 
 
 def log_sphere(dimension: int) -> float:

@@ -13,12 +13,12 @@ def at_origin(s: Array, xp: Namespace) -> Any:
 
 
 def _recorded(s: Array) -> bool:
-    """Whether torch will differentiate what is made of s: an infinite slope at the origin would give NaN there."""
+    """Whether torch will differentiate with respect to s: an infinite slope at the origin would give NaN there."""
     return getattr(s, "requires_grad", False)
 
 
 def root(s: Array, xp: Namespace) -> Any:
-    """``s**0.5``, with slope 0 at the origin where it is differentiated, as functions of ‖x − y‖ have in x."""
+    """``s**0.5``; torch differentiates it with slope 0 at the origin, as for functions of ‖x − y‖ in x."""
     return power(s, 0.5, xp) if _recorded(s) else xp.sqrt(s)
 
 

@@ -1,8 +1,8 @@
 """Radial profiles of other distances than the Euclidean one, with the integral that makes them densities.
 
-k(x, y) = φ(δ(x, y)²) for the profile φ of a radial kernel. For a norm δ(x, y) = ‖T(x − y)‖ₚ a ball has the volume of
-the Euclidean ball times a constant, by which ∫ k differs; and a draw is one of the same radius in a direction of that
-norm. On the sphere the angle between two points is their distance.
+k(x, y) = φ(δ(x, y)²) for the profile φ of a radial kernel. For a norm δ(x, y) = ‖T(x − y)‖ₚ, ∫ k is that of the
+Euclidean distance times the ratio of the volumes of the balls, and a draw has the same radius in a direction of that
+norm. On the sphere, the distance between two points is their angle.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 from .._array import host, like
 from .._errors import SQUARED, where
 from .._units import power_of_two
-from ..types import Array, Checked, Namespace
+from ..types import Array, Checked
 from ._base import Kernel
 from ._integrable import Integrable
 
@@ -25,7 +25,7 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
 class OfDistance(Kernel):
-    """Base: a subclass writes `distances` between arrays on the host, `log_normalizer`, `density_sample`."""
+    """Base of these kernels: a subclass writes `distances` between host arrays, `log_normalizer`, `density_sample`."""
 
     abilities = ("log_normalizer",)
     kernel: Integrable
@@ -35,7 +35,7 @@ class OfDistance(Kernel):
         raise NotImplementedError
 
     def _unit(self, X: np.ndarray, Y: np.ndarray) -> float:
-        """A power of two by which points may be divided, where that divides the distance."""
+        """A power of two by which to divide points, where that divides their distances too."""
         return 1.0
 
     def _distances(self, X: Checked, Y: Checked) -> tuple[Any, bool]:
@@ -64,20 +64,20 @@ class OfDistance(Kernel):
         return self._with(self.kernel.resolve(X))
 
     def dilated(self, factor: float) -> Self:
-        """The kernel of the distance δ/h."""
         return self._with(self.kernel.dilated(factor))
 
     def _with(self, kernel: Integrable) -> Self:
         return type(self)(**{**self.get_params(deep=False), "kernel": kernel})
 
     def log_dilated(self, X: Checked, Y: Checked, factors: Iterable[float]) -> Iterator[Any]:
-        """The matrices log k of the distances δ/h for each factor h, one after the other."""
-        kernel: Any = self._with(self.kernel.in_dimension_of(X))
-        return Integrable.log_dilated(kernel, X, Y, factors)
+        return Integrable.log_dilated(self, X, Y, factors)
 
-    def log_profile(self, s: Array, xp: Namespace) -> Any:
+    def in_dimension_of(self, X: Checked) -> Self:
+        return self._with(self.kernel.in_dimension_of(X))
+
+    def log_at_distances(self, s: Array, vast: bool) -> Any:
         """log φ."""
-        return self.kernel.log_profile(s, xp)
+        return self.kernel.log_at_distances(s, vast)
 
 
 class OfNorm(OfDistance):
@@ -91,8 +91,8 @@ class OfNorm(OfDistance):
         return np.asarray(1.0 if self.transform is None else self.transform)
 
     def _unit(self, X: np.ndarray, Y: np.ndarray) -> float:
-        most = max(power_of_two(X), power_of_two(Y))
-        return max(power_of_two(host(self.kernel.lengthscale)), most * 2.0**-SQUARED)  # that the quotients are floats
+        most = max(power_of_two(X), power_of_two(Y)) * 2.0**-SQUARED  # so that the quotients are floats
+        return max(power_of_two(host(self.kernel.lengthscale)), most)
 
     def distances(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         names = {1.0: "cityblock", 2.0: "euclidean", inf: "chebyshev"}
@@ -104,7 +104,6 @@ class OfNorm(OfDistance):
         return X @ T.T if T.ndim == 2 else X * T
 
     def log_normalizer(self, dimension: int) -> float:
-        """log ∫ k(x, y) dy over ℝᵈ."""
         T = self._matrix
         if T.ndim and T.shape[-1] != dimension:
             raise ValueError(
@@ -115,11 +114,10 @@ class OfNorm(OfDistance):
         return self.kernel.log_normalizer(dimension) + balls - float(volume)
 
     def density_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
-        """n draws of x − y from the density k(x, y) / ∫ k."""
         radii = np.linalg.norm(self.kernel.density_sample(n, dimension, rng), axis=1)
         if self.p == inf:
             U = rng.uniform(-1, 1, size=(n, dimension))
-        else:  # of density proportional to exp(−|u|ᵖ), whose direction does not depend on its length
+        else:  # density proportional to exp(−|u|ᵖ): direction and length are independent
             U = rng.gamma(1 / self.p, size=(n, dimension)) ** (1 / self.p) * rng.choice([-1.0, 1.0], (n, dimension))
         U *= (radii / np.linalg.norm(U, ord=self.p, axis=1))[:, None]
         T = self._matrix
@@ -142,7 +140,7 @@ class OnSphere(OfDistance):
         """The logarithm of ∫ k(x, y) dy over the sphere, 2π ∫ φ(θ²) sin θ dθ."""
         if dimension != 2:
             raise ValueError(
-                f"{where(self)}: 'haversine' is of latitude and longitude, in radians, and X has {dimension} columns."
+                f"{where(self)}: 'haversine' needs latitude and longitude in radians, but X has {dimension} columns."
             )
         scale = float(host(self.kernel.lengthscale))
         ends = np.minimum(np.append(0.0, 2.0 ** np.arange(0, max(log(pi / scale, 2), 0) + 2)), pi / scale)
@@ -155,7 +153,7 @@ class OnSphere(OfDistance):
         angles = np.empty(0)
         narrow = float(host(self.kernel.lengthscale)) < 1 and self.kernel.log_normalizer(2) < inf
         while len(angles) < n:
-            if narrow:  # from the plane, whose circles are longer by θ / sin θ
+            if narrow:  # from the plane, whose circles are longer by the factor θ / sin θ
                 drawn = np.linalg.norm(self.kernel.density_sample(2 * n, 2, rng), axis=1)
                 odds = np.where(drawn < pi, np.sinc(drawn / pi), 0.0)
             else:  # from the sphere

@@ -1,8 +1,8 @@
-"""Functions of a kernel's values: c·k, kⁿ, exp(k) and power series; derivatives follow by the chain rule."""
+"""Functions of a kernel's values: c·k, kⁿ, exp(k) and power series."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf, log
 from numbers import Integral, Real
 from typing import Any, Self
@@ -10,15 +10,16 @@ from typing import Any, Self
 import numpy as np
 
 from .._array import host, namespace
-from .._errors import check_number
+from .._errors import NOT_NEGATIVE, NUMBER, check_number
 from ..types import Array, Checked, Namespace
 from ._base import Kernel
 from ._definiteness import PD, UNKNOWN, Definiteness, of_exponential, of_scaled
-from ._parts import Unary, inner_examples, times, transposed
+from ._parts import Unary, inner_examples
+from .derivatives import Chained, Link
 
 
-class Outer(Unary):
-    """g(k(x, y)) for a function g with derivatives g′ and g″; derivatives follow by the chain rule."""
+class Outer(Chained, Unary):
+    """g(k(x, y)) for a function g with the derivatives g′ and g″."""
 
     def outer(self, t: Array, xp: Namespace, order: int) -> Any:
         """The derivative of the given order (0, 1, 2) of g at t."""
@@ -28,6 +29,15 @@ class Outer(Unary):
         t = self.kernel.evaluate(X, Y)
         return self.outer(t, namespace(t), 0)
 
+    def against(self, Y: Checked) -> Callable[[Any], Any]:
+        values = self.kernel.against(Y)
+
+        def of_values(X: Any) -> Any:
+            t = values(X)
+            return self.outer(t, namespace(t), 0)
+
+        return of_values
+
     def evaluate_diag(self, X: Checked) -> Any:
         t = self.kernel.evaluate_diag(X)
         return self.outer(t, namespace(t), 0)
@@ -36,28 +46,14 @@ class Outer(Unary):
     def provides(self) -> frozenset[str]:
         return self.kernel.provides & {"gradient_x", "mixed_xy", "gradient_theta"}
 
-    def _outer_of(self, X: Checked, Y: Checked, order: int) -> Any:
-        t = self.kernel(X, Y)
-        return self.outer(t, namespace(t), order)
+    def links(self, X: Checked, Y: Checked, K: Array = None) -> Sequence[Link]:
+        link = Link("kernel__", self.kernel, X, Y)
+        link.weight = self.outer(link.values, namespace(link.values), 1)
+        return [link]
 
-    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
-        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
-        self.require("gradient_x")
-        return times(self._outer_of(X, Y, 1), self.kernel.gradient_x(X, Y))
-
-    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
-        """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
-        self.require("mixed_xy")
-        Y = X if Y is None else Y
-        gx, gy = self.kernel.gradient_x(X, Y), transposed(self.kernel.gradient_x(Y, X))
-        curved = times(self._outer_of(X, Y, 2), gx[..., :, None] * gy[..., None, :])
-        return times(self._outer_of(X, Y, 1), self.kernel.mixed_xy(X, Y)) + curved
-
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂θ for each parameter of the inner kernel."""
-        self.require("gradient_theta")
-        slope = self._outer_of(X, Y, 1)
-        return {f"kernel__{name}": times(slope, G) for name, G in self.kernel.gradient_theta(X, Y).items()}
+    def bends(self, links: Sequence[Link]) -> list[tuple[int, int, Any]]:
+        t = links[0].values
+        return [(0, 0, self.outer(t, namespace(t), 2))]
 
 
 class Scaled(Outer):
@@ -70,17 +66,26 @@ class Scaled(Outer):
     array([[6.]])
     """
 
+    own = ("scale",)
+    rules = {"scale": NUMBER}
+
     def __init__(self, kernel: Kernel, scale: float = 1.0):
         self.kernel, self.scale = kernel, scale
-
-    def validate(self) -> None:
-        super().validate()
-        check_number(self, "scale", self.scale)
 
     def outer(self, t: Array, xp: Namespace, order: int) -> Any:
         if order == 0:
             return float(self.scale) * t
         return xp.full_like(t, self.scale if order == 1 else 0.0)
+
+    def links(self, X: Checked, Y: Checked, K: Array = None) -> Sequence[Link]:
+        known = None if K is None or self.scale == 0 else K / float(self.scale)
+        return [Link("kernel__", self.kernel, X, Y, float(self.scale), known)]
+
+    def bends(self, links: Sequence[Link]) -> list[tuple[int, int, Any]]:
+        return []
+
+    def d_own(self, name: str, links: Sequence[Link]) -> Any:
+        return links[0].values
 
     def drift(self, origin: np.ndarray) -> np.ndarray | None:
         slope = self.kernel.drift(origin)
@@ -94,34 +99,28 @@ class Scaled(Outer):
         kept = ["feature_map"] * (self.scale >= 0) + ["log_normalizer"] * (self.scale > 0)
         return super().provides | self.kernel.provides.intersection(kept)
 
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂θ, ∂k/∂scale included."""
-        return {"scale": self.kernel(X, Y), **super().gradient_theta(X, Y)}
-
-    def feature_map(self, X: Checked) -> Any:
-        """√c φ(x)."""
-        self.require("feature_map")
+    def features(self, X: Checked) -> Any:
         return float(self.scale) ** 0.5 * self.kernel.feature_map(X)
 
     def feature_count(self, X: Checked) -> int:
         return self.kernel.feature_count(X)
 
     def log_normalizer(self, dimension: int) -> float:
-        """log ∫ k(x, y) dy over ℝᵈ."""
         self.require("log_normalizer")
         return log(self.scale) + self.kernel.log_normalizer(dimension)
 
     def density_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
-        """n draws of x − y from the density k(x, y) / ∫ k."""
         return self.kernel.density_sample(n, dimension, rng)
 
     def dilated(self, factor: float) -> Self:
-        """The kernel k(x/h, y/h)."""
         return type(self)(self.kernel.dilated(factor), self.scale)
 
     def log_dilated(self, X: Checked, Y: Checked, factors: Iterable[float]) -> Iterator[Any]:
-        """The matrices log k(xᵢ/h, yⱼ/h) for each factor h, one after the other, from one matrix of distances."""
         return (L + log(self.scale) for L in self.kernel.log_dilated(X, Y, factors))
+
+    def log_against(self, Y: Checked) -> Callable[[Any], Any]:
+        values = self.kernel.log_against(Y)
+        return lambda X: values(X) + log(self.scale)
 
     @classmethod
     def examples(cls) -> list[Kernel]:
@@ -138,12 +137,10 @@ class PowerOf(Outer):
     array([[9.]])
     """
 
+    rules = {"exponent": NOT_NEGATIVE}
+
     def __init__(self, kernel: Kernel, exponent: float = 1):
         self.kernel, self.exponent = kernel, exponent
-
-    def validate(self) -> None:
-        super().validate()
-        check_number(self, "exponent", self.exponent, at_least=0)
 
     def outer(self, t: Array, xp: Namespace, order: int) -> Any:
         n = int(self.exponent) if float(self.exponent).is_integer() else float(self.exponent)

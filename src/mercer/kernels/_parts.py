@@ -1,4 +1,4 @@
-"""What the kernels made from kernels share: their domain, their derivatives, and the kernels that the law tests try."""
+"""What the kernels made from kernels share: their domain, and the kernels that the law tests try."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from .._errors import where
 from ..domains import Domain
 from ..types import Array, Checked
 from ._base import Kernel, is_kernel
+from ._definiteness import UNKNOWN, Definiteness
 from .gaussian import Gaussian
 from .linear import Affine
 
-STATIONARY = {"spectral_sample", "log_normalizer", "self_convolution"}  # of x − y, in all columns
+STATIONARY = {"spectral_sample", "log_normalizer", "self_convolution"}  # of functions of x − y in all columns
 
 
 class Unary(Kernel):
@@ -26,6 +27,7 @@ class Unary(Kernel):
     def validate(self) -> None:
         require_kernels(self, "kernel", [self.kernel])
         self.kernel.validate()
+        super().validate()
 
     @property
     def domain(self) -> Domain:  # type: ignore[override]
@@ -39,11 +41,16 @@ class Unary(Kernel):
     def whole(self) -> bool:  # type: ignore[override]
         return self.kernel.whole
 
+    def definiteness_in(self, dimension: int | None) -> Definiteness:
+        """That of the inner kernel, if it is positive definite, strictness included."""
+        inner = self.kernel.definiteness_in(dimension)
+        return inner if inner.is_pd else UNKNOWN
+
     def _check_together(self, X: Checked, Y: Checked) -> None:
         self.kernel._check_together(X, Y)
 
     def check_values(self, X: Checked, owner: object) -> None:
-        if self.kernel.domain == self.domain:  # else they are of other collections
+        if self.kernel.domain == self.domain:  # otherwise it takes other collections
             self.kernel.check_values(X, owner)
         super().check_values(X, owner)
 
@@ -69,8 +76,16 @@ def inner_examples() -> list[Kernel]:
     return [Gaussian(0.7), Affine(0.5)]
 
 
+def column_products(parts: Sequence[Any]) -> Any:
+    """All products of one column of each part, for every row."""
+    Z = parts[0]
+    for W in parts[1:]:
+        Z = namespace(Z).reshape(Z[:, :, None] * W[:, None, :], (Z.shape[0], Z.shape[1] * W.shape[1]))
+    return Z
+
+
 def in_type_of(A: Array, sample: Any) -> Any:
-    """A sample that a kernel keeps, in the array library, device and floating type of what it is compared with."""
+    """A sample that a kernel keeps, in the array library, device and floating type of A."""
     if isinstance(sample, tuple):
         return tuple(in_type_of(a, s) for a, s in zip(A, sample, strict=True))
     if not all(is_array(B) or is_sparse(B) for B in (A, sample)):
@@ -78,16 +93,7 @@ def in_type_of(A: Array, sample: Any) -> Any:
     if is_sparse(sample):
         return sample.astype(A.dtype)
     real = all(is_sparse(B) or namespace(B).isdtype(B.dtype, "real floating") for B in (A, sample))
-    if real or namespace(sample) is namespace(A):  # labels keep their type: text has a width that would cut off longer
+    if real or namespace(sample) is namespace(A):
+        # labels keep their type, because the width of a text type would truncate longer ones
         return like(sample, A, dtype=A.dtype if real else sample.dtype)
     return namespace(A).asarray(host(sample), device=device_of(A))
-
-
-def times(factor: Any, G: Array) -> Any:
-    """factor (n, m) times G (n, m, …)."""
-    return namespace(G).reshape(factor, tuple(factor.shape) + (1,) * (G.ndim - 2)) * G
-
-
-def transposed(G: Array) -> Any:
-    """The derivative in y from the derivative in x of the exchanged arguments: (m, n, d) → (n, m, d)."""
-    return namespace(G).permute_dims(G, (1, 0, 2))

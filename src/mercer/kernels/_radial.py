@@ -1,7 +1,7 @@
 """Radial kernels: k(x, y) = φ(s) with s = ‖Λ⁻¹(x − y)‖², Λ the lengthscale (a number, one per feature, or a matrix).
 
 A radial kernel writes `profile` (φ), and `slope` (φ′) and `curvature` (φ″) where it is smooth enough; derivatives in
-x, y and the lengthscale follow here, once:
+x, y and the lengthscale follow here:
 
     ∂k/∂x     = 2 φ′(s) M (x − y),                    M = Λ⁻ᵀΛ⁻¹
     ∂²k/∂x∂yᵀ = −2 φ′(s) M − 4 φ″(s) M (x − y)(x − y)ᵀ M
@@ -9,7 +9,9 @@ x, y and the lengthscale follow here, once:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
+from functools import partial
 from math import isfinite, log2
 from typing import Any, ClassVar, Self
 
@@ -17,104 +19,55 @@ import numpy as np
 
 from .._array import (
     device_of,
-    eps,
     host,
-    is_numpy,
     is_sparse,
-    is_torch,
     like,
     namespace,
-    product_transposed,
     row_products,
-    set_diagonal,
 )
 from .._errors import UnresolvedError, check_number, where
-from .._units import out_of_squares, power_of_two
+from .._units import out_of_squares, power_of_two, squarable
 from ..domains import Vectors
 from ..evaluation import Points, radial_points
 from ..types import Array, Checked, DType, Namespace
 from . import bandwidth
+from ._abilities import Matrix, Names
 from ._base import Kernel
+from ._distances import FEW, accurate, in_strips, squared_distances
 
 TINY = 2.0**-125  # a lengthscale between this and its reciprocal has a reciprocal of full precision
-FEW = 4  # up to so many columns, coordinate differences are as fast as a matrix product, and exact
-
-
-def squared_distances(X: Checked, Y: Checked = None) -> Any:
-    """‖xᵢ − yⱼ‖², accurate also for close pairs.
-
-    The expansion ‖x‖² + ‖y‖² − 2xᵀy cancels when x ≈ y. Data are centred first, and the entries that still lose more
-    than half of their digits are computed again from the differences. Sparse data stay sparse (and uncentred).
-    """
-    A, B = X, X if Y is None else Y
-    xp = namespace(A, B)
-    quick = is_numpy(xp) or is_torch(xp)
-    if not is_sparse(A) and not is_sparse(B):
-        if not quick or A.shape[1] <= FEW:
-            return _from_differences(A, B, xp)
-        centre = xp.mean(B, axis=0)
-        A = A - centre
-        B = A if Y is None else B - centre
-    a = row_products(A, A)
-    b = a if Y is None else row_products(B, B)
-    S = product_transposed(A, B)
-    S *= -2
-    size = a[:, None] + b[None, :]
-    S += size  # in one step, so that a symmetric S stays symmetric to the last digit
-    _repair(S, size, X, X if Y is None else Y, xp, Y is None)
-    return set_diagonal(S, 0.0) if Y is None else S
-
-
-def _from_differences(A: Array, B: Array, xp: Namespace) -> Any:
-    S = (A[:, 0][:, None] - B[:, 0][None, :]) ** 2
-    d = B.shape[1]
-    for k in range(1, min(d, FEW)):
-        S = S + (A[:, k][:, None] - B[:, k][None, :]) ** 2
-    for k in range(FEW, d, 4 * FEW):  # fewer, larger steps; the temporary stays a small multiple of S
-        part = slice(k, min(d, k + 4 * FEW))
-        S = S + xp.sum((A[:, None, part] - B[None, :, part]) ** 2, axis=2)
-    return S
-
-
-def _repair(S: Array, size: Any, A: Array, B: Array, xp: Namespace, symmetric: bool) -> None:
-    """Recompute in place the entries of S that are small against `size` = ‖x‖² + ‖y‖², or of which that overflowed."""
-    lost = ~(float(eps(A)) ** 0.5 * size <= S)  # true for NaN, the difference of two infinities
-    if symmetric:
-        lost = set_diagonal(lost, False)
-    rows, columns = xp.nonzero(lost)
-    for start in range(0, rows.shape[0], 1 << 14):
-        i, j = rows[start : start + (1 << 14)], columns[start : start + (1 << 14)]
-        D = A[i] - B[j]
-        S[i, j] = row_products(D, D)
-
-
-def _unit(X: Checked) -> float:
-    return power_of_two(X.data if is_sparse(X) else X)
+EACH = np.array([0.5, 1.0, 2.0])  # lengthscales of trials: one per feature, and a matrix
+FULL = np.array([[1.0, 0.3, 0.0], [0.0, 0.8, 0.2], [0.0, 0.0, 1.5]])
 
 
 class Radial(Kernel):
     """Base of the kernels of scaled Euclidean distance; see the module for what a subclass writes."""
 
+    stationary = True
     domain = Vectors(sparse=True)
     abilities: ClassVar[tuple[str, ...]] = ("gradient_theta",)
-    gaussian: ClassVar[bool] = False  # whether φ(s) = exp(−s/2), which compiled rows know
-    vanishes: ClassVar[bool] = False  # whether φ is 0, to the last digit, wherever s is beyond the largest float
-    from_zero: ClassVar[bool] = False  # whether φ(0) = 0, so that k has the digits of s, however small that is
+    gaussian: ClassVar[bool] = False  # whether φ(s) = exp(−s/2), for which rows are compiled
+    vanishes: ClassVar[bool] = False  # whether φ rounds to 0 wherever s is beyond the largest float
+    from_zero: ClassVar[bool] = False  # whether φ(0) = 0, so that small values of s keep their digits in k
 
     def __init__(self, lengthscale: Any = 1.0):
         self.lengthscale = lengthscale
 
+    def derivative(self, s: Array, xp: Namespace, order: int) -> Any:
+        """φ, φ′ or φ″ by its order, where one formula gives all three."""
+        raise NotImplementedError
+
     def profile(self, s: Array, xp: Namespace) -> Any:
         """φ of the squared scaled distance."""
-        raise NotImplementedError
+        return self.derivative(s, xp, 0)
 
     def slope(self, s: Array, xp: Namespace) -> Any:
         """φ′; at s = 0 its limit where that is finite, else 0."""
-        raise NotImplementedError
+        return self.derivative(s, xp, 1)
 
     def curvature(self, s: Array, xp: Namespace) -> Any:
         """φ″; at s = 0 any finite value if s φ″(s) → 0."""
-        raise NotImplementedError
+        return self.derivative(s, xp, 2)
 
     def validate(self) -> None:
         if isinstance(self.lengthscale, str):
@@ -124,22 +77,23 @@ class Radial(Kernel):
                     f"{where(self)}: lengthscale = {self.lengthscale!r} is unknown; give a number or one of {listed}."
                 )
             raise UnresolvedError(self, "lengthscale", self.lengthscale)
-        if np.ndim(host(self.lengthscale)) == 0:
-            check_number(self, "lengthscale", self.lengthscale, above=0)
-            return
         scale = host(self.lengthscale)
-        good = scale.dtype.kind in "fiu" and bool(np.all(np.isfinite(scale)))
-        if scale.ndim == 1:
-            good = good and bool(np.all(scale > 0))
-        elif scale.ndim == 2 and scale.shape[0] == scale.shape[1]:
-            good = good and np.linalg.cond(scale) < 1e15
-        else:
-            good = False
-        if not good:
+        if scale.ndim == 0:
+            check_number(self, "lengthscale", self.lengthscale, above=0)
+        elif not self._is_scale(scale):
             raise ValueError(
                 f"{where(self)}: lengthscale of shape {scale.shape} must be a number > 0, one number > 0 per feature, "
                 "or an invertible square matrix."
             )
+        super().validate()
+
+    @staticmethod
+    def _is_scale(scale: np.ndarray) -> bool:
+        if scale.dtype.kind not in "fiu" or not np.all(np.isfinite(scale)):
+            return False
+        if scale.ndim == 1:
+            return bool(np.all(scale > 0))
+        return scale.ndim == 2 and scale.shape[0] == scale.shape[1] and bool(np.linalg.cond(scale) < 1e15)
 
     def resolve(self, X: Checked) -> Self:
         kernel = super().resolve(X)
@@ -167,24 +121,27 @@ class Radial(Kernel):
         return X @ A
 
     def scaled_distances(self, X: Checked, Y: Checked = None) -> Any:
-        """s: the matrix ‖Λ⁻¹(xᵢ − yⱼ)‖²; infinite where it is beyond the largest float and k therefore 0."""
+        """s: the matrix ‖Λ⁻¹(xᵢ − yⱼ)‖²; infinite where it is beyond the largest float, so that k is 0."""
         return self._distances(X, Y)[0]
 
     def _distances(self, X: Checked, Y: Checked) -> tuple[Any, bool]:
         """s, and whether some of it may be infinite."""
-        A, B = X, Y
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            if not is_sparse(A) and not is_sparse(B):
-                # rounding in the scaling must be relative to the spread of the data, not to their distance from 0
-                centre = namespace(A).mean(A if B is None else B, axis=0)
-                A, B = A - centre, None if B is None else B - centre
-            A, B = self.scaled(A), None if B is None else self.scaled(B)
-        if self.have_squares(*([A] if B is None else [A, B])):
-            return squared_distances(A, B), False
+        scaled = self._centred([X] if Y is None else [X, Y])
+        if self.have_squares(*scaled):
+            return squared_distances(*scaled), False
         return self._vast_distances(X, Y), True
 
+    def _centred(self, parts: list[Any]) -> list[Any]:
+        """Λ⁻¹(x − c) for each row; without the mean c of the last part where data are sparse."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            if not any(is_sparse(Z) for Z in parts):
+                # rounding in the scaling must be relative to the spread of the data, not to their distance from 0
+                centre = namespace(parts[-1]).mean(parts[-1], axis=0)
+                parts = [Z - centre for Z in parts]
+            return [self.scaled(Z) for Z in parts]
+
     def have_squares(self, *scaled: Any) -> bool:
-        """Whether the squared distances between scaled points do not overflow; refused where they vanish, and k too."""
+        """Whether the squared distances of scaled points do not overflow; raises where they underflow and k too."""
         out = out_of_squares(*scaled)
         if out < 0 and self.from_zero:
             raise ValueError(
@@ -194,17 +151,16 @@ class Radial(Kernel):
         return out <= 0
 
     def _vast_distances(self, X: Checked, Y: Checked) -> Any:
-        """s of points whose scaled coordinates have no squares: in units that are powers of two, and cost no digit."""
+        """s of points whose scaled coordinates have no squares, computed exactly in units that are powers of two."""
         parts = [X] if Y is None else [X, Y]
         length = host(self.lengthscale).astype(np.float64)
-        units = max(_unit(Z) for Z in parts), float(np.min(np.abs(length)) if length.ndim < 2 else power_of_two(length))
-        parts = [Z / units[0] for Z in parts]
+        units = (
+            max(map(power_of_two, parts)),
+            float(np.min(np.abs(length)) if length.ndim < 2 else power_of_two(length)),
+        )
         kernel = copy(self)
         kernel.lengthscale = length / units[1]
-        if not any(is_sparse(Z) for Z in parts):
-            centre = namespace(parts[-1]).mean(parts[-1], axis=0)
-            parts = [Z - centre for Z in parts]
-        s = squared_distances(*map(kernel.scaled, parts))
+        s = squared_distances(*kernel._centred([Z / units[0] for Z in parts]))
         xp = namespace(s)
         power = 2 * (log2(units[0]) - log2(units[1]))
         most = log2(float(xp.finfo(s.dtype).max))
@@ -222,7 +178,41 @@ class Radial(Kernel):
             )
 
     def evaluate(self, X: Checked, Y: Checked = None) -> Any:
-        return self.at_distances(*self._distances(X, Y))
+        kernel, parts = self.in_dimension_of(X), [X] if Y is None else [X, Y]
+        if not all(type(Z) is np.ndarray and Z.shape[1] > FEW for Z in parts):
+            return kernel.at_distances(*self._distances(X, Y))
+        scaled = self._centred(parts)
+        if not self.have_squares(*scaled):
+            return kernel.at_distances(self._vast_distances(X, Y), True)
+        return in_strips(scaled[0], scaled[-1], Y is None, partial(kernel.profile, xp=namespace(X)))
+
+    def against(self, Y: Checked) -> Callable[[Any], Any]:
+        distances, kernel = self.distances_to(Y), self.in_dimension_of(Y)
+        return lambda X: kernel.at_distances(*distances(X))
+
+    def distances_to(self, Y: Checked) -> Callable[[Any], tuple[Any, bool]]:
+        """X ↦ s, and whether some of it may be infinite; the centred, scaled Y is made once."""
+        plain = partial(self._distances, Y=Y)
+        if type(Y) is not np.ndarray or Y.shape[1] <= FEW:
+            return plain
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            centre = Y.mean(axis=0)
+            B = self.scaled(Y - centre)
+        if out_of_squares(B):
+            return plain
+        b, most = row_products(B, B), 4.0 ** squarable(B)
+
+        def distances(X: Any) -> tuple[Any, bool]:
+            if type(X) is not np.ndarray:
+                return plain(X)
+            with np.errstate(over="ignore", invalid="ignore"):
+                A = self.scaled(X - centre)
+                a = row_products(A, A)
+            if not a.max() <= most:
+                return plain(X)
+            return accurate((A, a, A), (B, b, B), False), False
+
+        return distances
 
     def at_distances(self, s: Array, vast: bool) -> Any:
         """φ of the squared scaled distances, which may be infinite where they are `vast`."""
@@ -232,11 +222,8 @@ class Radial(Kernel):
         near = xp.isfinite(s)
         return xp.where(near, self.profile(xp.where(near, s, 0.0), xp), 0.0)
 
-    def drift(self, origin: np.ndarray) -> np.ndarray:
-        return np.zeros_like(origin)
-
     def check_values(self, X: Checked, owner: object) -> None:
-        """A profile that grows is largest between the corners of the box around X."""
+        """A growing profile is largest between the corners of the box around X."""
         if self.vanishes or is_sparse(X):
             return
         xp = namespace(X)
@@ -253,56 +240,65 @@ class Radial(Kernel):
             )
 
     def points(self, X: Checked, beside: Any = None) -> Points:
-        return radial_points(self, X, beside)
+        return radial_points(self.in_dimension_of(X), X, beside)
 
     def evaluate_diag(self, X: Checked) -> Any:
         xp = namespace(X)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            self.scaled(X[:1, :])  # refuses a lengthscale of the wrong length
+            self.scaled(X[:1, :])  # raises for a lengthscale of the wrong length
         place = {} if is_sparse(X) else {"device": device_of(X)}
-        return self.profile(xp.zeros((X.shape[0],), dtype=X.dtype, **place), xp)
-
-    def _inverse(self, X: Checked) -> Any:
-        """Λ⁻¹ as a matrix like X."""
-        scale = host(self.lengthscale)
-        return like(np.diag(np.ones(X.shape[1]) / scale) if scale.ndim < 2 else np.linalg.inv(scale), X)
+        return self.in_dimension_of(X).profile(xp.zeros((X.shape[0],), dtype=X.dtype, **place), xp)
 
     def _pieces(self, X: Checked, Y: Checked) -> tuple[Any, Any, Any, Any]:
         """xp, s, M and the differences M(x − y) of shape (n, m, d)."""
-        X, Y = self.check_arguments(X, Y)
-        Y = X if Y is None else Y
-        xp = namespace(X)
-        if is_sparse(X) or is_sparse(Y):
-            raise TypeError(f"{where(self)}: derivatives need dense X and Y; call .toarray() first.")
-        inverse = self._inverse(X)
+        xp, scale = namespace(X), host(self.lengthscale)
+        inverse = like(np.diag(np.ones(X.shape[1]) / scale) if scale.ndim < 2 else np.linalg.inv(scale), X)
         U = xp.matmul(X[:, None, :] - Y[None, :, :], xp.matrix_transpose(inverse))
         return xp, xp.sum(U**2, axis=-1), xp.matmul(xp.matrix_transpose(inverse), inverse), xp.matmul(U, inverse)
 
-    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
-        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
-        self.require("gradient_x")
+    def d_x(self, X: Checked, Y: Checked) -> Any:
         xp, s, _, MD = self._pieces(X, Y)
         return 2 * self.slope(s, xp)[..., None] * MD
 
-    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
-        """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
-        self.require("mixed_xy")
+    def d_xy(self, X: Checked, Y: Checked) -> Any:
         xp, s, M, MD = self._pieces(X, Y)
         outer = MD[..., :, None] * MD[..., None, :]
         return -2 * self.slope(s, xp)[..., None, None] * M - 4 * self.curvature(s, xp)[..., None, None] * outer
 
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂lengthscale: (n, m) for one, (n, m, d) for one per feature, (n, m, d, d) for a matrix."""
+    def profile_theta(self, s: Array, xp: Namespace) -> dict[str, Any]:
+        """∂φ/∂θ for the parameters beside the lengthscale."""
+        return {}
+
+    def d_theta(self, X: Checked, Y: Checked) -> dict[str, Any]:
+        self.require_dense(X, Y)
         xp, s, _, MD = self._pieces(X, Y)
-        scale = host(self.lengthscale)
-        slope = self.slope(s, xp)
+        scale, slope = host(self.lengthscale), self.slope(s, xp)
         if scale.ndim == 0:
-            return {"lengthscale": -2 * slope * s / float(scale)}
-        if scale.ndim == 1:
-            return {"lengthscale": -2 * slope[..., None] * MD**2 * like(scale, MD)}
-        # ∂s/∂Λ = −2 Λ⁻ᵀu uᵀ with u = Λ⁻¹(x − y) and M(x − y) = Λ⁻ᵀu
-        u = xp.matmul(MD, like(scale, MD))
-        return {"lengthscale": -2 * slope[..., None, None] * MD[..., :, None] * u[..., None, :]}
+            gradient = -2 * slope * s / float(scale)
+        elif scale.ndim == 1:
+            gradient = -2 * slope[..., None] * MD**2 * like(scale, MD)
+        else:  # ∂s/∂Λ = −2 Λ⁻ᵀu uᵀ with u = Λ⁻¹(x − y) and M(x − y) = Λ⁻ᵀu
+            u = xp.matmul(MD, like(scale, MD))
+            gradient = -2 * slope[..., None, None] * MD[..., :, None] * u[..., None, :]
+        return {"lengthscale": gradient, **self.profile_theta(s, xp)}
+
+    def adjoint(self, X: Checked, Y: Checked, E: Array, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+        length = np.asarray(host(self.lengthscale), dtype=np.float64)
+        other = type(self).d_theta is not Radial.d_theta
+        if other or length.ndim > 1 or (length.ndim == 1 and is_sparse(X)) or (wanted is not None and not wanted):
+            return super().adjoint(X, Y, E, wanted)
+        kernel, s = self.in_dimension_of(X), np.asarray(self.scaled_distances(X, Y))
+        W = E * kernel.slope(s, namespace(s))
+        if length.ndim == 0:
+            gradient = -2 * np.vdot(W, s) / float(length)
+        else:  # Σ W (aᵢ − bⱼ)² feature by feature, of centred and scaled points
+            centre = np.mean(Y, axis=0)
+            A, B = self.scaled(X - centre), self.scaled(Y - centre)
+            squares = W.sum(axis=1) @ A**2 + W.sum(axis=0) @ B**2 - 2 * np.sum(A * (W @ B), axis=0)
+            gradient = -2 * squares / length
+        found = {"lengthscale": gradient}
+        found |= {name: np.vdot(E, D) for name, D in kernel.profile_theta(s, namespace(s)).items()}
+        return {name: g for name, g in found.items() if wanted is None or name in wanted}
 
     def frequencies(self, W: np.ndarray) -> np.ndarray:
         """Spectral draws for lengthscale 1 (rows of W) turned into draws for this lengthscale: Λ⁻ᵀω."""

@@ -1,8 +1,8 @@
 """Kernels that see each member through a *form* computed once: its codes, its counts of substrings, its labels.
 
-Forms are kept by content and not by place, in stores that all equal kernels share, so that the folds of a
-cross-validation, the tiles of a matrix and the copies of an estimator never compute one twice. A store also numbers the
-features that its forms speak of. Stores hold at most `ROOM` bytes together; the least recently used go first.
+Equal kernels share stores of forms, looked up by the content of the members, so that the folds of a cross-validation,
+the tiles of a matrix and the copies of an estimator never compute one twice. A store also numbers the features in its
+forms. Stores hold at most `ROOM` bytes together; the least recently used is dropped first.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from .._jit import njit
 from ..types import Array, Checked
 from ._base import Kernel, is_kernel
-from ._sparse import scatter
 
 ROOM = 1 << 30  # bytes of forms that are kept between calls
 
@@ -34,7 +34,7 @@ class Store:
         self.lock = RLock()
 
     def number(self, feature: Hashable) -> int:
-        """The number of a feature, the next free one where it is new."""
+        """The number of a feature; a new one gets the next free number."""
         return self.numbers.setdefault(feature, len(self.numbers))
 
 
@@ -43,7 +43,7 @@ _lock = RLock()
 
 
 def _store(key: tuple[Any, ...]) -> Store:
-    """The store of a kind of forms. One that has become too large is left to those who still use it."""
+    """The store of a kind of forms; a new one if it has become too large."""
     with _lock:
         store = _stores.pop(key, None)
         if store is None or store.bytes > ROOM:
@@ -55,7 +55,7 @@ def _store(key: tuple[Any, ...]) -> Store:
 
 
 def frozen(value: Any) -> Hashable:
-    """A parameter's value as it can be looked up."""
+    """A parameter's value in a hashable form."""
     if isinstance(value, (list, tuple)):
         return tuple(frozen(v) for v in value)
     if isinstance(value, (set, frozenset)):
@@ -70,7 +70,7 @@ def frozen(value: Any) -> Hashable:
 
 
 def _release() -> None:
-    """Make new locks in a child process, whose parent's threads held the old ones and are not there to release them."""
+    """Make new locks in a child process: threads of the parent, which may hold the old ones, do not exist there."""
     global _lock
     _lock = RLock()
     for store in _stores.values():
@@ -82,7 +82,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def clear_cache() -> None:
-    """Forget all forms of strings, trees, graphs and the like that are kept for the next call.
+    """Drop all forms of strings, trees, graphs and the like that are kept between calls.
 
     Examples
     --------
@@ -95,8 +95,8 @@ def clear_cache() -> None:
 class Structured(Kernel):
     """Base of the kernels on strings, text, trees and graphs.
 
-    A kernel writes `forms` (of members not seen before) and `compare` (of two lists of forms); `form_parameters` names
-    the parameters on which the forms depend. What the others change about the forms is written in `weigh`.
+    A kernel writes `form` (of a member not seen before) and `compare` (of two lists of forms); `form_parameters` names
+    the parameters on which the forms depend. `weigh` applies the other parameters to the forms.
 
     Examples
     --------
@@ -104,8 +104,8 @@ class Structured(Kernel):
     >>> class SameLength(Structured):
     ...     domain = Strings()
     ...
-    ...     def forms(self, members, store):
-    ...         return [np.int64(len(x)) for x in members]
+    ...     def form(self, x, store):
+    ...         return np.int64(len(x))
     ...
     ...     def compare(self, A, B):
     ...         return np.equal.outer(A, A if B is None else B).astype(float)
@@ -118,7 +118,11 @@ class Structured(Kernel):
     tile = 128
 
     def forms(self, members: list[Any], store: Store) -> Sequence[Any]:
-        """The form of each member, an object with `nbytes`; features are numbered by `store.number`."""
+        """The form of each member, where many are cheaper together."""
+        return [self.form(member, store) for member in members]
+
+    def form(self, member: Any, store: Store) -> Any:
+        """What is computed once for a member, an object with `nbytes`; `store.number` numbers features."""
         raise NotImplementedError
 
     def weigh(self, forms: list[Any], store: Store) -> list[Any]:
@@ -144,12 +148,12 @@ class Structured(Kernel):
                 numbered = len(store.numbers)
                 found = self.forms(list(new.values()), store)
                 store.forms.update(zip(new, found, strict=True))
-                store.bytes += sum(int(form.nbytes) + 200 for form in found)  # and what Python needs beside
+                store.bytes += sum(int(form.nbytes) + 200 for form in found)  # and the overhead of Python
                 store.bytes += 100 * (len(store.numbers) - numbered)
             return keys, [store.forms[key] for key in keys]
 
     def evaluate(self, X: Checked, Y: Checked = None) -> Any:
-        store = _store(self._kept())  # one for both, since features have no numbers elsewhere
+        store = _store(self._kept())  # one for both, since each store numbers features by itself
         A, B = (None if Z is None else self.weigh(self._forms(Z, store)[1], store) for Z in (X, Y))
         return self.compare(A, B)  # type: ignore[arg-type]
 
@@ -185,7 +189,7 @@ class Counts(NamedTuple):
 
     @classmethod
     def of(cls, features: Any, values: Array = None) -> Counts:
-        """Of features that may repeat, with the values to be summed (1 each, where not given)."""
+        """From features that may repeat; their values (1 each by default) are summed."""
         found, place = np.unique(np.asarray(features, dtype=np.int64), return_inverse=True)
         return cls(found, np.bincount(place, values, len(found)).astype(np.float64))
 
@@ -193,7 +197,7 @@ class Counts(NamedTuple):
 class Counted(Structured):
     r"""Base of the kernels that are inner products of sparse vectors, :math:`\sum_f \phi_f(x) \phi_f(y)`.
 
-    `forms` gives `Counts`.
+    `form` returns `Counts`.
 
     Examples
     --------
@@ -201,8 +205,8 @@ class Counted(Structured):
     >>> class Letters(Counted):
     ...     domain = Strings()
     ...
-    ...     def forms(self, members, store):
-    ...         return [Counts.of([store.number(letter) for letter in x]) for x in members]
+    ...     def form(self, x, store):
+    ...         return Counts.of([store.number(letter) for letter in x])
     >>> Letters()(["banana"], ["nab", "melon"])
     array([[6., 2.]])
     """
@@ -215,7 +219,7 @@ class Counted(Structured):
     def squares(self, A: list[Counts]) -> np.ndarray:
         return np.array([values @ values for _, values in A])
 
-    def evaluate_diag(self, X: Checked) -> Any:  # which costs less than to look it up
+    def evaluate_diag(self, X: Checked) -> Any:  # cheaper than a look-up
         store = _store(self._kept())
         return self.squares(self.weigh(self._forms(X, store)[1], store))
 
@@ -227,9 +231,22 @@ def numbered(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     low, high = int(values.min()), int(values.max())
     if high - low > 4 * len(values) + 1000:
         return np.unique(values, return_inverse=True)
-    seen = np.zeros(high - low + 1, dtype=bool)  # without sorting, where the range is not much larger
+    seen = np.zeros(high - low + 1, dtype=bool)  # without sorting, if the range is not much larger
     seen[values - low] = True
     return np.flatnonzero(seen) + low, (np.cumsum(seen) - 1)[values - low]
+
+
+@njit
+def scatter(
+    rows: Any, columns: Any, values: Any, starts: Any, members: Any, weights: Any, out: Any, minimum: bool
+) -> None:
+    """out[i, j] += Σ_f a_if b_jf (or the minimum of both), with A by rows and B by columns."""
+    for i in range(len(rows) - 1):
+        row = out[i]
+        for p in range(rows[i], rows[i + 1]):
+            f, a = columns[p], values[p]
+            for q in range(starts[f], starts[f + 1]):
+                row[members[q]] += min(a, weights[q]) if minimum else a * weights[q]
 
 
 def inner(A: list[Counts], B: list[Counts], minimum: bool = False) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, Self
 
@@ -11,10 +12,11 @@ from sklearn.base import clone
 from .._array import host, is_sparse, like, namespace
 from ..domains import Anything, Domain, Vectors, take
 from ..evaluation import Points, bind
-from ..types import Array, Checked, Index
+from ..types import Array, Checked, Evaluable, Index
 from ._base import Kernel
 from ._definiteness import PD, UNKNOWN, Definiteness
 from ._parts import STATIONARY, Unary, in_type_of, inner_examples
+from .derivatives import Chained, Link
 
 
 class Normalized(Unary):
@@ -46,6 +48,10 @@ class Normalized(Unary):
         b = a if Y is None else self._inverse_root(Y)
         return self.kernel.evaluate(X, Y) * (a[:, None] * b[None, :])
 
+    def against(self, Y: Checked) -> Callable[[Any], Any]:
+        values, b = self.kernel.against(Y), self._inverse_root(Y)
+        return lambda X: values(X) * (self._inverse_root(X)[:, None] * b[None, :])
+
     def evaluate_diag(self, X: Checked) -> Any:
         a = self._inverse_root(X)
         return namespace(a).astype(a > 0, a.dtype)
@@ -58,15 +64,11 @@ class Normalized(Unary):
         inner = self.kernel.points(X, None if beside is None else beside.inner)
         return NormalizedPoints(self, X, inner, self._inverse_root(X))
 
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        inner = self.kernel.definiteness_in(dimension)
-        return inner if inner.is_pd else UNKNOWN
-
 
 class NormalizedPoints(Points):
-    """A collection beside the inverse lengths of its feature vectors."""
+    """A collection with the inverse lengths of its feature vectors."""
 
-    def __init__(self, kernel: Kernel, X: Checked, inner: Points, inverse_root: Any):
+    def __init__(self, kernel: Evaluable, X: Checked, inner: Points, inverse_root: Any):
         super().__init__(kernel, X)
         self.inner, self.inverse_root, self.batch, self.separate = inner, inverse_root, inner.batch, inner.separate
 
@@ -79,7 +81,41 @@ class NormalizedPoints(Points):
         return self.inner.matrix(other.inner) * (a[:, None] * b[None, :])  # type: ignore[attr-defined]
 
 
-class Warped(Unary):
+class Mapped(Chained, Unary):
+    """k(g(x), g(y)); a subclass writes `image`, g of a checked collection."""
+
+    def image(self, X: Checked) -> Any:
+        """The collection that the inner kernel sees."""
+        raise NotImplementedError
+
+    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
+        return self.kernel.evaluate(self.image(X), None if Y is None else self.image(Y))
+
+    def against(self, Y: Checked) -> Callable[[Any], Any]:
+        values = self.kernel.against(self.image(Y))
+        return lambda X: values(self.image(X))
+
+    def evaluate_diag(self, X: Checked) -> Any:
+        return self.kernel.evaluate_diag(self.image(X))
+
+    def resolve(self, X: Checked) -> Self:
+        return super().resolve(self.image(self.domain.check(X, self)))
+
+    def links(self, X: Checked, Y: Checked, K: Array = None) -> list[Link]:
+        return [Link("kernel__", self.kernel, self.image(X), self.image(Y), None, K)]
+
+    @property
+    def provides(self) -> frozenset[str]:
+        return self.kernel.provides - STATIONARY
+
+    def features(self, X: Checked) -> Any:
+        return self.kernel.feature_map(self.image(X))
+
+    def feature_count(self, X: Checked) -> int:
+        return self.kernel.feature_count(self.image(X))
+
+
+class Warped(Mapped):
     """k(f(x), f(y)); f maps a whole collection to one of the kernel's domain.
 
     Examples
@@ -89,7 +125,7 @@ class Warped(Unary):
     array([[6.]])
     """
 
-    def __init__(self, kernel: Kernel, function: Any):
+    def __init__(self, kernel: Kernel, function: Callable[[Any], Any]):
         self.kernel, self.function = kernel, function
 
     @property
@@ -108,21 +144,19 @@ class Warped(Unary):
             X = np.asarray(X)
         return self.domain.check(X, self, name)
 
-    def _image(self, X: Checked) -> Any:
+    def image(self, X: Checked) -> Any:
         image = self.kernel.domain.check(self.function(X), self.kernel, "f(X)")
         n, found = self.domain.size(X), self.kernel.domain.size(image)
         if found != n:
             raise ValueError(f"Warped: function returned {found} samples for {n}; it must return one for each.")
         return image
 
-    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
-        return self.kernel.evaluate(self._image(X), None if Y is None else self._image(Y))
-
-    def evaluate_diag(self, X: Checked) -> Any:
-        return self.kernel.evaluate_diag(self._image(X))
-
     def resolve(self, X: Checked) -> Self:
-        return super().resolve(self._image(self._array_or_sequence(X, "X")))
+        return super().resolve(self._array_or_sequence(X, "X"))
+
+    @property
+    def provides(self) -> frozenset[str]:
+        return frozenset()  # nothing is known of the derivatives of f
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         inner = self.kernel.definiteness
@@ -137,7 +171,7 @@ def _tanh(X: Checked) -> Any:
     return namespace(X).tanh(X)
 
 
-class Restricted(Unary):
+class Restricted(Mapped):
     """k on some columns: ``k.on(0)``, ``k.on([0, 2])``, ``k.on(slice(3))``.
 
     Examples
@@ -168,21 +202,11 @@ class Restricted(Unary):
             raise ValueError(f"Restricted: columns = {self.columns!r} selects no column.")
         return chosen
 
-    def _part(self, X: Checked) -> Any:
+    def image(self, X: Checked) -> Any:
         index = self.indices(X.shape[1])
-        if is_sparse(X):
-            return self.kernel.domain.check(X[:, index], self.kernel, "X")
         xp = namespace(X)
-        return self.kernel.domain.check(xp.take(X, like(index, X, dtype=xp.int64), axis=1), self.kernel, "X")
-
-    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
-        return self.kernel.evaluate(self._part(X), None if Y is None else self._part(Y))
-
-    def evaluate_diag(self, X: Checked) -> Any:
-        return self.kernel.evaluate_diag(self._part(X))
-
-    def resolve(self, X: Checked) -> Self:
-        return super().resolve(self._part(self.domain.check(X, self)))
+        part = X[:, index] if is_sparse(X) else xp.take(X, like(index, X, dtype=xp.int64), axis=1)
+        return self.kernel.domain.check(part, self.kernel, "X")
 
     def drift(self, origin: np.ndarray) -> np.ndarray | None:
         chosen = self.indices(len(origin))
@@ -199,54 +223,26 @@ class Restricted(Unary):
             inside = int(chosen.sum()) if chosen.dtype.kind == "b" else len(chosen)
             distinct = inside == 1 or chosen.dtype.kind == "b" or (chosen.min() >= 0 and len(set(chosen)) == inside)
         claim = self.kernel.definiteness_in(inside).not_strict()
-        # columns that are taken twice leave only a part of the space, without the points that make k indefinite
+        # repeated columns leave a part of the space only, perhaps without the points that make k indefinite
         return claim if distinct or claim.is_cpd else UNKNOWN
 
-    @property
-    def provides(self) -> frozenset[str]:
-        return self.kernel.provides - STATIONARY
+    def d_x(self, X: Checked, Y: Checked) -> Any:
+        return namespace(X).matmul(super().d_x(X, Y), self._selector(X))  # zero in the other columns
 
-    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
-        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d), zero in the other columns."""
-        self.require("gradient_x")
-        X, Y = self.check_arguments(X, Y)
-        G = self.kernel.gradient_x(self._part(X), None if Y is None else self._part(Y))
-        return namespace(G).matmul(G, self._selector(X))
-
-    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
-        """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d), zero in the other columns."""
-        self.require("mixed_xy")
-        X, Y = self.check_arguments(X, Y)
-        G = self.kernel.mixed_xy(self._part(X), None if Y is None else self._part(Y))
-        xp, S = namespace(G), self._selector(X)
-        return xp.matmul(xp.matrix_transpose(S), xp.matmul(G, S))
+    def d_xy(self, X: Checked, Y: Checked) -> Any:
+        xp, S = namespace(X), self._selector(X)
+        return xp.matmul(xp.matrix_transpose(S), xp.matmul(super().d_xy(X, Y), S))
 
     def _selector(self, X: Checked) -> Any:
         return like(np.eye(X.shape[1])[self.indices(X.shape[1])], X)
-
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂θ for each parameter of the inner kernel."""
-        self.require("gradient_theta")
-        X, Y = self.check_arguments(X, Y)
-        inner = self.kernel.gradient_theta(self._part(X), None if Y is None else self._part(Y))
-        return {f"kernel__{name}": G for name, G in inner.items()}
-
-    def feature_map(self, X: Checked) -> Any:
-        """φ of the chosen columns."""
-        self.require("feature_map")
-        X, _ = self.check_arguments(X)
-        return self.kernel.feature_map(self._part(X))
-
-    def feature_count(self, X: Checked) -> int:
-        return self.kernel.feature_count(self._part(X))
 
     @classmethod
     def examples(cls) -> list[Kernel]:
         return [cls(k, [2, 0]) for k in inner_examples()]
 
 
-class Translated(Unary):
-    """k(x − o, y − o): k with the origin o in the place of 0; `Kernel.about` makes it.
+class Translated(Mapped):
+    """k(x − o, y − o): k with its origin moved to o; `Kernel.about` makes it.
 
     Examples
     --------
@@ -270,18 +266,7 @@ class Translated(Unary):
         X = X.toarray() if is_sparse(X) else X
         return X - like(self.origin, X)
 
-    def _both(self, X: Checked, Y: Checked) -> tuple[Any, Any]:
-        X, Y = self.check_arguments(X, Y)
-        return self.relative(X), None if Y is None else self.relative(Y)
-
-    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
-        return self.kernel.evaluate(self.relative(X), None if Y is None else self.relative(Y))
-
-    def evaluate_diag(self, X: Checked) -> Any:
-        return self.kernel.evaluate_diag(self.relative(X))
-
-    def resolve(self, X: Checked) -> Self:
-        return super().resolve(self.relative(self.domain.check(X, self)))
+    image = relative
 
     def drift(self, origin: np.ndarray) -> np.ndarray | None:
         return self.kernel.drift(origin)
@@ -293,33 +278,6 @@ class Translated(Unary):
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return self.kernel.definiteness_in(dimension)
-
-    @property
-    def provides(self) -> frozenset[str]:
-        return self.kernel.provides - STATIONARY
-
-    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
-        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
-        self.require("gradient_x")
-        return self.kernel.gradient_x(*self._both(X, Y))
-
-    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
-        """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
-        self.require("mixed_xy")
-        return self.kernel.mixed_xy(*self._both(X, Y))
-
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂θ for each parameter of the inner kernel."""
-        self.require("gradient_theta")
-        return {f"kernel__{name}": G for name, G in self.kernel.gradient_theta(*self._both(X, Y)).items()}
-
-    def feature_map(self, X: Checked) -> Any:
-        """φ(x − o)."""
-        self.require("feature_map")
-        return self.kernel.feature_map(self._both(X, None)[0])
-
-    def feature_count(self, X: Checked) -> int:
-        return self.kernel.feature_count(X)
 
     @classmethod
     def examples(cls) -> list[Kernel]:
@@ -353,7 +311,7 @@ class CenteredAt(Unary):
         return K @ w, X, w
 
     def _squared_norm(self, sample: Any, w: Array) -> float:
-        """‖μ‖², computed once and not anew for each tile of a large matrix."""
+        """‖μ‖², computed once for all tiles of a large matrix."""
         known: Any = getattr(self, "_known", (None,) * 5)
         X, weights, kernel, dtype, total = known
         if X is not self.X or weights is not self.weights or kernel != self.kernel or dtype != str(w.dtype):

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._array import namespace
-from .._errors import check_choice, check_number
+from .._errors import FROM_ONE, POSITIVE, check_number
 from .._units import unit_of_squares
 from ..types import Checked, Namespace
 from ._base import Kernel, register
@@ -54,7 +54,9 @@ class ANOVA(Kernel):
     array([[3.]])
     """
 
+    trials = [(1, 0.8), (3, 1.5), (1, 0.8, "elementary"), (2, 0.7, "elementary"), (3, 1.5, "elementary")]
     abilities = ("gradient_x", "gradient_theta")
+    rules = {"degree": FROM_ONE, "lengthscale": POSITIVE, "form": ("sum", "elementary")}
 
     def __init__(self, degree: int = 2, lengthscale: float = 1.0, form: str = "sum"):
         self.degree, self.lengthscale, self.form = degree, lengthscale, form
@@ -66,10 +68,8 @@ class ANOVA(Kernel):
         return cls(degree=degree, lengthscale=(2.0 * sigma) ** -0.5 if sigma < 1 else 0.5 * (0.5 * sigma) ** -0.5)
 
     def validate(self) -> None:
-        check_number(self, "degree", self.degree, at_least=1, integer=True)
-        check_number(self, "lengthscale", self.lengthscale, above=0)
+        super().validate()
         unit_of_squares(self, "lengthscale", np.array([self.lengthscale], dtype=float))
-        check_choice(self, "form", self.form, ("sum", "elementary"))
 
     def _parts(self, pairs: list[tuple[Any, Any]], xp: Namespace) -> Iterable[Any]:
         if self.form == "elementary" and self.degree > len(pairs):
@@ -102,7 +102,6 @@ class ANOVA(Kernel):
 
     def _slopes(self, X: Checked, Y: Checked) -> tuple[Any, list[Any], list[Any]]:
         """xp, the differences x_k − y_k, and p_k ∂k/∂p_k, each a list over the coordinates."""
-        X, Y = self.check_arguments(X, Y)
         xp, D, pairs = namespace(X), int(self.degree), columns(X, Y)
         p = list(self._parts(pairs, xp))
         if self.form == "sum":
@@ -114,29 +113,15 @@ class ANOVA(Kernel):
             weights = [self._combine((q for i, q in enumerate(p) if i != k), D - 1, xp) for k in range(len(p))]
         return xp, [x - y for x, y in pairs], [q * w for q, w in zip(p, weights, strict=True)]
 
-    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
-        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
+    def d_x(self, X: Checked, Y: Checked) -> Any:
         xp, differences, slopes = self._slopes(X, Y)
         inverse = -1.0 / float(self.lengthscale) ** 2
         return xp.stack([inverse * u * s for u, s in zip(differences, slopes, strict=True)], axis=-1)
 
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂lengthscale."""
+    def d_theta(self, X: Checked, Y: Checked) -> dict[str, Any]:
         _, differences, slopes = self._slopes(X, Y)
-        return {
-            "lengthscale": sum(u**2 * s for u, s in zip(differences, slopes, strict=True))
-            / float(self.lengthscale) ** 3
-        }
+        total = sum(u**2 * s for u, s in zip(differences, slopes, strict=True))
+        return {"lengthscale": total / float(self.lengthscale) ** 3}
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return CPD(0, strict=dimension is not None and self.degree >= dimension)
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [
-            cls(1, 0.8),
-            cls(3, 1.5),
-            cls(1, 0.8, "elementary"),
-            cls(2, 0.7, "elementary"),
-            cls(3, 1.5, "elementary"),
-        ]

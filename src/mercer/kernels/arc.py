@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import pi
 from typing import Any
 
-from .._array import is_sparse, namespace, product_transposed, row_products
-from .._errors import check_number, where
+from .._array import namespace, product_transposed, row_products
+from .._errors import NOT_NEGATIVE, POSITIVE
 from ..domains import Vectors
 from ..types import Array, Checked, Namespace
 from ._base import Kernel, register
@@ -69,13 +69,13 @@ class ArcCosine(Kernel):
     array([[2.    , 0.3183]])
     """
 
+    proven = PD
+    trials = [(0,), (1,), (2,)]
     domain = Vectors(sparse=True)
+    rules = {"order": {"at_least": 0, "at_most": 2, "integer": True}}
 
     def __init__(self, order: int = 1):
         self.order = order
-
-    def validate(self) -> None:
-        check_number(self, "order", self.order, at_least=0, at_most=2, integer=True)
 
     @property
     def provides(self) -> frozenset[str]:
@@ -95,31 +95,15 @@ class ArcCosine(Kernel):
             return xp.where(a > 0, xp.ones_like(a), xp.full_like(a, 0.5))
         return a**2 if self.order == 1 else 3.0 * a**4
 
-    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
-        """∂k/∂x = ‖x‖ⁿ⁻¹‖y‖ⁿ (n Jₙ u + n² Jₙ₋₁ (v − cos θ u))/π with the directions u, v; shape (n, m, d)."""
-        self.require("gradient_x")
-        X, Y = self.check_arguments(X, Y)
-        if is_sparse(X) or is_sparse(Y):
-            raise TypeError(f"{where(self)}: derivatives need dense X and Y; call .toarray() first.")
+    def d_x(self, X: Checked, Y: Checked) -> Any:
+        """∂k/∂x = ‖x‖ⁿ⁻¹‖y‖ⁿ (n Jₙ u + n² Jₙ₋₁ (v − cos θ u))/π with the directions u and v."""
         xp, n = namespace(X), int(self.order)
-        (U, a), (V, b) = directions(X), directions(X if Y is None else Y)
+        (U, a), (V, b) = directions(X), directions(Y)
         theta = angles(U, V)
         radial = n * angular(n, theta, xp)[..., None] * U[:, None, :]
-        turning = (
-            n**2 * angular(n - 1, theta, xp)[..., None] * (V[None, :, :] - xp.cos(theta)[..., None] * U[:, None, :])
-        )
+        turning = V[None, :, :] - xp.cos(theta)[..., None] * U[:, None, :]
+        turning = n**2 * angular(n - 1, theta, xp)[..., None] * turning
         return (a ** (n - 1))[:, None, None] * (b**n)[None, :, None] * (radial + turning) * (1.0 / pi)
-
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """No continuous parameters."""
-        return {}
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(0), cls(1), cls(2)]
 
 
 @register
@@ -155,15 +139,13 @@ class ArcSine(Kernel):
     array([[0.4646, 0.3455]])
     """
 
+    trials = [(), (0.5, 2.0), (2.0, 0.1)]
     domain = Vectors(sparse=True)
     abilities = ("gradient_x", "gradient_theta")
+    rules = {"weight_variance": POSITIVE, "bias_variance": NOT_NEGATIVE}
 
     def __init__(self, weight_variance: float = 1.0, bias_variance: float = 1.0):
         self.weight_variance, self.bias_variance = weight_variance, bias_variance
-
-    def validate(self) -> None:
-        check_number(self, "weight_variance", self.weight_variance, above=0)
-        check_number(self, "bias_variance", self.bias_variance, at_least=0)
 
     def _covariance(self, t: Array) -> Any:
         """2 s, from xᵀy."""
@@ -186,21 +168,17 @@ class ArcSine(Kernel):
         return namespace(s).asin(s / (1.0 + s)) * (2.0 / pi)
 
     def _pieces(self, X: Checked, Y: Checked) -> tuple[Any, ...]:
-        X, Y = self.check_arguments(X, Y)
-        if is_sparse(X) or is_sparse(Y):
-            raise TypeError(f"{where(self)}: derivatives need dense X and Y; call .toarray() first.")
+        """The sine, its two roots, and ∂k/∂sine."""
         sine, a, b = self._sine(X, Y)
-        return X, X if Y is None else Y, sine, a[:, None], b[None, :], 2.0 / pi / (1.0 - sine**2) ** 0.5
+        return sine, a[:, None], b[None, :], 2.0 / pi / (1.0 - sine**2) ** 0.5
 
-    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
-        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
-        X, Y, sine, a, b, outer = self._pieces(X, Y)
+    def d_x(self, X: Checked, Y: Checked) -> Any:
+        sine, a, b, outer = self._pieces(X, Y)
         inner = Y[None, :, :] / (a * b)[..., None] - (sine / a**2)[..., None] * X[:, None, :]
         return 2.0 * float(self.weight_variance) * outer[..., None] * inner
 
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂weight_variance and ∂k/∂bias_variance."""
-        X, Y, sine, a, b, outer = self._pieces(X, Y)
+    def d_theta(self, X: Checked, Y: Checked) -> dict[str, Any]:
+        sine, a, b, outer = self._pieces(X, Y)
         x2, y2 = row_products(X, X)[:, None], row_products(Y, Y)[None, :]
         return {
             "weight_variance": outer * (2.0 * product_transposed(X, Y) / (a * b) - sine * (x2 / a**2 + y2 / b**2)),
@@ -209,7 +187,3 @@ class ArcSine(Kernel):
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return STRICTLY_PD if self.bias_variance > 0 else PD
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(), cls(0.5, 2.0), cls(2.0, 0.1)]

@@ -7,29 +7,51 @@ from typing import Any
 import numpy as np
 
 from .._array import host, is_sparse
+from .._errors import UnresolvedError, check_choice, check_number
 from .._units import power_of_two, unit_of_squares
 from ..domains import take
 from ..types import Checked
+from ._distances import squared_distances as distances
 
 __all__ = ["median", "scale", "sigest"]
 
 SAMPLE = 1000  # distances among at most so many rows, drawn with a fixed seed
 
 
-def drawn_pairs(X: Checked) -> tuple[np.ndarray, np.ndarray]:
-    n = X.shape[0]
-    rows = np.arange(n) if n <= SAMPLE else np.random.default_rng(0).choice(n, SAMPLE, replace=False)
-    i, j = np.triu_indices(len(rows), 1)
-    return rows[i], rows[j]
+def drawn_rows(n: int, most: int = SAMPLE) -> np.ndarray:
+    """0 … n − 1, or so many of them, drawn with a fixed seed."""
+    return np.arange(n) if n <= most else np.random.default_rng(0).choice(n, most, replace=False)
 
 
-def squared_distances(X: Checked, pairs: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, float]:
-    """‖xᵢ − xⱼ‖² over pairs of rows, zeros dropped, and the unit of length that they are in."""
+def check_median(owner: Any) -> None:
+    """Raise unless the lengthscale of a kernel is a number > 0, or "median", which must be resolved first."""
+    if isinstance(owner.lengthscale, str):
+        check_choice(owner, "lengthscale", owner.lengthscale, ("median",))
+        raise UnresolvedError(owner, "lengthscale", owner.lengthscale)
+    check_number(owner, "lengthscale", owner.lengthscale, above=0)
+
+
+def squared_distances(X: Checked, pairs: tuple[np.ndarray, np.ndarray] | None = None) -> tuple[np.ndarray, float]:
+    """‖xᵢ − xⱼ‖² over pairs of rows (all of `drawn_rows`), zeros dropped, and the unit of length that they are in."""
+    if pairs is None and not is_sparse(X):
+        A = np.asarray(host(take(X, drawn_rows(X.shape[0]))), dtype=np.float64)
+        unit = power_of_two(A)
+        A = A / unit
+        S = distances(A)
+        out = np.concatenate([row[i:] for i, row in enumerate(S, 1)])
+        return out[out > 0], unit
+    if pairs is None:
+        rows = drawn_rows(X.shape[0])
+        pairs = tuple(rows[k] for k in np.triu_indices(len(rows), 1))  # type: ignore[assignment]
+    return _over_pairs(X, pairs)
+
+
+def _over_pairs(X: Checked, pairs: Any) -> tuple[np.ndarray, float]:
     rows, place = np.unique(np.stack(pairs), return_inverse=True)
     i, j = place.reshape(2, -1)
     A: Any = take(X, rows)
     A = A.toarray() if is_sparse(A) and A.shape[1] <= 64 else A if is_sparse(A) else host(A)
-    unit = power_of_two(A.data if is_sparse(A) else A)
+    unit = power_of_two(A)
     A = A / unit
     out = np.empty(len(i))
     size = 1 << 15 if is_sparse(A) else max(1, (1 << 21) // A.shape[1])
@@ -48,13 +70,13 @@ def median(X: Checked) -> float:
     >>> median(np.array([[0.0], [1.0], [3.0]]))
     2.0
     """
-    d2, unit = squared_distances(X, drawn_pairs(X))
+    d2, unit = squared_distances(X)
     return float(np.median(np.sqrt(d2))) * unit if len(d2) else 1.0
 
 
 def scale(X: Checked) -> float:
     """√(d·Var(X)/2), which is scikit-learn's ``gamma="scale"`` as a lengthscale."""
-    unit = power_of_two(X.data if is_sparse(X) else X)
+    unit = power_of_two(X)
     if is_sparse(X):
         X = X.astype(np.float64) / unit
         variance = X.multiply(X).mean() - X.mean() ** 2
@@ -92,13 +114,13 @@ def sigest(
         spread = X.std(axis=0, ddof=1)
         X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     unit_of_squares("sigest", "X", X.data if is_sparse(X) else X)
-    d2, unit = squared_distances(X, drawn_pairs(X) if pairs is None else pairs)
+    d2, unit = squared_distances(X, pairs)
     return 1.0 / np.quantile(d2, quantiles) / unit**2 if len(d2) else np.ones(len(quantiles))
 
 
 def _sigest_lengthscale(X: Checked) -> float:
     """The middle of kernlab's range, (σ₀.₉ + σ₀.₁)/2, as a lengthscale 1/√(2σ)."""
-    d2, unit = squared_distances(X, drawn_pairs(X))
+    d2, unit = squared_distances(X)
     return float(1.0 / np.sqrt(2.0 * np.mean(1.0 / np.quantile(d2, (0.9, 0.1))))) * unit if len(d2) else 2.0**-0.5
 
 

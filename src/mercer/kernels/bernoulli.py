@@ -7,11 +7,11 @@ from functools import cache
 from math import comb, factorial
 from typing import Any
 
-from .._errors import check_number
+from .._errors import FROM_ONE
 from ..types import Array, Namespace
 from ._base import register
 from ._coordinates import ProductOverCoordinates
-from ._definiteness import PD, Definiteness
+from ._definiteness import PD
 from .sobolev import truncated_powers
 
 
@@ -34,7 +34,7 @@ def scaled_bernoulli(r: int, x: Array) -> Any:
 
 @register
 class Bernoulli(ProductOverCoordinates):
-    r"""Spline kernel of order m whose functions have mean zero on [0, 1], as have their first m − 1 derivatives.
+    r"""Spline kernel of order m; its functions and their first m − 1 derivatives have mean zero on [0, 1].
 
     .. math:: k(x, y) = \prod_k \big( k_m(x_k) k_m(y_k) + (-1)^{m-1} k_{2m}(|x_k - y_k|) \big), \qquad
               k_r = B_r / r!, \qquad 0 \le x, y \le 1
@@ -64,11 +64,12 @@ class Bernoulli(ProductOverCoordinates):
     6.0
     """
 
+    proven = PD
+    trials = [(m,) for m in (1, 2, 3)]
+    rules = {"order": FROM_ONE}
+
     def __init__(self, order: int = 2):
         self.order = order
-
-    def validate(self) -> None:
-        check_number(self, "order", self.order, at_least=1, integer=True)
 
     def part(self, x: Array, y: Array, xp: Namespace) -> Any:
         m = int(self.order)
@@ -90,10 +91,3 @@ class Bernoulli(ProductOverCoordinates):
                 far_x, far_y = (xp.where(side * t > 0, side * t, 0.0) for t in (over_x, over_y))
                 value = value + scale * truncated_powers(m - 1, m - 1, far_x, far_y, xp)
         return value
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(m) for m in (1, 2, 3)]

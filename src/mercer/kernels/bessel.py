@@ -8,11 +8,11 @@ import numpy as np
 from scipy import special
 
 from .._array import apply_host
-from .._errors import check_number
+from .._errors import FROM_ONE, NOT_NEGATIVE, check_number
 from ..types import Array, Namespace
 from ._base import register
 from ._definiteness import INDEFINITE, STRICTLY_PD, UNKNOWN, Definiteness
-from ._radial import Radial
+from ._radial import EACH, Radial
 
 
 @register
@@ -59,7 +59,9 @@ class Bessel(Radial):
     (strictly PD, INDEFINITE)
     """
 
+    trials = [(0.5, 0.8), (1.0, 0.7), (2.3, 1.5, 3), (0, 1.5, 2), (1, EACH)]
     abilities = ("gradient_x", "mixed_xy", "gradient_theta")
+    rules = {"order": NOT_NEGATIVE, "degree": FROM_ONE}
 
     def __init__(self, order: float = 1.0, lengthscale: Any = 1.0, degree: int = 1):
         self.order, self.lengthscale, self.degree = order, lengthscale, degree
@@ -69,11 +71,6 @@ class Bessel(Radial):
         """kernlab's besseldot: z = σ‖x − y‖, so ℓ = 1/σ."""
         check_number(cls.__name__, "sigma", sigma, above=0)
         return cls(order, 1.0 / sigma, degree)
-
-    def validate(self) -> None:
-        super().validate()
-        check_number(self, "order", self.order, at_least=0)
-        check_number(self, "degree", self.degree, at_least=1, integer=True)
 
     def _bessel(self, s: Array, shift: int) -> Any:
         """j_{ν + shift}, which is the hypergeometric function ₀F₁(ν + shift + 1; −s/4)."""
@@ -99,7 +96,3 @@ class Bessel(Radial):
         if dimension <= 2 * self.order + 2 or (self.degree % 2 == 0 and dimension <= 4 * self.order + 2):
             return STRICTLY_PD
         return INDEFINITE if self.degree == 1 else UNKNOWN
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(0.5, 0.8), cls(1.0, 0.7), cls(2.3, 1.5, 3), cls(0, 1.5, 2), cls(1, np.array([0.5, 1.0, 2.0]))]

@@ -8,7 +8,7 @@ from ..domains import Vectors
 from ..types import Array, Namespace
 from ._base import register
 from ._coordinates import ProductOverCoordinates
-from ._definiteness import PD, Definiteness
+from ._definiteness import PD
 
 
 @register
@@ -34,10 +34,8 @@ class Brownian(ProductOverCoordinates):
            [0.5, 2. ]])
     """
 
+    proven = PD
     domain = Vectors(lower=0.0)
 
     def part(self, x: Array, y: Array, xp: Namespace) -> Any:
         return xp.minimum(x, y)
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array import device_of, namespace
-from .._errors import check_number, where
+from .._errors import where
 from ..domains import Categories, Vectors
 from ..types import Array, Checked, Namespace
 from ._base import Kernel, register
@@ -30,13 +30,13 @@ def _numbered(X: Checked, Y: Checked) -> list[tuple[Any, Any]]:
     Y = X if Y is None else Y
     try:
         A, B = ([numbers.setdefault(v, len(numbers)) for v in Z.ravel().tolist()] for Z in (X, Y))
-    except TypeError:  # of labels that have no hash
+    except TypeError:  # labels without a hash
         return columns(X, Y)
     return columns(np.reshape(A, X.shape), np.reshape(B, Y.shape))
 
 
 class _Labels(Kernel):
-    """Kernels that know of labels only whether they are equal."""
+    """Kernels that only use whether labels are equal."""
 
     domain = Categories()
     abilities = ("gradient_theta",)
@@ -53,10 +53,6 @@ class _Labels(Kernel):
     def evaluate_diag(self, X: Checked) -> Any:
         xp = namespace(X)
         return xp.ones((X.shape[0],), dtype=_floating(X, xp), device=device_of(X))
-
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """No parameters."""
-        return {}
 
 
 @register
@@ -82,12 +78,11 @@ class Delta(_Labels):
            [1., 0.]])
     """
 
+    proven = STRICTLY_PD
+
     def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         xp = namespace(X)
         return xp.astype(reduce(iand, (x == y for x, y in _numbered(X, Y))), _floating(X, xp))
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return STRICTLY_PD
 
 
 @register
@@ -177,15 +172,15 @@ class Ordinal(SumOverCoordinates):
     array([[1.  , 0.75, 0.25]])
     """
 
+    trials = [(2,), (5,)]
+    rules = {"n_levels": {"at_least": 2, "integer": True}}
+
     def __init__(self, n_levels: int):
         self.n_levels = n_levels
 
     @property
     def domain(self) -> Levels:  # type: ignore[override]
         return Levels(self.n_levels)
-
-    def validate(self) -> None:
-        check_number(self, "n_levels", self.n_levels, at_least=2, integer=True)
 
     def part(self, x: Array, y: Array, xp: Namespace) -> Any:
         return 1.0 - xp.abs(x - y) * (1.0 / int(self.n_levels))
@@ -195,7 +190,3 @@ class Ordinal(SumOverCoordinates):
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return CPD(0, strict=dimension == 1)
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(2), cls(5)]

@@ -9,13 +9,14 @@ import numpy as np
 
 from ..types import Array, Namespace
 from ._base import register
-from ._definiteness import STRICTLY_PD, Definiteness
+from ._definiteness import STRICTLY_PD
 from ._integrable import Integrable
+from ._radial import EACH
 
 
 @register
 class Cauchy(Integrable):
-    r"""Cauchy kernel, of heavy tail.
+    r"""Cauchy kernel, with a heavy tail.
 
     .. math:: k(x, y) = \frac{1}{1 + \|x - y\|^2 / \ell^2}
 
@@ -43,6 +44,8 @@ class Cauchy(Integrable):
            [0.5, 1. ]])
     """
 
+    proven = STRICTLY_PD
+    trials = [(1.5,), (EACH,)]
     abilities = ("gradient_x", "mixed_xy", "gradient_theta", "spectral_sample", "log_normalizer")
 
     def profile(self, s: Array, xp: Namespace) -> Any:
@@ -67,10 +70,3 @@ class Cauchy(Integrable):
         """n frequencies: Gaussian ones with exponentially distributed variance of mean 2."""
         variance = rng.exponential(2.0, size=(n, 1))
         return self.frequencies(np.sqrt(variance) * rng.normal(size=(n, dimension)))
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return STRICTLY_PD
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(1.5), cls(np.array([0.5, 1.0, 2.0]))]

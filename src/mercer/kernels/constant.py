@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import iand
 from typing import Any
 
-import numpy as np
-
 from .._array import device_of, is_array, is_sparse, namespace
-from .._errors import check_number
+from .._errors import NOT_NEGATIVE, POSITIVE
 from ..domains import Anything, Vectors
 from ..types import Checked
 from ._base import Kernel, register
-from ._definiteness import PD, STRICTLY_PD, Definiteness
+from ._coordinates import columns
+from ._definiteness import PD, STRICTLY_PD
 
 
 @register
@@ -36,14 +37,14 @@ class Constant(Kernel):
            [2., 2.]])
     """
 
+    proven = PD
+    stationary = True
     domain = Anything()
     abilities = ("gradient_theta", "feature_map")
+    rules = {"value": NOT_NEGATIVE}
 
     def __init__(self, value: float = 1.0):
         self.value = value
-
-    def validate(self) -> None:
-        check_number(self, "value", self.value, at_least=0)
 
     def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         n = self.domain.size(X)
@@ -60,22 +61,11 @@ class Constant(Kernel):
             return xp.full(shape, value, dtype=X.dtype if floating else xp.float64, device=device_of(X))
         return xp.full(shape, value, dtype=X.dtype if is_sparse(X) else xp.float64)
 
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂value = 1."""
-        X, Y = self.check_arguments(X, Y)
-        n = self.domain.size(X)
-        return {"value": self._full(X, (n, n if Y is None else self.domain.size(Y)), 1.0)}
+    def d_theta(self, X: Checked, Y: Checked) -> dict[str, Any]:
+        return {"value": self._full(X, (self.domain.size(X), self.domain.size(Y)), 1.0)}
 
-    def feature_map(self, X: Checked) -> Any:
-        """√c."""
-        X, _ = self.check_arguments(X)
+    def features(self, X: Checked) -> Any:
         return self._full(X, (self.domain.size(X), 1), self.value**0.5)
-
-    def drift(self, origin: np.ndarray) -> np.ndarray:
-        return np.zeros_like(origin)
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
 
 
 @register
@@ -105,22 +95,17 @@ class White(Kernel):
            [0.5]])
     """
 
+    proven = STRICTLY_PD
+    stationary = True
     domain = Vectors()
     abilities = ("gradient_theta",)
+    rules = {"variance": POSITIVE}
 
     def __init__(self, variance: float = 1.0):
         self.variance = variance
 
-    def validate(self) -> None:
-        check_number(self, "variance", self.variance, above=0)
-
     def _equal(self, X: Checked, Y: Checked) -> Any:
-        Y = X if Y is None else Y
-        xp = namespace(X)
-        E = X[:, 0][:, None] == Y[:, 0][None, :]
-        for k in range(1, X.shape[1]):
-            E = E & (X[:, k][:, None] == Y[:, k][None, :])
-        return xp.astype(E, X.dtype)
+        return namespace(X).astype(reduce(iand, (x == y for x, y in columns(X, Y))), X.dtype)
 
     def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return float(self.variance) * self._equal(X, Y)
@@ -128,13 +113,5 @@ class White(Kernel):
     def evaluate_diag(self, X: Checked) -> Any:
         return namespace(X).full((X.shape[0],), float(self.variance), dtype=X.dtype, device=device_of(X))
 
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂variance = [x = y]."""
-        X, Y = self.check_arguments(X, Y)
+    def d_theta(self, X: Checked, Y: Checked) -> dict[str, Any]:
         return {"variance": self._equal(X, Y)}
-
-    def drift(self, origin: np.ndarray) -> np.ndarray:
-        return np.zeros_like(origin)
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return STRICTLY_PD

@@ -14,7 +14,7 @@ from .._same import same
 from ..evaluation import Points, bind
 from ..types import Array, Checked, Index
 from ._base import Kernel, register
-from ._definiteness import PD, UNKNOWN, Definiteness
+from ._definiteness import PD
 from ._parts import Unary, in_type_of, inner_examples
 from .power import Power
 from .sigmoid import Sigmoid
@@ -44,7 +44,7 @@ class Corrected(Unary):
         """X, checked once."""
         if self.X is None:
             raise ValueError(
-                f"{where(self)}: X = None, so that there is no spectrum to correct; give a sample, or call "
+                f"{where(self)}: X = None leaves no spectrum to correct; give a sample, or call "
                 "kernel.resolve(X), as estimators do with their training samples."
             )
         given, sample = self.__dict__.get("_checked", (None, None))
@@ -54,7 +54,7 @@ class Corrected(Unary):
         return sample
 
     def _known(self) -> Any:
-        """What `_derive` makes of the sample, computed once and not anew for each tile of a large matrix."""
+        """What `_derive` makes of the sample, computed once for all tiles of a large matrix."""
         sample = self._sample()
         known, kernel, found = self.__dict__.get("_derived", (None,) * 3)
         if known is not sample or kernel != self.kernel:
@@ -66,7 +66,7 @@ class Corrected(Unary):
         raise NotImplementedError
 
     def _members(self, A: Array) -> Any:
-        """A, where training samples are known by their numbers (a precomputed matrix) their rows."""
+        """A; for training samples given by their numbers (a precomputed matrix), their rows."""
         return self.domain.take(self._sample(), A) if self.domain.precomputed and len(A.shape) == 1 else A
 
     @classmethod
@@ -78,14 +78,17 @@ class Corrected(Unary):
 class Projected(Corrected):
     """Corrections that are inner products of explicit features, φ(x) = Wᵀk(S, x): positive definite everywhere."""
 
-    tile = Kernel.tile  # not the inner one's: a block costs a product of features
-    prepares = True  # a row of values over the sample for each member, once
+    proven = PD
+    definiteness_in = Kernel.definiteness_in  # whatever the inner kernel is
+    tile = Kernel.tile  # not that of the inner kernel: a block costs a product of features
+    prepares = True  # each member needs its row of values over the sample once
 
     def _weights(self, precision: float) -> np.ndarray | None:
         """W, for values of k of that precision; None for the identity."""
-        raise NotImplementedError
+        return None
 
-    def _features(self, A: Array) -> Any:
+    def features(self, A: Checked) -> Any:
+        """φ(x) = Wᵀk(S, x), with a column for each eigenvalue that counts."""
         A, sample = self._members(A), self._sample()
         centres = self.domain.centres(sample)
         if self.domain.precomputed:
@@ -102,29 +105,20 @@ class Projected(Corrected):
         return K if W is None else K @ like(W, K)
 
     def evaluate(self, X: Checked, Y: Checked = None) -> Any:
-        Z = self._features(X)
-        return Z @ namespace(Z).matrix_transpose(Z if Y is None else self._features(Y))
+        Z = self.features(X)
+        return Z @ namespace(Z).matrix_transpose(Z if Y is None else self.features(Y))
 
     def evaluate_diag(self, X: Checked) -> Any:
-        Z = self._features(X)
+        Z = self.features(X)
         return namespace(Z).sum(Z * Z, axis=1)
 
     @property
     def provides(self) -> frozenset[str]:
-        # a function of a precomputed kernel keeps the numbers of its points, which have no features of their own
+        # a function of a precomputed kernel keeps the numbers of its points, and numbers have no features
         return frozenset() if self.domain.precomputed else frozenset({"feature_map"})
 
-    def feature_map(self, X: Checked) -> Any:
-        """φ(x) = Wᵀk(S, x), with a column for each eigenvalue that counts."""
-        self.require("feature_map")
-        X, _ = self.check_arguments(X)
-        return self._features(X)
-
     def points(self, X: Checked, beside: Any = None) -> Points:
-        return _FeaturePoints(self, self._features(X))
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
+        return _FeaturePoints(self, self.features(X))
 
 
 class Decomposed(Projected):
@@ -145,19 +139,19 @@ class Decomposed(Projected):
         return values, vectors, eps(K)
 
     def _kept(self, values: np.ndarray) -> np.ndarray:
-        """Of eigenvalues that are more than rounding, which ones have features."""
-        raise NotImplementedError
+        """Which eigenvalues, among those above rounding, have features."""
+        return np.ones_like(values, dtype=bool)
 
     def _significant(self, precision: float) -> tuple[np.ndarray, np.ndarray]:
-        """The eigenvalues that have features, for values of k of that precision, and their eigenvectors."""
+        """The eigenvalues with features, for values of k of that precision, and their eigenvectors."""
         values, vectors, own = self._known()
-        # values may be more precise than those of the sample, but its spectrum is not
+        # values may be more precise than those of the sample, but the spectrum is not
         floor = len(values) * max(precision, own) * np.abs(values).max()
         kept = np.flatnonzero((np.abs(values) > floor) & self._kept(values))
         if not len(kept):
             raise ValueError(
                 f"{where(self)}: the eigenvalues of {self.kernel} on the sample lie in [{values[0]:.3g}, "
-                f"{values[-1]:.3g}], of which nothing is left; use another correction."
+                f"{values[-1]:.3g}], and none of them remains; use another correction."
             )
         kept = kept[np.argsort(-np.abs(values[kept]))][: self.rank]
         return values[kept], vectors[:, kept]
@@ -166,10 +160,10 @@ class Decomposed(Projected):
         values, vectors = self._significant(precision)
         return vectors / np.sqrt(np.abs(values))
 
-    def _features(self, A: Array) -> Any:
+    def features(self, A: Checked) -> Any:
         A = self._members(A)
         if not same(A, self._sample()):
-            return super()._features(A)
+            return super().features(A)
         one = self.kernel.evaluate_diag(self.domain.take(A, slice(0, 1))) if not self.domain.precomputed else A
         values, vectors = self._significant(eps(one))  # UΛ/√|Λ|, up to signs, needs no value of k
         return like(vectors * (np.sign(values) * np.sqrt(np.abs(values))), one)
@@ -274,9 +268,6 @@ class Flipped(Decomposed):
            [0., 2.]])
     """
 
-    def _kept(self, values: np.ndarray) -> np.ndarray:
-        return np.ones_like(values, dtype=bool)
-
 
 @register
 class Squared(Projected):
@@ -313,13 +304,10 @@ class Squared(Projected):
            [2., 4.]])
     """
 
-    def _weights(self, precision: float) -> None:
-        return None
-
 
 @register
 class Shifted(Corrected):
-    r"""A kernel with as much on its diagonal as makes it positive definite on a sample.
+    r"""A kernel with a constant added on its diagonal, which makes it positive definite on a sample.
 
     .. math:: \tilde k(x, y) = k(x, y) + c\,[x = y], \qquad c = \max(0, -\lambda_{\min}(k(S, S)))
 
@@ -379,7 +367,3 @@ class Shifted(Corrected):
 
     def evaluate_diag(self, X: Checked) -> Any:
         return self.kernel.evaluate_diag(X) + self.shift
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        inner = self.kernel.definiteness_in(dimension)
-        return inner if inner.is_pd else UNKNOWN

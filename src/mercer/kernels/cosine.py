@@ -10,8 +10,8 @@ from .._array import eye, is_sparse, namespace, product_transposed, row_products
 from .._errors import where
 from ..domains import Vectors
 from ..types import Checked
-from ._base import Kernel, register
-from ._definiteness import PD, Definiteness
+from ._base import register
+from .features import Explicit
 
 
 def directions(X: Checked) -> tuple[Any, Any]:
@@ -35,7 +35,7 @@ def _divided(X: Any, rows: Any) -> Any:
 
 
 @register
-class Cosine(Kernel):
+class Cosine(Explicit):
     r"""Cosine similarity.
 
     .. math:: k(x, y) = \frac{x^\top y}{\|x\| \, \|y\|}, \qquad x, y \ne 0
@@ -69,39 +69,20 @@ class Cosine(Kernel):
             )
         return U, norms
 
-    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
-        U = self._directions(X)[0]
-        return product_transposed(U, U if Y is None else self._directions(Y)[0])
-
     def evaluate_diag(self, X: Checked) -> Any:
         return namespace(X).ones_like(self._directions(X)[1])
 
-    def _pieces(self, X: Checked, Y: Checked) -> tuple[Any, Any, Any, Any]:
-        X, Y = self.check_arguments(X, Y)
-        if is_sparse(X) or is_sparse(Y):
-            raise TypeError(f"{where(self)}: derivatives need dense X and Y; call .toarray() first.")
-        return *self._directions(X), *self._directions(X if Y is None else Y)
-
-    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
-        """∂k/∂x = (v − k u)/‖x‖ with the directions u, v of x, y; shape (n, m, d)."""
-        U, a, V, _ = self._pieces(X, Y)
+    def d_x(self, X: Checked, Y: Checked) -> Any:
+        """∂k/∂x = (v − k u)/‖x‖ with the directions u, v of x, y."""
+        (U, a), (V, _) = self._directions(X), self._directions(Y)
         k = product_transposed(U, V)
         return (V[None, :, :] - k[..., None] * U[:, None, :]) / a[:, None, None]
 
-    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
-        """∂²k/∂x∂yᵀ = (I − uuᵀ)(I − vvᵀ)/(‖x‖‖y‖), of shape (n, m, d, d)."""
-        U, a, V, b = self._pieces(X, Y)
+    def d_xy(self, X: Checked, Y: Checked) -> Any:
+        """∂²k/∂x∂yᵀ = (I − uuᵀ)(I − vvᵀ)/(‖x‖‖y‖)."""
+        (U, a), (V, b) = self._directions(X), self._directions(Y)
         P, Q = (eye(U.shape[1], U) - W[:, :, None] * W[:, None, :] for W in (U, V))
         return namespace(U).matmul(P[:, None, :, :], Q[None, :, :, :]) / (a[:, None] * b[None, :])[..., None, None]
 
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """No parameters."""
-        return {}
-
-    def feature_map(self, X: Checked) -> Any:
-        """x/‖x‖ (dense)."""
-        U = self._directions(self.check_arguments(X)[0])[0]
-        return U.toarray() if is_sparse(U) else U
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
+    def features(self, X: Checked) -> Any:
+        return self._directions(X)[0]

@@ -12,18 +12,17 @@ from scipy.sparse import csgraph, csr_array
 from sklearn.base import clone
 
 from .._array import host, is_array, is_numpy, is_sparse, like, namespace
-from .._errors import REMEDIES, IndefiniteError, check_choice, check_number, remedies, where
+from .._errors import FROM_ONE, NOT_NEGATIVE, REMEDIES, IndefiniteError, remedies, where
 from .._neighbours import check_rule, check_weights, links
 from .._same import same
 from ..domains import take
 from ..evaluation import Points, bind
-from ..types import Array, Checked, Index
+from ..types import Array, Checked, Evaluable, Index
 from ._base import Kernel, is_kernel, register
-from ._definiteness import UNKNOWN, Definiteness
 from ._parts import Unary, in_type_of, inner_examples
 from .expression import KernelLike, as_kernel
 
-_ONCE = RLock()  # threads that evaluate tiles wait for the first that finds no factor
+_ONCE = RLock()  # one thread computes the factor, the others wait
 
 
 @register
@@ -44,16 +43,15 @@ class Deformed(Unary):
     kernel : Kernel
         k, positive definite.
     X : collection, optional
-        The points P. None takes the samples of `fit`, which then say where functions may vary, without further points.
+        The points P. None takes the samples of `fit`.
     graph : int >= 1, "connected", Kernel, or array or sparse array of shape (n_points, n_points)
-        A number of neighbours: links of weight 1 between points of which one is among the nearest of the other, in the
-        kernel's metric; more make the graph denser, and join what is apart. "connected": all links up to the shortest
-        length at which every point can be reached. A Kernel with values >= 0: weights between all points. A matrix:
-        weights >= 0, symmetric.
+        A number of neighbours: links of weight 1 between points if one is among the nearest of the other, in the
+        kernel's metric; more make the graph denser. "connected": all links up to the shortest length at which the
+        graph is connected. A Kernel with values >= 0: weights between all points. A matrix: weights >= 0, symmetric.
     weight : float >= 0
-        γ, in the measure of 1 / k(x, x). Larger makes functions follow the graph more closely; 0 leaves k.
+        γ, in units of 1 / k(x, x). Larger makes functions follow the graph more closely; 0 leaves k.
     power : int >= 1
-        p. Larger spares what varies slowly along the graph, and punishes the rest more.
+        p. Larger penalises functions that vary slowly along the graph less, and others more.
     laplacian : {"normalized", "unnormalized"}
         L: :math:`I - D^{-1/2} W D^{-1/2}`, with eigenvalues in [0, 2] whatever the weights W, or D − W.
 
@@ -85,8 +83,9 @@ class Deformed(Unary):
     array([[0.99, 0.06]])
     """
 
-    tile = Kernel.tile  # not the inner one's: a block costs a product with the factor
-    prepares = True  # a row of values over the points for each member, once
+    tile = Kernel.tile  # not that of the inner kernel: a block costs a product with the factor
+    prepares = True  # each member needs its row of values over the points once
+    rules = {"weight": NOT_NEGATIVE, "power": FROM_ONE, "laplacian": ("normalized", "unnormalized")}
 
     def __init__(
         self,
@@ -104,13 +103,10 @@ class Deformed(Unary):
         super().validate()
         if self.kernel.domain.precomputed:
             raise TypeError(
-                f"{where(self)}: {self.kernel} knows its points by number only; use FiniteDomain(K), on 0, …, n − 1."
+                f"{where(self)}: the points of {self.kernel} are numbers only; use FiniteDomain(K), on 0, …, n − 1."
             )
         if self.X is None:
             raise ValueError(f"{where(self)}: X = None is filled in by fit; elsewhere give the points.")
-        check_number(self, "weight", self.weight, at_least=0)
-        check_number(self, "power", self.power, at_least=1, integer=True)
-        check_choice(self, "laplacian", self.laplacian, ("normalized", "unnormalized"))
         if not is_kernel(self.graph) and not _is_matrix(self.graph):
             check_rule(self, "graph", self.graph)
 
@@ -120,18 +116,13 @@ class Deformed(Unary):
         copy = type(self)(**self.get_params(deep=False) | {"kernel": self.kernel.resolve(points), "X": points})
         if self.X is not None and copy.kernel == self.kernel:
             self.validate()
-            copy._known = copy._sources(), *self._cloud()  # kept here as well, for further fits with this kernel
+            copy._known = copy._sources(), *self._cloud()  # also kept here, for further fits with this kernel
         return copy
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        # strict as k is: both spaces hold the same functions, and so tell the same points apart
-        inner = self.kernel.definiteness_in(dimension)
-        return inner if inner.is_pd else UNKNOWN
 
     # ---- the point cloud
 
     def _cloud(self) -> tuple[Any, np.ndarray]:
-        """The checked points and G, found once and not anew for each tile of a matrix."""
+        """The checked points and G, computed once for all tiles of a matrix."""
         if not self._is_known():
             with _ONCE:
                 if not self._is_known():
@@ -140,7 +131,7 @@ class Deformed(Unary):
         return self._known[1:]
 
     def _sources(self) -> dict[str, Any]:
-        """What the factor follows from; kernels, whose parameters may be set later, as they are now."""
+        """The parameters that determine the factor; copies of kernels, whose parameters may change later."""
         given = self.get_params(deep=False)
         return {name: clone(value) if is_kernel(value) else value for name, value in given.items()}
 
@@ -197,12 +188,12 @@ class Deformed(Unary):
     # ---- values
 
     def _image(self, A: Array) -> Any:
-        """k(A, P)Gᵀ, whose inner products are what is subtracted."""
+        """k(A, P)Gᵀ, whose inner products are subtracted from k."""
         points, G = self._cloud()
         K = self.kernel.evaluate(A, in_type_of(A, points))
         xp = namespace(K)
-        G = np.asarray(G, dtype=K.dtype) if is_numpy(xp) else like(G, K)  # `like` copies, which counts for few points
-        return K @ xp.matrix_transpose(G)
+        # `like` would copy, which is slow for few points
+        return K @ xp.matrix_transpose(np.asarray(G, dtype=K.dtype) if is_numpy(xp) else like(G, K))
 
     def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         F = self._image(X)
@@ -233,7 +224,7 @@ class Deformed(Unary):
 class _Held(Points):
     """A collection with its images, so that a value costs one inner product more than that of k."""
 
-    def __init__(self, kernel: Deformed, inner: Points, image: Any):
+    def __init__(self, kernel: Evaluable, inner: Points, image: Any):
         self.kernel, self.inner, self.image, self.batch = kernel, inner, image, inner.batch
 
     def __len__(self) -> int:

@@ -20,184 +20,27 @@ from collections.abc import Callable as Function
 from difflib import get_close_matches
 from inspect import Parameter, signature
 from math import inf
-from numbers import Integral, Real
+from numbers import Integral
 from textwrap import fill
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
-from .._array import host, is_array
 from .._errors import attribute
-from .._same import same
 from ._base import Kernel, is_kernel, registry
-from ._definiteness import CPD, INDEFINITE, PD, STRICTLY_PD, UNKNOWN, Definiteness
-from .algebra import (
-    CenteredAt,
-    Exp,
-    Normalized,
-    PowerOf,
-    Product,
-    Restricted,
-    Scaled,
-    Series,
-    Sum,
-    Tensor,
-    Translated,
-    Warped,
-    add,
-    multiply,
-    tensor,
-)
-from .constant import Constant
+from ._definiteness import CPD, INDEFINITE, PD, STRICTLY_PD, UNKNOWN
+from ._to_text import ESCAPES, OPERATIONS, is_number, to_text, value_text
+from .algebra import add, multiply, tensor
 
 __all__ = ["as_kernel", "parse", "to_text"]
 
-OPERATIONS: dict[str, type[Kernel]] = {
-    "sum": Sum,
-    "product": Product,
-    "tensor": Tensor,
-    "scaled": Scaled,
-    "power_of": PowerOf,
-    "exp": Exp,
-    "series": Series,
-    "normalized": Normalized,
-    "restricted": Restricted,
-    "translated": Translated,
-    "warped": Warped,
-    "centered": CenteredAt,
-}
-CONSTANTS = {
-    "True": True,
-    "False": False,
-    "None": None,
-    "inf": inf,
-    "PD": PD,
-    "STRICTLY_PD": STRICTLY_PD,
-    "INDEFINITE": INDEFINITE,
-    "UNKNOWN": UNKNOWN,
-}
+KernelLike: TypeAlias = Kernel | str | Function[..., Any] | dict[str, Any]  # what stands for a kernel
+CLAIMS = {"PD": PD, "STRICTLY_PD": STRICTLY_PD, "INDEFINITE": INDEFINITE, "UNKNOWN": UNKNOWN}
+CONSTANTS = {"True": True, "False": False, "None": None, "inf": inf, **CLAIMS}
 MAKERS: dict[str, Function[..., Any]] = {"array": np.asarray, "CPD": CPD}
 METHODS = ("exp", "normalized", "on", "series")
 LARGEST = float(np.finfo(np.float64).max)
-PRINTED = 1000  # entries of an array that are written out
 INDENT: dict[str, Any] = {"initial_indent": "    ", "subsequent_indent": "    ", "break_long_words": False}
-ESCAPES = {"\\": "\\", '"': '"', "'": "'", "n": "\n", "t": "\t", "r": "\r"}
-
-
-KernelLike: TypeAlias = Kernel | str | Function[..., Any] | dict[str, Any]  # what stands for a kernel
-
-# ---- kernel → text
-
-SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a text holds together
-
-
-def to_text(kernel: Kernel) -> str:
-    """The kernel as text that `parse` reads back, where all its parts can be written.
-
-    Parameters at their defaults are left out. A Python function or a sample stands between angle brackets, which
-    `parse` refuses.
-
-    Examples
-    --------
-    >>> from mercer.kernels import Gaussian, Linear
-    >>> to_text(0.5 * Gaussian(lengthscale=2.0) + Linear() ** 2)
-    '0.5*gaussian(lengthscale=2.0) + linear**2'
-    """
-    return _text(kernel)[0]
-
-
-def _text(k: Kernel) -> tuple[str, int]:
-    """The text of a kernel, and how tightly it holds together."""
-    kind = type(k)
-    parts: list[Kernel] = getattr(k, "kernels", [])
-    if len(parts) > 1 and not any(type(p) is kind for p in parts):
-        if kind is Sum:
-            return " + ".join([_within(parts[0], PRODUCT), *map(_addend, parts[1:])]), SUM
-        if kind is Product:
-            first = _within(parts[0], PRODUCT if type(parts[0]) is Scaled else POWER)
-            return "*".join([first, *(_within(p, POWER) for p in parts[1:])]), PRODUCT
-        if kind is Tensor:
-            return " @ ".join(_within(p, POWER) for p in parts), PRODUCT
-    if kind is Scaled and _is_number(k.scale):
-        return f"{_value(k.scale)}*{_within(k.kernel, POWER)}", PRODUCT
-    if kind is PowerOf and _is_number(k.exponent):
-        return f"{_within(k.kernel, ATOM)}**{_value(k.exponent)}", POWER
-    if kind in (Exp, Normalized):
-        return f"{_within(k.kernel, ATOM)}.{kind.__name__.lower()}()", ATOM
-    if kind is Restricted:
-        return f"{_within(k.kernel, ATOM)}.on({_value(k.columns)})", ATOM
-    if kind is Series and isinstance(k.coefficients, list):
-        radius = "" if k.radius == inf else f", radius={_value(k.radius)}"
-        return f"{_within(k.kernel, ATOM)}.series({_value(k.coefficients)}{radius})", ATOM
-    if getattr(k, "X", None) is not None:  # it refers to a sample
-        name = "centered" if kind is CenteredAt else k.name
-        return f"{name}({to_text(k.kernel)}, <{k.domain.size(k.X)} samples>)", ATOM
-    return _call(k), ATOM
-
-
-def _within(k: Kernel, tightness: int) -> str:
-    text, own = _text(k)
-    return text if own >= tightness else f"({text})"
-
-
-def _addend(k: Kernel) -> str:
-    """A term after the first, where a number is a constant kernel (0 would be dropped)."""
-    plain = type(k) is Constant and _is_number(k.value) and k.value != 0
-    return _value(k.value) if plain else _within(k, PRODUCT)
-
-
-def _call(k: Kernel) -> str:
-    """``name(required, option=value)``, without the options that have their default."""
-    names = {cls: name for name, cls in (OPERATIONS | registry).items()}
-    name = names.get(type(k))
-    arguments = []
-    for p in signature(type(k)).parameters.values():
-        value = getattr(k, p.name)
-        if p.default is Parameter.empty:
-            arguments.append(_value(value))
-        elif not (type(value) is type(p.default) and same(value, p.default)):
-            arguments.append(f"{p.name}={_value(value)}")
-    inside = f"({', '.join(arguments)})" if arguments else ""
-    return f"{type(k).__name__.lower()}{inside}" if name is None else f"{name}{inside}"
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and value == value
-
-
-def _value(value: Any) -> str:
-    """A parameter as text; what has none becomes a name in angle brackets."""
-    if is_kernel(value):
-        return to_text(value)
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, bool) or _is_number(value):
-        return repr(value)
-    if isinstance(value, str):
-        escaped = {character: f"\\{letter}" for letter, character in ESCAPES.items() if character != "'"}
-        return '"' + "".join(escaped.get(c, c) for c in value) + '"'
-    if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_value, value))}{',' * (len(value) == 1)})"
-    if isinstance(value, slice):
-        ends = ["" if v is None else _value(v) for v in (value.start, value.stop, value.step)]
-        return ":".join(ends if ends[2] else ends[:2])
-    if isinstance(value, Definiteness):
-        if value.is_cpd and value.order:
-            return f"CPD({value.order}{', strict=True' * value.strict})"
-        return "STRICTLY_PD" if value.strict else str(value)
-    if isinstance(value, dict):
-        inside = (f"{name}: {_value(v) if is_kernel(v) else type(v).__name__}" for name, v in value.items())
-        return f"<{', '.join(inside)}>"
-    if is_array(value) and host(value).size > PRINTED:
-        return f"<array of shape {tuple(value.shape)}>"
-    if is_array(value):
-        return f"array({_value(host(value).tolist())})"
-    return f"<{getattr(value, '__name__', type(value).__name__)}>"
-
-
-# ---- text → kernel
 
 
 def parse(text: str) -> Kernel:
@@ -298,7 +141,7 @@ class _Parser:
         return "the end" if self.token.kind == "end" else repr(self.token.text)
 
     def fail(self, message: str, token: _Token | None = None, below: str = "") -> NoReturn:
-        """Raise with the line of the text, a caret under the token, and what is to be said below."""
+        """Raise with the line of the text, a caret under the token, and a note below."""
         start = (token or self.token).start
         first = self.text.rfind("\n", 0, start) + 1
         line = self.text[first:].split("\n", 1)[0].replace("\t", " ")
@@ -337,8 +180,8 @@ class _Parser:
     def combine(self, left: Any, right: Any, token: _Token) -> Any:
         """left + right, left * right or left @ right, as Python would."""
         for value in (left, right):
-            if not is_kernel(value) and not _is_number(value):
-                self.fail(f"{token.text} joins kernels and numbers, not {_value(value)}", token)
+            if not is_kernel(value) and not is_number(value):
+                self.fail(f"{token.text} joins kernels and numbers, not {value_text(value)}", token)
         kernel, other = (left, right) if is_kernel(left) else (right, left)
         if token.text == "@" and not is_kernel(other):
             self.fail("@ joins two kernels; use * for a number", token)
@@ -354,7 +197,7 @@ class _Parser:
         if minus is None:
             return self.power()
         value = self.signed()
-        if not _is_number(value):
+        if not is_number(value):
             self.fail("a minus sign stands before numbers only; write -1*… for a negative multiple", minus)
         return -value
 
@@ -367,7 +210,7 @@ class _Parser:
             self.fail("** raises kernels to a power, not numbers", token)
         place = self.token
         exponent = self.signed()
-        if not _is_number(exponent):
+        if not is_number(exponent):
             self.fail("expected a number as exponent", place)
         return base**exponent
 
@@ -476,7 +319,7 @@ class _Parser:
         given = dict(zip(parameters, positional, strict=False)) | named
         parts = given.get("kernels", [given["kernel"]] if "kernel" in given else None)
         if parts is not None and (not parts or not all(is_kernel(part) for part in parts)):
-            self.fail(f"{owner.text} needs kernels, not {_value(parts)}", owner)
+            self.fail(f"{owner.text} needs kernels, not {value_text(parts)}", owner)
         try:
             return function(*positional, **named)
         except (TypeError, ValueError) as error:
@@ -509,7 +352,7 @@ def _hint(word: str, known: Any) -> str:
 
 
 def as_kernel(kernel: KernelLike, name: str = "kernel") -> Kernel:
-    """A kernel, the text of one, or a function k(x, y) of two members → a kernel; errors speak of it by its name.
+    """The kernel that an object, a text or a function k(x, y) stands for; errors call it by its `name`.
 
     Examples
     --------

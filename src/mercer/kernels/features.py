@@ -6,23 +6,24 @@ from collections.abc import Callable, Sequence
 from functools import cache, reduce
 from math import pi, sqrt
 from operator import mul
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._array import apply_host, host, is_array, is_sparse, like, namespace, product_transposed, row_products
-from .._errors import check_number, optional, where
+from .._errors import FROM_ZERO, NOT_NEGATIVE, POSITIVE, check_number, optional, where
 from ..domains import Anything, Domain, Vectors
 from ..types import Array, Checked
 from ._base import Kernel, register
-from ._definiteness import PD, Definiteness
+from ._definiteness import PD
+from ._parts import column_products
 
 HAAR = ("haar", "db1")
 DEPTH = 10  # wavelets are tabulated at the multiples of 2**-DEPTH, and linear in between
 
 
 def _checked(values: Array, n: int, owner: object, function: Any) -> Any:
-    """What a user's function returned, as an (n, p) array of finite floating numbers, or one clear sentence."""
+    """What a user's function returned, as an (n, p) array of finite floating-point numbers; raises otherwise."""
     name = getattr(function, "__name__", repr(function))
     if not is_array(values) and not is_sparse(values):
         raise TypeError(
@@ -43,14 +44,27 @@ def _checked(values: Array, n: int, owner: object, function: Any) -> Any:
     return values
 
 
-class _Explicit(Kernel):
+def _square(X: Checked) -> Any:
+    return X * X
+
+
+def _bump(X: Checked) -> Any:
+    return namespace(X).exp(-(X**2))
+
+
+def _first(X: Checked) -> Any:
+    return X[:, 0]
+
+
+def _product(X: Checked) -> Any:
+    return X[:, 0] * X[:, 1]
+
+
+class Explicit(Kernel):
     """Base of the kernels that are given by their features."""
 
-    abilities = ("feature_map",)
-
-    def features(self, X: Checked) -> Any:
-        """φ of a checked collection: an (n, p) array, dense or CSR."""
-        raise NotImplementedError
+    proven = PD
+    abilities: ClassVar[tuple[str, ...]] = ("feature_map",)
 
     def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         Z = self.features(X)
@@ -60,17 +74,8 @@ class _Explicit(Kernel):
         Z = self.features(X)
         return row_products(Z, Z)
 
-    def feature_map(self, X: Checked) -> Any:
-        """The (n, p) array of features, dense."""
-        X, _ = self.check_arguments(X)
-        Z = self.features(X)
-        return Z.toarray() if is_sparse(Z) else Z
 
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
-
-
-class _Coordinatewise(_Explicit):
+class _Coordinatewise(Explicit):
     """A product over coordinates of one kernel with features `modes` of a single coordinate."""
 
     def modes(self, x: Array) -> Any:
@@ -81,15 +86,9 @@ class _Coordinatewise(_Explicit):
         return [self.modes(X[:, j]) for j in range(X.shape[1])]
 
     def features(self, X: Checked) -> Any:
-        """All products of one feature of each coordinate: p**d columns."""
-        parts = self._columns(X)
-        Z = parts[0]
-        for W in parts[1:]:
-            Z = namespace(Z).reshape(Z[:, :, None] * W[:, None, :], (Z.shape[0], Z.shape[1] * W.shape[1]))
-        return Z
+        return column_products(self._columns(X))
 
     def feature_count(self, X: Checked) -> int:
-        """p**d, without computing them."""
         return int(self.modes(X[:1, 0]).shape[1]) ** int(X.shape[1])
 
     def evaluate(self, X: Checked, Y: Checked = None) -> Any:
@@ -102,7 +101,7 @@ class _Coordinatewise(_Explicit):
 
 
 @register
-class Features(_Explicit):
+class Features(Explicit):
     r"""Kernel of the user's own features.
 
     .. math:: k(x, y) = \langle f(x), f(y) \rangle
@@ -131,6 +130,7 @@ class Features(_Explicit):
            [ 7., 37.]])
     """
 
+    trials = [(_square,), (_bump,)]
     domain: Domain = Anything()
 
     def __init__(self, function: Callable[[Any], Any]):
@@ -138,28 +138,14 @@ class Features(_Explicit):
 
     def validate(self) -> None:
         if not callable(self.function):
-            raise TypeError(
-                f"Features: function = {self.function!r} must be callable, from n samples to an (n, p) array."
-            )
+            raise TypeError(f"Features: function = {self.function!r} must be callable, and return an (n, p) array.")
 
     def features(self, X: Checked) -> Any:
         return _checked(self.function(X), self.domain.size(X), self, self.function)
 
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(_square), cls(_bump)]
-
-
-def _square(X: Checked) -> Any:
-    return X * X
-
-
-def _bump(X: Checked) -> Any:
-    return namespace(X).exp(-(X**2))
-
 
 @register
-class MercerSeries(_Explicit):
+class MercerSeries(Explicit):
     r"""Kernel of a prescribed Mercer expansion.
 
     .. math:: k(x, y) = \sum_j \lambda_j \psi_j(x) \psi_j(y)
@@ -188,6 +174,7 @@ class MercerSeries(_Explicit):
            [1.  , 1.25]])
     """
 
+    trials = [([1.0, 0.5, 0.0], _square), (np.array([2.0, 0.1]), [_first, _product])]
     domain: Domain = Anything()
 
     def __init__(self, eigenvalues: Any, eigenfunctions: Callable[[Any], Any] | Sequence[Callable[[Any], Any]]):
@@ -232,18 +219,6 @@ class MercerSeries(_Explicit):
         root = np.sqrt(host(self.eigenvalues).astype(np.float64))
         return values.multiply(root[None, :]).tocsr() if is_sparse(values) else values * like(root, values)
 
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls([1.0, 0.5, 0.0], _square), cls(np.array([2.0, 0.1]), [_first, _product])]
-
-
-def _first(X: Checked) -> Any:
-    return X[:, 0]
-
-
-def _product(X: Checked) -> Any:
-    return X[:, 0] * X[:, 1]
-
 
 @register
 class Fourier(_Coordinatewise):
@@ -278,15 +253,12 @@ class Fourier(_Coordinatewise):
     array([[1.]])
     """
 
+    trials = [(3.0, 1.0, 3), (0.7, 0.0, 2)]
     domain = Vectors()
+    rules = {"period": POSITIVE, "decay": NOT_NEGATIVE, "n": FROM_ZERO}
 
     def __init__(self, period: float = 1.0, decay: float = 1.0, n: int = 10):
         self.period, self.decay, self.n = period, decay, n
-
-    def validate(self) -> None:
-        check_number(self, "period", self.period, above=0)
-        check_number(self, "decay", self.decay, at_least=0)
-        check_number(self, "n", self.n, at_least=0, integer=True)
 
     def modes(self, x: Array) -> Any:
         xp = namespace(x)
@@ -296,10 +268,6 @@ class Fourier(_Coordinatewise):
         # the sine of a large angle is lost to rounding, so whole periods are taken off first
         angles = (2 * pi) * (turns - xp.floor(turns))[:, None] * like(j, x)
         return xp.concat([weights * xp.cos(angles), weights[1:] * xp.sin(angles[:, 1:])], axis=1)
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(period=3.0, decay=1.0, n=3), cls(period=0.7, decay=0.0, n=2)]
 
 
 @register
@@ -343,6 +311,7 @@ class Wavelet(_Coordinatewise):
            [0., 0., 2.]])
     """
 
+    trials = [("haar", 3), ("haar", 2, 0.25)]
     domain = Vectors(lower=0.0, upper=1.0)
 
     def __init__(self, family: str = "haar", levels: int = 4, smoothness: float = 1.0):
@@ -367,10 +336,6 @@ class Wavelet(_Coordinatewise):
             parts += [_shifted(self.family, 1, 2**j * x, 1 - support, 2**j) * c for j, c in enumerate(scales)]
         return xp.concat(parts, axis=1)
 
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls("haar", 3), cls("haar", 2, 0.25)]
-
 
 def _haar(x: Array, level: int) -> Any:
     """ψ(2ʲx − k) for k = 0 … 2ʲ − 1: 1 on the left half of each cell, −1 on the right."""
@@ -378,8 +343,7 @@ def _haar(x: Array, level: int) -> Any:
     t = 2**level * x
     cell = xp.clip(xp.floor(t), 0, 2**level - 1)
     sign = xp.where(t - cell < 0.5, xp.ones_like(t), -xp.ones_like(t))
-    inside = cell[:, None] == like(np.arange(2**level), x)
-    return xp.where(inside, sign[:, None], xp.zeros_like(sign)[:, None])
+    return xp.where(cell[:, None] == like(np.arange(2**level), x), sign[:, None], 0.0)
 
 
 def _shifted(family: str, which: int, t: Array, first: int, stop: int) -> Any:
@@ -406,11 +370,9 @@ def _filter(family: str) -> np.ndarray:
 
 @cache
 def _tabulated(family: str) -> tuple[np.ndarray, np.ndarray]:
-    """φ and ψ at the multiples of 2**-DEPTH in their support [0, N].
-
-    φ(x) = √2 Σ_k h_k φ(2x − k): at the integers φ is the eigenvector of the matrix (√2 h_{2i−k})ᵢₖ for the eigenvalue 1
-    with sum 1, and each finer level follows from the one before (Daubechies, section 6.5).
-    """
+    """φ and ψ at the multiples of 2**-DEPTH in their support [0, N]."""
+    # φ(x) = √2 Σ_k h_k φ(2x − k): at the integers φ is the eigenvector of the matrix (√2 h_{2i−k})ᵢₖ for the eigenvalue
+    # 1 with sum 1, and each finer level follows from the one before (Daubechies, section 6.5).
     h = _filter(family)
     N = len(h) - 1
     lag = 2 * np.arange(N + 1)[:, None] - np.arange(N + 1)[None, :]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable as Map
 from math import isfinite
 from typing import Any
 
@@ -118,11 +119,11 @@ class FiniteDomain(Kernel):
 
 
 class _Declared(Kernel):
-    """A kernel whose definiteness is what the user declares, kept as its parameter of that name."""
+    """A kernel whose definiteness the user declares, as a parameter of that name."""
 
     @property
     def definiteness(self) -> Definiteness:
-        """What was declared, UNKNOWN otherwise."""
+        """What the user declared; UNKNOWN by default."""
         return self._declared
 
     @definiteness.setter
@@ -166,6 +167,7 @@ class Precomputed(_Declared):
            [2.]])
     """
 
+    trials = [(), (PD,)]
     domain: Domain = Rows()
 
     def __init__(self, definiteness: Definiteness | None = UNKNOWN):
@@ -174,7 +176,7 @@ class Precomputed(_Declared):
     def __call__(self, X: Checked, Y: Checked = None) -> Any:
         X, Y = self.check_arguments(X, Y)
         if Y is None:
-            self.domain.centres(X)  # refuses a matrix that is not square or not symmetric
+            self.domain.centres(X)  # raises for a matrix that is not square or not symmetric
         return self.evaluate(X, Y)
 
     def check_arguments(self, X: Checked, Y: Checked = None) -> tuple[Any, Any]:
@@ -201,9 +203,18 @@ class Precomputed(_Declared):
             )
         return namespace(X).linalg.diagonal(X)
 
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(), cls(PD)]
+
+def _bump(x: Array, y: Array) -> Any:
+    xp = namespace(x)
+    return xp.exp(-xp.sum((x - y) ** 2))
+
+
+def _inner(x: Array, y: Array) -> float:
+    return float(namespace(x).sum(x * y))
+
+
+def _inner_all(X: Checked, Y: Checked) -> Any:
+    return X @ namespace(X).matrix_transpose(Y)
 
 
 @register
@@ -220,8 +231,8 @@ class Callable(_Declared):
     definiteness : Definiteness
         What the user knows of f, for example ``PD``; UNKNOWN (or None) makes no claim. ``k.check(X)`` tests it.
     pairwise : bool
-        Which of the two. Pairs cost a Python call each; for k(X) those with i <= j are computed, and j = i − 1 to see
-        whether f is symmetric.
+        Whether f takes two members. Each pair costs a Python call; k(X) computes those with i <= j, and j = i − 1 to
+        test whether f is symmetric.
 
     Notes
     -----
@@ -241,9 +252,10 @@ class Callable(_Declared):
            [2., 4.]])
     """
 
+    trials = [(_bump, PD), (_inner,), (_inner_all, PD, False)]
     domain: Domain = Anything()
 
-    def __init__(self, function: Any, definiteness: Definiteness | None = UNKNOWN, pairwise: bool = True):
+    def __init__(self, function: Map[..., Any], definiteness: Definiteness | None = UNKNOWN, pairwise: bool = True):
         self.function, self.definiteness, self.pairwise = function, definiteness, pairwise
 
     def validate(self) -> None:
@@ -303,7 +315,7 @@ class Callable(_Declared):
 
     def _whole(self, X: Checked, Y: Checked) -> Any:
         K = self.function(X, X if Y is None else Y)
-        K = K.toarray() if is_sparse(K) else np.asarray(K) if isinstance(K, np.matrix) else K
+        K = K.toarray() if is_sparse(K) else np.asarray(K) if isinstance(K, (np.matrix, list)) else K
         n = self.domain.size(X)
         shape = (n, n if Y is None else self.domain.size(Y))
         if not is_array(K) or tuple(K.shape) != shape:
@@ -313,6 +325,8 @@ class Callable(_Declared):
                 "(a function of single members needs pairwise=True)."
             )
         xp = namespace(K)
+        if xp.isdtype(K.dtype, "complex floating"):
+            raise TypeError(f"Callable: {_name(self.function)} returned complex numbers; it must return real ones.")
         if not xp.isdtype(K.dtype, "real floating"):
             K = xp.astype(K, xp.float64)
         if not bool(xp.all(xp.isfinite(K))):
@@ -322,10 +336,6 @@ class Callable(_Declared):
         if Y is None:
             _check_symmetric(self, K, "a kernel is a symmetric function")
         return K
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(_bump, PD), cls(_inner), cls(_inner_all, PD, pairwise=False)]
 
 
 def _name(function: Any) -> str:
@@ -340,22 +350,9 @@ def _home(values: Array, X: Checked) -> Any:
 
 
 def _members(X: Checked) -> list[Any]:
-    """The single members of a collection, as a function of pairs sees them."""
+    """The single members of a collection, as arguments of a function of pairs."""
     if is_sparse(X):
         return [X[[i]] for i in range(X.shape[0])]
     if is_array(X) and not isinstance(X, np.ndarray):
         return [X[i, ...] for i in range(X.shape[0])]
     return [X.iloc[i] for i in range(len(X))] if hasattr(X, "iloc") else [X[i] for i in range(len(X))]
-
-
-def _bump(x: Array, y: Array) -> Any:
-    xp = namespace(x)
-    return xp.exp(-xp.sum((x - y) ** 2))
-
-
-def _inner(x: Array, y: Array) -> float:
-    return float(namespace(x).sum(x * y))
-
-
-def _inner_all(X: Checked, Y: Checked) -> Any:
-    return X @ namespace(X).matrix_transpose(Y)

@@ -10,8 +10,9 @@ import numpy as np
 from .._errors import check_number
 from ..types import Array, Namespace
 from ._base import register
-from ._definiteness import STRICTLY_PD, Definiteness
+from ._definiteness import STRICTLY_PD
 from ._integrable import Integrable
+from ._radial import EACH, FULL
 
 
 @register
@@ -46,6 +47,8 @@ class Gaussian(Integrable):
     True
     """
 
+    proven = STRICTLY_PD
+    trials = [(0.8,), (EACH,), (FULL,)]
     gaussian = True
     vanishes = True
     abilities = ("gradient_x", "mixed_xy", "gradient_theta", "spectral_sample", "log_normalizer", "self_convolution")
@@ -69,14 +72,10 @@ class Gaussian(Integrable):
         check_number(cls.__name__, "sigma", sigma, above=0)
         return cls.from_gamma(sigma)
 
-    def profile(self, s: Array, xp: Namespace) -> Any:
-        return xp.exp(-0.5 * s)
-
-    def slope(self, s: Array, xp: Namespace) -> Any:
-        return -0.5 * xp.exp(-0.5 * s)
-
-    def curvature(self, s: Array, xp: Namespace) -> Any:
-        return 0.25 * xp.exp(-0.5 * s)
+    def derivative(self, s: Array, xp: Namespace, order: int) -> Any:
+        power = -0.5 * s
+        value = np.exp(power, out=power) if isinstance(power, np.ndarray) and power.ndim else xp.exp(power)
+        return (-0.5) ** order * value if order else value
 
     def log_profile(self, s: Array, xp: Namespace) -> Any:
         return -0.5 * s
@@ -94,14 +93,3 @@ class Gaussian(Integrable):
     def spectral_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
         """n frequencies from the spectral density, N(0, Λ⁻ᵀΛ⁻¹): k(x, y) = E cos ωᵀ(x − y)."""
         return self.frequencies(rng.normal(size=(n, dimension)))
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return STRICTLY_PD
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [
-            cls(0.8),
-            cls(np.array([0.5, 1.0, 2.0])),
-            cls(np.array([[1.0, 0.3, 0.0], [0.0, 0.8, 0.2], [0.0, 0.0, 1.5]])),
-        ]

@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from .._array import is_sparse, namespace, product_transposed
-from .._errors import check_choice, check_number
+from .._array import is_sparse, namespace
+from .._errors import POSITIVE
 from ..domains import Vectors
 from ..types import Array, Checked, Namespace
-from ._base import Kernel, register
+from ._base import register
 from ._coordinates import SumOverCoordinates
 from ._definiteness import CPD, PD, STRICTLY_PD, Definiteness
+from .features import Explicit
 
 
 def _ratio(a: Array, b: Array, xp: Namespace) -> Any:
@@ -32,10 +33,8 @@ def _chi_squared(x: Array, y: Array, xp: Namespace) -> Any:
 
 
 def _jensen_shannon(x: Array, y: Array, xp: Namespace) -> Any:
-    """½ (x log(2x/(x + y)) + y log(2y/(x + y))) = (x + y)/4 · (2r atanh r + log(1 − r²)), r = (x − y)/(x + y).
-
-    The second form keeps its digits for x ≈ y.
-    """
+    """½ (x log(2x/(x + y)) + y log(2y/(x + y))) = (x + y)/4 · (2r atanh r + log(1 − r²)), r = (x − y)/(x + y)."""
+    # the second form keeps its digits for x ≈ y
     s = x + y
     r = _ratio(x - y, s, xp)
     inside = xp.where(xp.abs(r) < 1, r, xp.zeros_like(r))
@@ -46,13 +45,13 @@ def _jensen_shannon(x: Array, y: Array, xp: Namespace) -> Any:
 class _ExponentialOf(SumOverCoordinates):
     """exp(−γ Σ_k part(x_k, y_k)), where the parts are a squared distance of negative type."""
 
+    proven = STRICTLY_PD
+    trials = [(), (0.3,)]
     domain = Vectors(lower=0.0)
+    rules = {"gamma": POSITIVE}
 
     def __init__(self, gamma: float = 1.0):
         self.gamma = gamma
-
-    def validate(self) -> None:
-        check_number(self, "gamma", self.gamma, above=0)
 
     def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return namespace(X).exp(-float(self.gamma) * super().evaluate(X, Y))
@@ -60,18 +59,9 @@ class _ExponentialOf(SumOverCoordinates):
     def evaluate_diag(self, X: Checked) -> Any:
         return namespace(X).ones_like(X[:, 0])
 
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂gamma = −k · Σ_k part(x_k, y_k)."""
-        X, Y = self.check_arguments(X, Y)
+    def d_theta(self, X: Checked, Y: Checked) -> dict[str, Any]:
         D = super().evaluate(X, Y)
         return {"gamma": -D * namespace(X).exp(-float(self.gamma) * D)}
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return STRICTLY_PD
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(), cls(0.3)]
 
 
 @register
@@ -102,8 +92,7 @@ class ChiSquared(_ExponentialOf):
     array([[0.7165]])
     """
 
-    def part(self, x: Array, y: Array, xp: Namespace) -> Any:
-        return _chi_squared(x, y, xp)
+    part = staticmethod(_chi_squared)
 
 
 @register
@@ -137,8 +126,7 @@ class JensenShannon(_ExponentialOf):
     array([[0.5, 1. ]])
     """
 
-    def part(self, x: Array, y: Array, xp: Namespace) -> Any:
-        return _jensen_shannon(x, y, xp)
+    part = staticmethod(_jensen_shannon)
 
 
 @register
@@ -172,23 +160,18 @@ class AdditiveChiSquared(SumOverCoordinates):
     array([[-0.6667]])
     """
 
+    trials = [(), (True,)]
     domain = Vectors(lower=0.0)
+    rules = {"negative": (False, True)}
 
     def __init__(self, negative: bool = False):
         self.negative = negative
-
-    def validate(self) -> None:
-        check_choice(self, "negative", self.negative, (False, True))
 
     def part(self, x: Array, y: Array, xp: Namespace) -> Any:
         return -_chi_squared(x, y, xp) if self.negative else _ratio(2.0 * x * y, x + y, xp)
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return CPD(1, strict=dimension == 1) if self.negative else PD
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(), cls(negative=True)]
 
 
 @register
@@ -211,17 +194,15 @@ class Intersection(SumOverCoordinates):
     array([[0.5]])
     """
 
+    proven = PD
     domain = Vectors(lower=0.0)
 
     def part(self, x: Array, y: Array, xp: Namespace) -> Any:
         return xp.minimum(x, y)
 
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
-
 
 @register
-class Hellinger(Kernel):
+class Hellinger(Explicit):
     r"""Hellinger (Bhattacharyya) kernel, on non-negative inputs.
 
     .. math:: k(x, y) = \sum_{k=1}^d \sqrt{x_k y_k}
@@ -245,25 +226,8 @@ class Hellinger(Kernel):
     domain = Vectors(lower=0.0, sparse=True)
     abilities = ("gradient_theta", "feature_map")
 
-    @staticmethod
-    def _root(X: Checked) -> Any:
-        return X.sqrt() if is_sparse(X) else namespace(X).sqrt(X)
-
-    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
-        Z = self._root(X)
-        return product_transposed(Z, Z if Y is None else self._root(Y))
-
     def evaluate_diag(self, X: Checked) -> Any:
         return np.asarray(X.sum(axis=1)).ravel() if is_sparse(X) else namespace(X).sum(X, axis=1)
 
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """No parameters."""
-        return {}
-
-    def feature_map(self, X: Checked) -> Any:
-        """√x (dense)."""
-        Z = self._root(self.check_arguments(X)[0])
-        return Z.toarray() if is_sparse(Z) else Z
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
+    def features(self, X: Checked) -> Any:
+        return X.sqrt() if is_sparse(X) else namespace(X).sqrt(X)

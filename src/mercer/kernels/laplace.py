@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import lgamma, log
 from typing import Any, Self
 
@@ -15,9 +15,10 @@ from .._units import power_of_two
 from ..evaluation import Points
 from ..types import Array, Checked, Namespace
 from ._base import register
-from ._definiteness import STRICTLY_PD, Definiteness
+from ._definiteness import STRICTLY_PD
 from ._integrable import Integrable, at_radii, log_sphere
 from ._limits import power, root
+from ._radial import EACH, FULL
 from .matern import Matern
 
 
@@ -55,6 +56,8 @@ class Laplace(Integrable):
     array([[0.0302]])
     """
 
+    proven = STRICTLY_PD
+    trials = [(1.3,), (EACH,), (FULL,), (1.3, 1), (EACH, 1)]
     vanishes = True
     abilities = ("gradient_theta", "spectral_sample", "log_normalizer", "self_convolution")
 
@@ -97,20 +100,17 @@ class Laplace(Integrable):
         distances = self._sums(X, X if Y is None else Y)
         return namespace(distances).exp(-distances)
 
+    def against(self, Y: Checked) -> Callable[[Any], Any]:
+        return super().against(Y) if self.norm == 2 else lambda X: self.evaluate(X, Y)
+
     def _sums(self, X: Checked, Y: Checked) -> Any:
         """‖Λ⁻¹(xᵢ − yⱼ)‖₁."""
-        A, B, xp = X, Y, namespace(X)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            if not is_sparse(A) and not is_sparse(B):
-                # the scaling then rounds relative to the spread of the data, not to their distance from the origin
-                centre = xp.mean(B, axis=0)
-                A, B = A - centre, B - centre
-            A, B = self.scaled(A), self.scaled(B)
-        if all(decided(xp.all(xp.isfinite(Z.data if is_sparse(Z) else Z))) for Z in (A, B)):
+        xp, scaled = namespace(X), self._centred([X, Y])
+        if all(decided(xp.all(xp.isfinite(Z.data if is_sparse(Z) else Z))) for Z in scaled):
             with np.errstate(over="ignore"):
-                return _manhattan(A, B)
+                return _manhattan(*scaled)
         # what is beyond the largest float is infinite, and k therefore 0
-        unit = max(power_of_two(Z.data if is_sparse(Z) else Z) for Z in (X, Y))
+        unit = max(power_of_two(Z) for Z in (X, Y))
         least = float(np.min(host(self.lengthscale)))
         near = _manhattan(*(type(self)(host(self.lengthscale) / least, norm=1).scaled(Z / unit) for Z in (X, Y)))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -119,13 +119,13 @@ class Laplace(Integrable):
     def points(self, X: Checked, beside: Any = None) -> Points:
         return super().points(X, beside) if self.norm == 2 else Points(self, X)
 
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂lengthscale: (n, m) for one, (n, m, d) for one per feature, (n, m, d, d) for a matrix."""
+    def d_theta(self, X: Checked, Y: Checked) -> dict[str, Any]:
         if self.norm == 2:
-            return super().gradient_theta(X, Y)
+            return super().d_theta(X, Y)
+        self.require_dense(X, Y)
         xp, _, _, MD = self._pieces(X, Y)
         scale = like(self.lengthscale, MD)
-        # |x − y| / ℓ² for each coordinate, of which ‖x − y‖₁/ℓ is the sum over ℓ
+        # |x − y| / ℓ² for each coordinate; times ℓ, they add up to ‖x − y‖₁/ℓ
         rates = xp.abs(MD)
         K = xp.exp(-xp.sum(rates * scale, axis=-1))
         return {"lengthscale": K * xp.sum(rates, axis=-1) if scale.ndim == 0 else K[..., None] * rates}
@@ -134,13 +134,15 @@ class Laplace(Integrable):
         return -root(s, xp)
 
     def log_dilated(self, X: Checked, Y: Checked, factors: Iterable[float]) -> Iterator[Any]:
-        """The matrices log k(xᵢ/h, yⱼ/h) for each factor h, one after the other, from one matrix of distances."""
         if self.norm == 2:
             yield from super().log_dilated(X, Y, factors)
             return
         distances = self._sums(X, Y)
         for h in factors:
             yield distances * (-1 / h)
+
+    def log_against(self, Y: Checked) -> Callable[[Any], Any]:
+        return super().log_against(Y) if self.norm == 2 else lambda X: -self._sums(X, Y)
 
     def unit_log_mass(self, dimension: int) -> float:
         return dimension * log(2) if self.norm == 1 else log_sphere(dimension) + lgamma(dimension)
@@ -151,23 +153,15 @@ class Laplace(Integrable):
         return at_radii(rng.gamma(dimension, size=n), dimension, rng)
 
     def self_convolution(self, dimension: int) -> Matern:
-        """The kernel proportional to ∫ k(x, z) k(z, y) dz, for ``norm=2``: a Matérn kernel."""
+        """A Matérn kernel, for ``norm=2``."""
         self.require("self_convolution")
         return Matern(0.5, self.lengthscale).self_convolution(dimension)
 
     def spectral_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
-        """n frequencies: multivariate Cauchy for ``norm=2``, independent Cauchy coordinates for ``norm=1``."""
+        """Multivariate Cauchy for ``norm=2``, independent Cauchy coordinates for ``norm=1``."""
         if self.norm == 1:
             return self.frequencies(rng.standard_cauchy(size=(n, dimension)))
         return self.frequencies(rng.normal(size=(n, dimension)) / np.abs(rng.normal(size=(n, 1))))
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return STRICTLY_PD
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        each, full = np.array([0.5, 1.0, 2.0]), np.array([[1.0, 0.3, 0.0], [0.0, 0.8, 0.2], [0.0, 0.0, 1.5]])
-        return [cls(1.3), cls(each), cls(full), cls(1.3, norm=1), cls(each, norm=1)]
 
 
 def _manhattan(X: Checked, Y: Checked) -> Any:

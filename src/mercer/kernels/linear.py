@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._array import eps, eye, is_sparse, namespace
-from .._errors import check_number, where
+from .._array import eps, eye, is_sparse, namespace, product_transposed
+from .._errors import NOT_NEGATIVE, where
 from .._units import power_of_two
 from ..types import Array, Checked, Namespace
 from ._base import register
-from ._definiteness import PD, Definiteness
+from ._definiteness import PD
 from ._dot import DotProduct
 
 
+class _Straight(DotProduct):
+    """xᵀy and a constant."""
+
+    abilities: ClassVar[tuple[str, ...]] = ("gradient_x", "mixed_xy", "gradient_theta", "feature_map")
+    proven = PD
+
+    def slope(self, t: Array, xp: Namespace) -> Any:
+        return xp.ones_like(t)
+
+    def curvature(self, t: Array, xp: Namespace) -> Any:
+        return xp.zeros_like(t)
+
+    def drift(self, origin: np.ndarray) -> np.ndarray:
+        return origin
+
+
 @register
-class Linear(DotProduct):
+class Linear(_Straight):
     r"""Linear kernel.
 
     .. math:: k(x, y) = x^\top y
@@ -36,44 +52,25 @@ class Linear(DotProduct):
     array([[11.]])
     """
 
-    abilities = ("gradient_x", "mixed_xy", "gradient_theta", "feature_map")
-
     def profile(self, t: Array, xp: Namespace) -> Any:
         return t
 
-    def slope(self, t: Array, xp: Namespace) -> Any:
-        return xp.ones_like(t)
-
-    def curvature(self, t: Array, xp: Namespace) -> Any:
-        return xp.zeros_like(t)
-
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """No parameters."""
-        return {}
-
-    def feature_map(self, X: Checked) -> Any:
-        """x itself (dense)."""
-        X, _ = self.check_arguments(X)
-        return X.toarray() if is_sparse(X) else X
+    def features(self, X: Checked) -> Any:
+        return X
 
     def check_values(self, X: Checked, owner: object) -> None:
-        super().check_values(X, owner)
-        unit = power_of_two(X.data if is_sparse(X) else X)  # 1 where X is 0
-        if unit**2 < float(namespace(X).finfo(X.dtype).smallest_normal) / eps(X):
+        unit, limits = power_of_two(X), namespace(X).finfo(X.dtype)  # 1 where X is 0
+        if not 4 * unit * unit * X.shape[1] < float(limits.max):  # else no row's sum of squares is too large
+            super().check_values(X, owner)
+        if unit * unit < float(limits.smallest_normal) / eps(X):
             raise ValueError(
-                f"{where(owner)}: X is of size {unit:.0e}, and its inner products lose digits, as {X.dtype} has no "
-                f"smaller numbers; divide X by {unit:.0e}."
+                f"{where(owner)}: X has entries of size {unit:.0e}, so that its inner products underflow in "
+                f"{X.dtype}; divide X by {unit:.0e}."
             )
-
-    def drift(self, origin: np.ndarray) -> np.ndarray:
-        return origin
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
 
 
 @register
-class Affine(DotProduct):
+class Affine(_Straight):
     r"""Affine kernel: the linear kernel with an offset.
 
     .. math:: k(x, y) = x^\top y + c
@@ -93,37 +90,18 @@ class Affine(DotProduct):
     array([[12.]])
     """
 
-    abilities = ("gradient_x", "mixed_xy", "gradient_theta", "feature_map")
+    rules = {"offset": NOT_NEGATIVE}
 
     def __init__(self, offset: float = 1.0):
         self.offset = offset
 
-    def validate(self) -> None:
-        check_number(self, "offset", self.offset, at_least=0)
-
     def profile(self, t: Array, xp: Namespace) -> Any:
         return t + float(self.offset)
 
-    def slope(self, t: Array, xp: Namespace) -> Any:
-        return xp.ones_like(t)
+    def d_theta(self, X: Checked, Y: Checked) -> dict[str, Any]:
+        return {"offset": namespace(X).ones_like(product_transposed(X, Y))}
 
-    def curvature(self, t: Array, xp: Namespace) -> Any:
-        return xp.zeros_like(t)
-
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂offset = 1."""
-        xp, _, _, t = self._dense(X, Y)
-        return {"offset": xp.ones_like(t)}
-
-    def feature_map(self, X: Checked) -> Any:
-        """(x, √c)."""
-        X, _ = self.check_arguments(X)
+    def features(self, X: Checked) -> Any:
         X = X.toarray() if is_sparse(X) else X
         xp = namespace(X)
         return xp.concat([X, eye(1, X) * float(self.offset) ** 0.5 + xp.zeros_like(X[:, :1])], axis=1)
-
-    def drift(self, origin: np.ndarray) -> np.ndarray:
-        return origin
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD

@@ -5,12 +5,11 @@ from __future__ import annotations
 from math import ceil
 from typing import Any
 
-import numpy as np
-
-from ..types import Array, Checked, Namespace
+from ..types import Array, Namespace
 from ._base import register
 from ._definiteness import CPD, INDEFINITE, UNKNOWN, Definiteness
 from ._limits import power, power_log
+from ._radial import EACH
 from .power import OfPower
 
 
@@ -44,11 +43,14 @@ class Log(OfPower):
 
     Examples
     --------
+    >>> import numpy as np
     >>> Log(degree=1.0)([[0.0]], [[np.e - 1]])
     array([[-1.]])
     >>> [Log(p).definiteness for p in (2, 3, 4)]
     [strictly CPD(1), INDEFINITE, UNKNOWN]
     """
+
+    trials = [(p, 0.8) for p in (0.5, 1.0, 1.5, 2.0, 3.0, 4)] + [(1.5, EACH)]
 
     def __init__(self, degree: float = 2.0, lengthscale: Any = 1.0):
         super().__init__(degree, lengthscale)
@@ -64,18 +66,12 @@ class Log(OfPower):
         p = float(self.degree) / 2
         return -p * (p - 1) * power(s, p - 2, xp) / (1 + power(s, p, xp)) + self.slope(s, xp) ** 2
 
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂lengthscale as for every radial kernel, and ∂k/∂degree = −rᵖ log r / (1 + rᵖ)."""
-        xp, s, _, _ = self._pieces(X, Y)
+    def profile_theta(self, s: Array, xp: Namespace) -> dict[str, Any]:
         p = float(self.degree) / 2
-        return {**super().gradient_theta(X, Y), "degree": -0.5 * power_log(s, p, xp) / (1 + power(s, p, xp))}
+        return {"degree": -0.5 * power_log(s, p, xp) / (1 + power(s, p, xp))}
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         if self.degree <= 2:
             return CPD(1, strict=True)
         m = ceil(self.degree / 2)
         return INDEFINITE if m % 2 == 0 and self.degree != 2 * m else UNKNOWN
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(p, 0.8) for p in (0.5, 1.0, 1.5, 2.0, 3.0, 4)] + [cls(1.5, np.array([0.5, 1.0, 2.0]))]

@@ -14,9 +14,10 @@ from .._errors import check_number
 from .._units import unit_of_squares
 from ..types import Array, Namespace
 from ._base import register
-from ._definiteness import STRICTLY_PD, Definiteness
+from ._definiteness import STRICTLY_PD
 from ._integrable import Integrable
 from ._limits import at_origin, root
+from ._radial import EACH, FULL
 
 
 @register
@@ -58,6 +59,8 @@ class Matern(Integrable):
            [0.4834, 1.    ]])
     """
 
+    proven = STRICTLY_PD
+    trials = [(nu, 1.2) for nu in (0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 2.5, 3.2, 4.5, inf)] + [(1.5, EACH), (2.5, FULL)]
     vanishes = True
     abilities = ("gradient_x", "mixed_xy", "gradient_theta", "spectral_sample", "log_normalizer", "self_convolution")
 
@@ -75,30 +78,21 @@ class Matern(Integrable):
         rough = {ability for ability, order in (("gradient_x", 0.5), ("mixed_xy", 1)) if self.nu <= order}
         return frozenset(self.abilities) - rough
 
-    def profile(self, s: Array, xp: Namespace) -> Any:
-        return self._derivative(s, xp, 0)
-
-    def slope(self, s: Array, xp: Namespace) -> Any:
-        return self._derivative(s, xp, 1)
-
-    def curvature(self, s: Array, xp: Namespace) -> Any:
-        return self._derivative(s, xp, 2)
-
-    def _derivative(self, s: Array, xp: Namespace, j: int) -> Any:
-        """The derivative of order j of φ; 0 at the origin where it is infinite."""
+    def derivative(self, s: Array, xp: Namespace, order: int) -> Any:
+        """0 at the origin where it is infinite."""
         nu = float(self.nu)
         if nu == inf:
-            return (-0.5) ** j * xp.exp(-0.5 * s)
+            return (-0.5) ** order * xp.exp(-0.5 * s)
         z = sqrt(2 * nu) * root(s, xp)
-        if nu > j:
-            return prod(-nu / (2 * (nu - i)) for i in range(1, j + 1)) * _matern(nu - j, z, xp)
+        if nu > order:
+            return prod(-nu / (2 * (nu - i)) for i in range(1, order + 1)) * _matern(nu - order, z, xp)
         zero = at_origin(s, xp)
         z = xp.where(zero, 1.0, z)
-        if nu - j == -0.5:
+        if nu - order == -0.5:
             value = sqrt(pi / 2) * xp.exp(-z) / z
         else:
-            value = apply_host(lambda t: t ** (nu - j) * special.kv(j - nu, t), z)
-        return xp.where(zero, 0.0, (-nu) ** j * 2 ** (1 - nu) / gamma(nu) * value)
+            value = apply_host(lambda t: t ** (nu - order) * special.kv(order - nu, t), z)
+        return xp.where(zero, 0.0, (-nu) ** order * 2 ** (1 - nu) / gamma(nu) * value)
 
     def log_profile(self, s: Array, xp: Namespace) -> Any:
         nu = float(self.nu)
@@ -131,15 +125,6 @@ class Matern(Integrable):
         if self.nu != inf:
             W /= np.sqrt(rng.chisquare(2 * self.nu, size=(n, 1)) / (2 * self.nu))
         return self.frequencies(W)
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return STRICTLY_PD
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        each, full = np.array([0.5, 1.0, 2.0]), np.array([[1.0, 0.3, 0.0], [0.0, 0.8, 0.2], [0.0, 0.0, 1.5]])
-        orders = (0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 2.5, 3.2, 4.5, inf)
-        return [*(cls(nu, 1.2) for nu in orders), cls(1.5, each), cls(2.5, full)]
 
 
 def _matern(nu: float, z: Array, xp: Namespace) -> Any:

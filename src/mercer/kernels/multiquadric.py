@@ -6,38 +6,33 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._errors import check_number
+from .._errors import POSITIVE
 from .._units import unit_of_squares
-from ..types import Array, Checked, Namespace
+from ..types import Array, Namespace
 from ._base import register
-from ._definiteness import CPD, STRICTLY_PD, Definiteness
-from ._radial import Radial
+from ._definiteness import CPD, STRICTLY_PD
+from ._radial import EACH, Radial
 
 
 class _Quadric(Radial):
     """A function of s + c²."""
 
+    trials = [(1.0, 1.5), (0.3,), (0.7, EACH)]
     abilities: ClassVar[tuple[str, ...]] = ("gradient_x", "mixed_xy", "gradient_theta")
+    rules = {"offset": POSITIVE}
 
     def __init__(self, offset: float = 1.0, lengthscale: Any = 1.0):
         self.offset, self.lengthscale = offset, lengthscale
 
     def validate(self) -> None:
         super().validate()
-        check_number(self, "offset", self.offset, above=0)
         unit_of_squares(self, "offset", np.array([self.offset], dtype=float))
 
     def _root(self, s: Array, xp: Namespace) -> Any:
         return xp.sqrt(s + float(self.offset) ** 2)
 
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂lengthscale as for every radial kernel, and ∂k/∂offset = 2c φ′."""
-        xp, s, _, _ = self._pieces(X, Y)
-        return {**super().gradient_theta(X, Y), "offset": 2 * float(self.offset) * self.slope(s, xp)}
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(1.0, 1.5), cls(0.3), cls(0.7, np.array([0.5, 1.0, 2.0]))]
+    def profile_theta(self, s: Array, xp: Namespace) -> dict[str, Any]:
+        return {"offset": 2 * float(self.offset) * self.slope(s, xp)}
 
 
 @register
@@ -71,6 +66,8 @@ class Multiquadric(_Quadric):
            [-5., -3.]])
     """
 
+    proven = CPD(1, strict=True)
+
     def profile(self, s: Array, xp: Namespace) -> Any:
         return -self._root(s, xp)
 
@@ -79,9 +76,6 @@ class Multiquadric(_Quadric):
 
     def curvature(self, s: Array, xp: Namespace) -> Any:
         return 0.25 / self._root(s, xp) ** 3
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return CPD(1, strict=True)
 
 
 @register
@@ -112,6 +106,7 @@ class InverseMultiquadric(_Quadric):
     array([[0.2]])
     """
 
+    proven = STRICTLY_PD
     abilities = ("gradient_x", "mixed_xy", "gradient_theta", "spectral_sample")
 
     def profile(self, s: Array, xp: Namespace) -> Any:
@@ -126,6 +121,3 @@ class InverseMultiquadric(_Quadric):
     def spectral_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
         """n frequencies of the normalised kernel c·k: Gaussian ones, each times a Gaussian number over c."""
         return self.frequencies(rng.normal(size=(n, dimension)) * rng.normal(size=(n, 1)) / self.offset)
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return STRICTLY_PD

@@ -14,7 +14,7 @@ from ..domains import Vectors
 from ..types import Array, Checked, Namespace
 from . import bandwidth
 from ._base import register
-from ._definiteness import PD, Definiteness
+from ._definiteness import PD
 from ._radial import Radial
 
 
@@ -51,6 +51,8 @@ class Periodic(Radial):
            [1.    , 0.1353, 1.    ]])
     """
 
+    proven = PD
+    trials = [(2.3, 0.9), (1.1, 2.0), (np.array([1.5, 4.0, 2.5]), np.array([0.8, 1.0, 2.0]))]
     domain = Vectors()
     abilities = ("gradient_x", "mixed_xy", "gradient_theta", "spectral_sample")
 
@@ -102,25 +104,21 @@ class Periodic(Radial):
 
     def _parts(self, X: Checked, Y: Checked) -> tuple[Any, ...]:
         """xp, x − y of shape (n, m, d), its angle, the periods, the lengthscales and k."""
-        X, Y = self.check_arguments(X, Y)
         xp, p, scale = namespace(X), self._per_feature("period", X), self._per_feature("lengthscale", X)
-        D = X[:, None, :] - (X if Y is None else Y)[None, :, :]
+        D = X[:, None, :] - Y[None, :, :]
         return xp, D, 2 * pi * D / p, p, scale, self.evaluate(X, Y)
 
-    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
-        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
+    def d_x(self, X: Checked, Y: Checked) -> Any:
         xp, _, angle, p, scale, K = self._parts(X, Y)
         return -K[..., None] * (2 * pi / (p * scale**2)) * xp.sin(angle)
 
-    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
-        """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
+    def d_xy(self, X: Checked, Y: Checked) -> Any:
         xp, _, angle, p, scale, K = self._parts(X, Y)
         g = 2 * pi / (p * scale**2) * xp.sin(angle)
         bend = (2 * pi / (p * scale)) ** 2 * xp.cos(angle)
         return K[..., None, None] * (bend[..., None] * eye(p.shape[0], p) - g[..., :, None] * g[..., None, :])
 
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂period and ∂k/∂lengthscale: (n, m) for one number, (n, m, d) for one per feature."""
+    def d_theta(self, X: Checked, Y: Checked) -> dict[str, Any]:
         xp, D, angle, p, scale, K = self._parts(X, Y)
         each = {
             "period": K[..., None] * (2 * pi / (p * scale) ** 2) * D * xp.sin(angle),
@@ -129,13 +127,6 @@ class Periodic(Radial):
         return {name: G if host(getattr(self, name)).ndim else xp.sum(G, axis=-1) for name, G in each.items()}
 
     def spectral_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
-        """n frequencies 2πm/p; harmonic m has probability e^−κ Iₘ(κ), κ = 1/ℓ²: a difference of two Poisson numbers."""
+        """Frequencies 2πm/p; harmonic m has probability e^−κ Iₘ(κ), κ = 1/ℓ²: a difference of two Poisson numbers."""
         rate = np.broadcast_to(0.5 / host(self.lengthscale) ** 2, (n, dimension))
         return 2 * pi / host(self.period) * (rng.poisson(rate) - rng.poisson(rate))
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(2.3, 0.9), cls(1.1, 2.0), cls(np.array([1.5, 4.0, 2.5]), np.array([0.8, 1.0, 2.0]))]

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from .._array import host, like, namespace
-from .._errors import check_number
+from .._errors import FROM_ONE
 from ..basis import Polynomials
 from ..domains import Vectors
 from ..types import Array, Checked, Namespace
@@ -17,7 +17,7 @@ from ._base import Kernel, register
 from ._definiteness import CPD, PD, UNKNOWN, Definiteness
 from ._limits import at_origin, power, power_log
 from ._parts import Unary
-from ._radial import Radial
+from ._radial import EACH, Radial
 
 
 @register
@@ -56,15 +56,13 @@ class Polyharmonic(Radial):
     [strictly CPD(1), strictly CPD(2), strictly CPD(2), strictly CPD(3)]
     """
 
+    trials = [(p, 1.5) for p in (1, 2, 3, 4, 5)] + [(3, EACH)]
     from_zero = True
     abilities = ("gradient_x", "mixed_xy", "gradient_theta")
+    rules = {"degree": FROM_ONE}
 
     def __init__(self, degree: int = 2, lengthscale: Any = 1.0):
         self.degree, self.lengthscale = degree, lengthscale
-
-    def validate(self) -> None:
-        super().validate()
-        check_number(self, "degree", self.degree, at_least=1, integer=True)
 
     @property
     def provides(self) -> frozenset[str]:
@@ -98,10 +96,6 @@ class Polyharmonic(Radial):
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return CPD(int(self.degree) // 2 + 1, strict=True)
 
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(p, 1.5) for p in (1, 2, 3, 4, 5)] + [cls(3, np.array([0.5, 1.0, 2.0]))]
-
 
 def duchon(order: int, dimension: int) -> Kernel:
     r"""The kernel of the thin-plate seminorm, to be used with the polynomials of degree < m free.
@@ -131,16 +125,8 @@ class Reduced(Unary):
 
     for anchors z that determine the polynomials of degree < q, and the Lagrange polynomials p of the anchors. On
     coefficients that annihilate those polynomials both kernels give the same quadratic form; with the polynomials free,
-    they give the same methods. Positive definite, so that landmarks and Cholesky factors apply.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        CPD(q') with q' ≤ q.
-    anchors : array of shape (p, d)
-        One point for each of the p polynomials; `anchors_of` chooses them among data.
-    degree : int >= 0
-        q − 1.
+    they give the same methods. Positive definite, so that landmarks and Cholesky factors apply. `degree` is q − 1, and
+    `anchors` has one point for each of the p polynomials; `anchors_of` chooses them from data.
 
     References
     ----------

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._array import is_sparse, like
-from .._errors import check_number
+from .._array import is_sparse, like, namespace, product_transposed
+from .._errors import NUMBER
 from ..basis import Polynomials
 from ..types import Array, Checked, Namespace
 from ._base import register
@@ -76,13 +76,11 @@ class Polynomial(DotProduct):
     INDEFINITE
     """
 
+    trials = [(), (1, 2.0, 0.5), (2, 0.5, 0.0), (2, -1.0, -0.5), (3, 0.5, -1.0), (2.5, 0.05, 3.0)]
+    rules = {"degree": {"above": 0, "at_most": 2**53}, "scale": NUMBER, "offset": NUMBER}
+
     def __init__(self, degree: float = 3, scale: float = 1.0, offset: float = 1.0):
         self.degree, self.scale, self.offset = degree, scale, offset
-
-    def validate(self) -> None:
-        check_number(self, "degree", self.degree, above=0, at_most=2**53)
-        check_number(self, "scale", self.scale)
-        check_number(self, "offset", self.offset)
 
     @property
     def _is_integer(self) -> bool:
@@ -121,21 +119,10 @@ class Polynomial(DotProduct):
     def curvature(self, t: Array, xp: Namespace) -> Any:
         return float(self.scale) ** 2 * self._power(t, 2, xp)
 
-    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
-        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
-        self.require("gradient_x")
-        return super().gradient_x(X, Y)
-
-    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
-        """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
-        self.require("mixed_xy")
-        return super().mixed_xy(X, Y)
-
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
+    def d_theta(self, X: Checked, Y: Checked) -> dict[str, Any]:
         """∂k/∂scale = p b^(p−1) xᵀy and ∂k/∂offset = p b^(p−1), with b = a xᵀy + c."""
-        self.require("gradient_theta")
-        xp, _, _, t = self._dense(X, Y)
-        slope = self._power(t, 1, xp)
+        t = product_transposed(X, Y)
+        slope = self._power(t, 1, namespace(t))
         return {"scale": slope * t, "offset": slope}
 
     def drift(self, origin: np.ndarray) -> np.ndarray | None:
@@ -151,10 +138,8 @@ class Polynomial(DotProduct):
                 weights.append(of_degree / prod(map(factorial, Counter(factors).values())))
         return np.array(weights)
 
-    def feature_map(self, X: Checked) -> Any:
+    def features(self, X: Checked) -> Any:
         """√w_α x^α over the (d + p choose p) monomials, in the order of ``mercer.basis.Polynomials(degree)``."""
-        self.require("feature_map")
-        X, _ = self.check_arguments(X)
         X = X.toarray() if is_sparse(X) else X
         return Polynomials(int(self.degree))(X) * like(np.sqrt(self.monomial_weights(X.shape[1])), X)
 
@@ -167,14 +152,3 @@ class Polynomial(DotProduct):
             return PD if (a >= 0 and c >= 0) or (a <= 0 and c <= 0 and self.degree % 2 == 0) else INDEFINITE
         proven = (c > 0 and a != 0) or (a > 0 and (c != 0 or dimension != 1))
         return INDEFINITE if proven else UNKNOWN
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [
-            cls(),
-            cls(1, 2.0, 0.5),
-            cls(2, 0.5, 0.0),
-            cls(2, -1.0, -0.5),
-            cls(3, 0.5, -1.0),
-            cls(2.5, 0.05, 3.0),
-        ]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, prod
 from typing import Any, ClassVar
 
-import numpy as np
-
-from .._errors import check_number
-from ..types import Array, Checked, Namespace
+from .._errors import POSITIVE
+from ..types import Array, Namespace
 from ._base import register
 from ._definiteness import CPD, INDEFINITE, Definiteness
 from ._limits import power, power_log
-from ._radial import Radial
+from ._radial import EACH, Radial
 
 
 class OfPower(Radial):
@@ -20,13 +18,10 @@ class OfPower(Radial):
 
     from_zero = True
     abilities: ClassVar[tuple[str, ...]] = ("gradient_x", "mixed_xy", "gradient_theta")
+    rules = {"degree": POSITIVE}
 
     def __init__(self, degree: float, lengthscale: Any):
         self.degree, self.lengthscale = degree, lengthscale
-
-    def validate(self) -> None:
-        super().validate()
-        check_number(self, "degree", self.degree, above=0)
 
     @property
     def provides(self) -> frozenset[str]:
@@ -70,32 +65,22 @@ class Power(OfPower):
     [strictly CPD(1), CPD(1), INDEFINITE, strictly CPD(3)]
     """
 
+    trials = [(p, 1.5) for p in (0.5, 1.0, 1.5, 2.0, 3.0, 4, 5.0)] + [(1.5, EACH)]
+
     def __init__(self, degree: float = 1.0, lengthscale: Any = 1.0):
         super().__init__(degree, lengthscale)
 
-    def profile(self, s: Array, xp: Namespace) -> Any:
-        return 0.0 - power(s, float(self.degree) / 2, xp)  # a plain minus would make k(x, x) = −0
-
-    def slope(self, s: Array, xp: Namespace) -> Any:
+    def derivative(self, s: Array, xp: Namespace, order: int) -> Any:
         p = float(self.degree) / 2
-        return -p * power(s, p - 1, xp)
+        if order == 0:
+            return 0.0 - power(s, p, xp)  # a plain minus would make k(x, x) = −0
+        return -prod(p - i for i in range(order)) * power(s, p - order, xp)
 
-    def curvature(self, s: Array, xp: Namespace) -> Any:
-        p = float(self.degree) / 2
-        return -p * (p - 1) * power(s, p - 2, xp)
-
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂lengthscale as for every radial kernel, and ∂k/∂degree = −rᵖ log r."""
-        xp, s, _, _ = self._pieces(X, Y)
-        return {**super().gradient_theta(X, Y), "degree": -0.5 * power_log(s, float(self.degree) / 2, xp)}
+    def profile_theta(self, s: Array, xp: Namespace) -> dict[str, Any]:
+        return {"degree": -0.5 * power_log(s, float(self.degree) / 2, xp)}
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         m = ceil(self.degree / 2)
         if self.degree == 2 * m:
             return CPD(m if m % 2 else m + 1)
         return CPD(m, strict=True) if m % 2 else INDEFINITE
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        each = np.array([0.5, 1.0, 2.0])
-        return [cls(p, 1.5) for p in (0.5, 1.0, 1.5, 2.0, 3.0, 4, 5.0)] + [cls(1.5, each)]

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import check_number
+from .._errors import POSITIVE
 from .._units import unit_of_squares
-from ..types import Array, Checked, Namespace
+from ..types import Array, Namespace
 from ._base import register
-from ._definiteness import STRICTLY_PD, Definiteness
+from ._definiteness import STRICTLY_PD
 from ._integrable import Integrable
+from ._radial import EACH
 
 
 @register
@@ -45,34 +46,27 @@ class RationalQuadratic(Integrable):
            [0.7071, 1.    ]])
     """
 
+    proven = STRICTLY_PD
+    trials = [(0.8, 0.5), (1.5, 20.0), (0.7, 2.5), (EACH, 1.0)]
     abilities = ("gradient_x", "mixed_xy", "gradient_theta", "spectral_sample", "log_normalizer")
+    rules = {"alpha": POSITIVE}
 
     def __init__(self, lengthscale: Any = 1.0, alpha: float = 1.0):
         self.lengthscale, self.alpha = lengthscale, alpha
 
     def validate(self) -> None:
         super().validate()
-        check_number(self, "alpha", self.alpha, above=0)
         unit_of_squares(self, "alpha", np.array([self.alpha], dtype=float))
 
-    def _power(self, s: Array, xp: Namespace, exponent: float) -> Any:
+    def derivative(self, s: Array, xp: Namespace, order: int) -> Any:
+        alpha = float(self.alpha)
         # log1p keeps the Gaussian limit exact when s/2α is below the rounding of 1
-        return xp.exp(exponent * xp.log1p(s / (2 * float(self.alpha))))
+        value = xp.exp((-alpha - order) * xp.log1p(s / (2 * alpha)))
+        return (1.0, -0.5, 0.25 * (1 + 1 / alpha))[order] * value if order else value
 
-    def profile(self, s: Array, xp: Namespace) -> Any:
-        return self._power(s, xp, -float(self.alpha))
-
-    def slope(self, s: Array, xp: Namespace) -> Any:
-        return -0.5 * self._power(s, xp, -float(self.alpha) - 1)
-
-    def curvature(self, s: Array, xp: Namespace) -> Any:
-        return 0.25 * (1 + 1 / float(self.alpha)) * self._power(s, xp, -float(self.alpha) - 2)
-
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂lengthscale as for every radial kernel, and ∂k/∂alpha = k·(t/(1 + t) − log(1 + t)), t = s/2α."""
-        xp, s, _, _ = self._pieces(X, Y)
+    def profile_theta(self, s: Array, xp: Namespace) -> dict[str, Any]:
         t = s / (2 * float(self.alpha))
-        return {**super().gradient_theta(X, Y), "alpha": self.profile(s, xp) * (t / (1 + t) - xp.log1p(t))}
+        return {"alpha": self.profile(s, xp) * (t / (1 + t) - xp.log1p(t))}
 
     def log_profile(self, s: Array, xp: Namespace) -> Any:
         return -float(self.alpha) * xp.log1p(s / (2 * float(self.alpha)))
@@ -89,10 +83,3 @@ class RationalQuadratic(Integrable):
         """n frequencies: Gaussian ones with variance τ, τ from the gamma distribution with shape and rate α."""
         tau = rng.gamma(self.alpha, 1 / self.alpha, size=(n, 1))
         return self.frequencies(np.sqrt(tau) * rng.normal(size=(n, dimension)))
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return STRICTLY_PD
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(0.8, 0.5), cls(1.5, 20.0), cls(0.7, 2.5), cls(np.array([0.5, 1.0, 2.0]), 1.0)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._errors import check_number
+from .._array import namespace, product_transposed
+from .._errors import NUMBER
 from ..types import Array, Checked, Namespace
 from ._base import register
 from ._definiteness import INDEFINITE, PD, Definiteness
@@ -44,14 +45,12 @@ class Sigmoid(DotProduct):
     array([[0.4621]])
     """
 
+    trials = [(0.3, 0.1), (0.5, 0.0), (-0.2, -1.0), (0.0, 0.5)]
     abilities = ("gradient_x", "mixed_xy", "gradient_theta")
+    rules = {"scale": NUMBER, "offset": NUMBER}
 
     def __init__(self, scale: float = 1.0, offset: float = 1.0):
         self.scale, self.offset = scale, offset
-
-    def validate(self) -> None:
-        check_number(self, "scale", self.scale)
-        check_number(self, "offset", self.offset)
 
     def profile(self, t: Array, xp: Namespace) -> Any:
         return xp.tanh(float(self.scale) * t + float(self.offset))
@@ -63,15 +62,11 @@ class Sigmoid(DotProduct):
         k = self.profile(t, xp)
         return -2.0 * float(self.scale) ** 2 * k * (1.0 - k**2)
 
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
+    def d_theta(self, X: Checked, Y: Checked) -> dict[str, Any]:
         """∂k/∂scale = (1 − k²) xᵀy and ∂k/∂offset = 1 − k²."""
-        xp, _, _, t = self._dense(X, Y)
-        slope = 1.0 - self.profile(t, xp) ** 2
+        t = product_transposed(X, Y)
+        slope = 1.0 - self.profile(t, namespace(t)) ** 2
         return {"scale": slope * t, "offset": slope}
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return PD if self.scale == 0 and self.offset >= 0 else INDEFINITE
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(0.3, 0.1), cls(0.5, 0.0), cls(-0.2, -1.0), cls(0.0, 0.5)]

@@ -7,13 +7,11 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
-from .._errors import KindError, check_number, where
+from .._errors import KindError, check_number, defaults, where
 from .._same import same
 from ._base import Kernel, is_kernel, registry
 from .constant import Constant
-from .expression import CONSTANTS, MAKERS, OPERATIONS, as_kernel
-
-__all__ = ["SKLEARN", "from_sklearn", "refuse_mixtures"]
+from .expression import CONSTANTS, MAKERS, OPERATIONS, KernelLike, as_kernel
 
 SKLEARN = (
     "linear",
@@ -27,10 +25,15 @@ SKLEARN = (
     "additive_chi2",
     "precomputed",
 )
+OURS = {  # where the estimator has no parameters for the name of scikit-learn
+    "laplacian": "laplace(lengthscale=2, norm=1)",
+    "chi2": "chi_squared(gamma=1)",
+    "additive_chi2": "additive_chi_squared(negative=True)",
+}
 
 
 def from_sklearn(
-    kernel: Any,
+    kernel: KernelLike,
     *,
     gamma: float | None = None,
     degree: float = 3,
@@ -42,29 +45,18 @@ def from_sklearn(
 ) -> Kernel:
     """The kernel that scikit-learn's `KernelRidge` would use, with exactly its values, or one of ours.
 
-    Parameters
-    ----------
-    kernel : str, Kernel or callable
-        scikit-learn's names (``"polynomial"`` and ``"sigmoid"`` included) take its parameters; other text goes to
-        `parse`. A function of two rows is called with `kernel_params`, a kernel of `sklearn.gaussian_process` with
-        whole matrices.
-    gamma, degree, coef0 : float
-        As in `sklearn.metrics.pairwise`; ``gamma=None`` is 1/n_features, and 1 for ``"chi2"``. A name that does not use
-        one ignores it, as in scikit-learn; a Kernel or an expression together with one is an error.
-    kernel_params : dict, optional
-        Further arguments of a function.
-    n_features : int
-        The number of columns.
-    owner, name
-        Whose parameter of which name `kernel` is, for messages.
+    scikit-learn's names (``"polynomial"`` and ``"sigmoid"`` included) take its parameters; other text goes to `parse`.
+    A function of two rows is called with `kernel_params`, a kernel of `sklearn.gaussian_process` with whole matrices.
+    ``gamma=None`` is 1/n_features, and 1 for ``"chi2"``. A name that does not use one of the numbers ignores it, as in
+    scikit-learn; a Kernel or an expression together with one is an error. Messages name the `owner` and its parameter.
 
     Examples
     --------
     >>> from_sklearn("rbf", gamma=0.125, n_features=3)([[0.0]], [[2.0]]).round(4)
     array([[0.6065]])
     """
-    check_number(owner, "gamma", gamma, besides=(None,))
-    check_number(owner, "degree", degree)
+    check_number(owner, "gamma", gamma, at_least=0, besides=(None,))
+    check_number(owner, "degree", degree, at_least=0)
     check_number(owner, "coef0", coef0)
     if not isinstance(kernel_params, dict | None):
         raise KindError(f"{where(owner)}: kernel_params = {kernel_params!r} must be a dict or None.")
@@ -72,13 +64,9 @@ def from_sklearn(
         return _sklearn_kernel(kernel, gamma, degree, coef0, n_features)
     refuse_mixtures(kernel, owner, name)
     if is_kernel(kernel) or isinstance(kernel, str):
-        given = {
-            "gamma": (gamma, None),
-            "degree": (degree, 3),
-            "coef0": (coef0, 1),
-            "kernel_params": (kernel_params, None),
-        }
-        for parameter, (value, default) in given.items():
+        given = {"gamma": gamma, "degree": degree, "coef0": coef0, "kernel_params": kernel_params}
+        for parameter, value in given.items():
+            default = defaults(from_sklearn)[parameter]
             if not same(value, default):
                 raise ValueError(
                     f"{where(owner)}: {parameter} = {value!r} has no meaning for {name} = {str(kernel)!r}, which "
@@ -94,20 +82,26 @@ def from_sklearn(
     return as_kernel(kernel, name)
 
 
-def refuse_mixtures(kernel: Any, owner: object, name: str = "kernel") -> None:
-    """Raise for no name, and one of scikit-learn in capitals or within an expression, whose names are our own."""
-    word = re.split(r"\W", kernel.strip())[0] if isinstance(kernel, str) else ""
+def refuse_mixtures(kernel: KernelLike, owner: object, name: str = "kernel", taken: tuple[str, ...] = SKLEARN) -> None:
+    """Raise for an unknown name, and for a name of scikit-learn in capitals, within an expression, or not `taken`."""
+    if not isinstance(kernel, str):
+        return
+    word = re.split(r"\W", kernel.strip())[0]
+    if word.lower() in OURS and word.lower() not in taken:
+        raise ValueError(
+            f"{where(owner)}: {name} = {kernel!r} is unknown; give Mercer's expression, such as {OURS[word.lower()]!r}."
+        )
     if word.lower() in SKLEARN and word not in registry:
         raise ValueError(
-            f"{where(owner)}: {name} = {kernel!r} is unknown; give {word.lower()!r} alone, beside which gamma, degree "
-            "and coef0 are parameters of the estimator, or an expression of our kernels, such as "
+            f"{where(owner)}: {name} = {kernel!r} is unknown; give {word.lower()!r} alone, with gamma, degree and "
+            "coef0 as parameters of the estimator, or an expression of Mercer's kernels, such as "
             '"gaussian(lengthscale=2)".'
         )
     if word and word == kernel.strip() and word not in registry and word not in (*OPERATIONS, *MAKERS, *CONSTANTS):
-        near = get_close_matches(word.lower(), [*SKLEARN, *registry], n=1)
-        listed = f"give one of {', '.join(map(repr, SKLEARN))}, or an expression such as 'gaussian(lengthscale=2)'."
+        near = get_close_matches(word.lower(), [*taken, *registry], n=1)
+        listed = f"give one of {', '.join(map(repr, taken))}, or an expression such as 'gaussian(lengthscale=2)'."
         remedy = f"did you mean {near[0]!r}?" if near else listed
-        if not near or near[0] not in registry:  # near ours the expression itself will say so
+        if not near or near[0] not in registry:  # near one of ours, the parser gives the hint
             raise ValueError(f"{where(owner)}: {name} = {kernel!r}: unknown name {word!r}; {remedy}")
 
 
@@ -125,8 +119,4 @@ def _sklearn_kernel(name: str, gamma: float | None, degree: float, coef0: float,
         return registry["polynomial"](degree=degree, scale=gamma, offset=coef0)
     if gamma == 0:
         return Constant(1.0)
-    return (
-        registry["gaussian"].from_gamma(gamma)
-        if name == "rbf"
-        else registry["laplace"](lengthscale=1.0 / gamma, norm=1)
-    )
+    return registry["gaussian" if name == "rbf" else "laplace"].from_gamma(gamma)

@@ -17,6 +17,8 @@ from ._limits import root
 class _Bump(Integrable):
     """φ on the unit ball and 0 outside, given by φ, ∫₀¹ rᵈ⁻¹ φ dr and draws of r."""
 
+    proven = INDEFINITE
+    trials = [(1.7,), (np.array([1.0, 2.0, 3.0]),)]
     abilities: ClassVar[tuple[str, ...]] = ("log_normalizer",)
     vanishes = True
 
@@ -33,13 +35,6 @@ class _Bump(Integrable):
 
     def unit_sample(self, n: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
         return at_radii(self.radii(n, dimension, rng), dimension, rng)
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return INDEFINITE
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(1.7), cls(np.array([1.0, 2.0, 3.0]))]
 
 
 @register

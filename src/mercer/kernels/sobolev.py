@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import comb, factorial
 from typing import Any
 
-from .._errors import check_number
+from .._errors import FROM_ONE
 from ..domains import Vectors
 from ..types import Array, Namespace
 from ._base import register
 from ._coordinates import ProductOverCoordinates
-from ._definiteness import PD, Definiteness
+from ._definiteness import PD
 
 
 def truncated_powers(p: int, q: int, x: Array, y: Array, xp: Namespace) -> Any:
@@ -65,13 +65,13 @@ class Sobolev(ProductOverCoordinates):
     array([[0.3333, 1.3333]])
     """
 
+    proven = PD
+    trials = [(m,) for m in (1, 2, 3, 4)]
     domain = Vectors(lower=0.0)
+    rules = {"order": FROM_ONE}
 
     def __init__(self, order: int = 2):
         self.order = order
-
-    def validate(self) -> None:
-        check_number(self, "order", self.order, at_least=1, integer=True)
 
     @property
     def provides(self) -> frozenset[str]:
@@ -89,10 +89,3 @@ class Sobolev(ProductOverCoordinates):
 
     def part_xy(self, x: Array, y: Array, xp: Namespace) -> Any:
         return self._derivative(x, y, 1, 1, xp)
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(m) for m in (1, 2, 3, 4)]

@@ -8,7 +8,7 @@ from ..domains import Vectors
 from ..types import Array, Namespace
 from ._base import register
 from ._coordinates import ProductOverCoordinates
-from ._definiteness import STRICTLY_PD, Definiteness
+from ._definiteness import STRICTLY_PD
 from .sobolev import truncated_powers
 
 
@@ -37,6 +37,7 @@ class Spline(ProductOverCoordinates):
     array([[1.    , 2.3333]])
     """
 
+    proven = STRICTLY_PD
     domain = Vectors(lower=0.0)
     abilities = ("gradient_x", "mixed_xy", "gradient_theta")
 
@@ -48,6 +49,3 @@ class Spline(ProductOverCoordinates):
 
     def part_xy(self, x: Array, y: Array, xp: Namespace) -> Any:
         return 1.0 + xp.minimum(x, y)
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return STRICTLY_PD

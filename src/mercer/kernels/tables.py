@@ -10,16 +10,18 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from .._errors import check_choice, check_number, where
+from .._errors import POSITIVE, check_choice, check_parameters, where
 from ..domains.tables import Frame, Tables, is_missing
-from ..types import Checked, Index
+from ..types import Array, Checked, Index
+from ._abilities import Matrix, Names
 from ._base import Kernel, register
 from ._definiteness import PD, UNKNOWN, Definiteness, of_product, of_sum
 from ._parts import require_kernels
 from .categories import Delta
+from .derivatives import renamed
 from .gaussian import Gaussian
 
-OBSERVED = 200  # rows that stand for all that were observed
+OBSERVED = 200  # rows that represent all observed ones
 
 
 @register
@@ -37,12 +39,12 @@ class Table(Kernel):
         estimator does.
     combine : {"auto", "interactions", "sum", "product"}
         "sum" has additive functions of the groups, "product" only functions of all groups together, and "interactions"
-        both and all between them, so that it never sees two rows as unrelated. "auto" is "product" for automatic
+        both and everything in between, so that no two rows are unrelated. "auto" is "product" for automatic
         kernels and "interactions" for given ones.
     missing : {"mean", "match", "error"}
-        What a missing value is: "mean" gives it the mean of the feature vectors of the observed values (as `resolve`
-        saw them), so that it is as similar to a value as the observed ones are on average; "match" makes it a value of
-        its own, similar to no other; "error" refuses it. A row misses a group if it misses one of its columns.
+        What a missing value is: "mean" gives it the mean of the feature vectors of the values that `resolve` observed,
+        so that it is as similar to a value as the observed ones are on average; "match" makes it a value similar to no
+        other; "error" raises. A row misses a group if it misses one of its columns.
     width : float > 0
         Of the automatic kernels: multiplies their lengthscales, so that raising it makes functions smoother.
     observed : dict, optional
@@ -97,8 +99,7 @@ class Table(Kernel):
 
     def validate(self) -> None:
         check_choice(self, "combine", self.combine, ("auto", "interactions", "sum", "product"))
-        check_choice(self, "missing", self.missing, ("mean", "match", "error"))
-        check_number(self, "width", self.width, above=0)
+        check_parameters(self, {"missing": ("mean", "match", "error"), "width": POSITIVE})
         if self.kernels == "auto":
             return
         if not isinstance(self.kernels, dict) or not self.kernels:
@@ -134,7 +135,7 @@ class Table(Kernel):
         return super().set_params(**params)
 
     def _names(self, groups: Iterable[Any]) -> dict[str, Any]:
-        """The groups by the names under which parameters have them, which are not those of the table's own."""
+        """The groups by their names in parameters, which differ from the names of the table's own parameters."""
         own = self._get_param_names()
         joined = {",".join(map(str, group)) if isinstance(group, tuple) else str(group): group for group in groups}
         return {f"{name}_" if name in own else name: group for name, group in joined.items()}
@@ -147,7 +148,7 @@ class Table(Kernel):
         return self.kernels
 
     def _part(self, X: Frame, group: Any) -> tuple[Any, np.ndarray]:
-        """The rows of a group that miss nothing, as its kernel takes them, and which these are."""
+        """The complete rows of a group, in the form that its kernel takes, and a mask of them."""
         names = group if isinstance(group, tuple) and group not in X else (group,)
         for c in names:
             if c not in X:
@@ -236,6 +237,31 @@ class Table(Kernel):
 
     def evaluate_diag(self, X: Checked) -> Any:
         return self._combined(self._square(group, k, X) for group, k in self._groups().items())
+
+    def adjoint(self, X: Checked, Y: Checked, E: Array, wanted: Names = None, K: Matrix = None) -> dict[str, Any]:
+        groups, inside = self._groups(), self.combine not in ("sum", "product")
+        values = [self._value(group, k, X, Y) for group, k in groups.items()]
+        factors = [(1 + value) / 2 if inside else value for value in values]
+        found: dict[str, Any] = {}
+        for i, (name, group) in enumerate(self._names(groups).items()):
+            others = [] if self.combine == "sum" else factors[:i] + factors[i + 1 :]
+            of_group = reduce(mul, others, E / 2 if inside else E)
+            for A, B, F in self._pieces(group, X, Y, of_group):
+                part = renamed(f"{name}__", groups[group], A, B, F, wanted)
+                found |= {key: found.get(key, 0.0) + value for key, value in part.items()}
+        return found
+
+    def _pieces(self, group: Any, X: Any, Y: Any, E: np.ndarray) -> list[tuple[Any, Any, np.ndarray]]:
+        """The rows of a group with their part of E; a missing value may be the mean of those that were observed."""
+        (A, a), (B, b) = self._part(X, group), self._part(Y, group)
+        pieces = [(A, B, E[np.ix_(a, b)])]
+        if self.missing == "mean" and not (a.all() and b.all()):
+            M = self._mean(group)
+            m = self._groups()[group].domain.size(M)
+            pieces += [(M, B, np.tile(E[np.ix_(~a, b)].sum(axis=0) / m, (m, 1)))]
+            pieces += [(M, A, np.tile(E[np.ix_(a, ~b)].sum(axis=1) / m, (m, 1)))]
+            pieces += [(M, M, np.full((m, m), E[np.ix_(~a, ~b)].sum() / m**2))]
+        return [(P, Q, F) for P, Q, F in pieces if P is not None and Q is not None]
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         if self.kernels == "auto":

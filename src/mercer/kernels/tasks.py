@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._array import host, like, namespace
-from .._errors import check_number, where
+from .._errors import SHARE, check_number, where
 from ..domains import Categories, Domain
 from ..types import Array, Checked
 from ._base import register
@@ -18,7 +18,7 @@ from .finite import FiniteDomain
 
 @register
 class Shared(_Labels):
-    r"""Kernel between tasks that have a part in common: how much, and for the same task all.
+    r"""Kernel between tasks with a common part.
 
     .. math:: k(s, t) = \sigma + (1 - \sigma)\, [s = t]
 
@@ -28,7 +28,7 @@ class Shared(_Labels):
     Parameters
     ----------
     share : float in [0, 1]
-        σ. 0 separates the tasks, 1 makes them one; a task that was never seen has the common part.
+        σ. 0 separates the tasks, 1 makes them one; a new task has the common part.
 
     Notes
     -----
@@ -46,30 +46,24 @@ class Shared(_Labels):
            [0.25, 1.  ]])
     """
 
+    trials = [(0.3,), (0.8,)]
+    rules = {"share": SHARE}
+
     def __init__(self, share: float = 0.5):
         self.share = share
-
-    def validate(self) -> None:
-        check_number(self, "share", self.share, at_least=0, at_most=1)
 
     def evaluate(self, X: Checked, Y: Checked = None) -> Any:
         return self.share + (1.0 - self.share) * Delta().evaluate(X, Y)
 
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂σ = [s ≠ t]."""
-        X, Y = self.check_arguments(X, Y)
+    def d_theta(self, X: Checked, Y: Checked) -> dict[str, Any]:
         return {"share": 1.0 - Delta().evaluate(X, Y)}
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return CPD(0, strict=self.share < 1)
 
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(0.3), cls(0.8)]
-
 
 class Labels(Categories):
-    """One column of labels, of which some are known."""
+    """One column of labels, with a list of known ones."""
 
     def __init__(self, known: Any):
         self.known = list(known)
@@ -169,7 +163,7 @@ class Tasks(_Labels):
         return Labels(self._known())
 
     def _extended(self) -> np.ndarray:
-        """B with a row and a column more, for all that is new."""
+        """B with one more row and column, for new tasks."""
         B = host(self.matrix).astype(np.float64)
         mean = B.mean(axis=0)
         return np.block([[B, mean[:, None]], [mean[None, :], mean.mean()]])

@@ -18,7 +18,7 @@ from .._errors import check_choice, where
 from ..domains import Strings
 from ..types import Checked
 from ._base import register
-from ._definiteness import PD, Definiteness
+from ._definiteness import PD
 from ._structured import Counted, Counts, Store, _store
 
 __all__ = ["BagOfWords", "Corpus", "NGram", "TfIdf"]
@@ -29,6 +29,7 @@ ANALYZERS = ("word", "char", "char_wb")
 class _Text(Counted):
     """Documents as counts of what an analyser finds in them."""
 
+    proven = PD
     domain = Strings()
     analyzer: str = "word"
     ngram_range: tuple[int, int] = (1, 1)
@@ -66,9 +67,6 @@ class _Text(Counted):
     def weigh(self, forms: list[Counts], store: Store) -> list[Counts]:
         return [Counts(f, 1 + np.log(v)) for f, v in forms] if self.sublinear_tf else forms
 
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
-
 
 @register
 class BagOfWords(_Text):
@@ -104,12 +102,10 @@ class BagOfWords(_Text):
     array([[5., 0.]])
     """
 
+    trials = [(), (False, "english", True)]
+
     def __init__(self, lowercase: bool = True, stop_words: Any = None, sublinear_tf: bool = False):
         self.lowercase, self.stop_words, self.sublinear_tf = lowercase, stop_words, sublinear_tf
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(), cls(lowercase=False, stop_words="english", sublinear_tf=True)]
 
 
 @register
@@ -126,10 +122,8 @@ class NGram(_Text):
         The shortest and the longest n. Raising the longest makes order count more.
     analyzer : "word", "char" or "char_wb"
         What the items are: words, letters, or letters within words (padded with spaces at their ends).
-    lowercase : bool
-        Whether letters are compared without their case.
-    sublinear_tf : bool
-        Take 1 + log tf for tf.
+    lowercase, sublinear_tf
+        As in `BagOfWords`.
 
     Notes
     -----
@@ -147,6 +141,8 @@ class NGram(_Text):
     array([[1., 1.]])
     """
 
+    trials = [(), ((2, 3), "char"), ((1, 3), "char_wb", False, True)]
+
     def __init__(
         self,
         ngram_range: tuple[int, int] = (1, 2),
@@ -157,13 +153,9 @@ class NGram(_Text):
         self.ngram_range, self.analyzer = ngram_range, analyzer
         self.lowercase, self.sublinear_tf = lowercase, sublinear_tf
 
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(), cls((2, 3), "char"), cls((1, 3), "char_wb", lowercase=False, sublinear_tf=True)]
-
 
 class Corpus:
-    """How many of a sample's documents have each term. It never changes.
+    """How many of a sample's documents have each term; immutable.
 
     Parameters
     ----------
@@ -226,12 +218,8 @@ class TfIdf(_Text):
         estimator does).
     ngram_range : (int, int)
         The shortest and the longest sequence of words that is counted as one.
-    lowercase : bool
-        Whether letters are compared without their case.
-    stop_words : None, "english" or sequence of str
-        Words that do not count.
-    sublinear_tf : bool
-        Take 1 + log tf for tf.
+    lowercase, stop_words, sublinear_tf
+        As in `BagOfWords`.
 
     Notes
     -----
@@ -278,17 +266,12 @@ class TfIdf(_Text):
         return [Counts(f, v * idf[f]) for f, v in super().weigh(forms, store)]
 
     def _weights(self, store: Store) -> np.ndarray:
-        """idf by the number of the term; kept, since tiles ask for it again and again."""
+        """idf by the number of the term; kept for all tiles of a matrix."""
         if self.corpus is None:
             raise ValueError(f"{where(self)}: corpus is None; call resolve(documents) first, as estimators do in fit.")
-        known = getattr(self, "_known", None)
+        known: Any = getattr(self, "_known", (None, None, ()))
         with store.lock:
-            if (
-                known is None
-                or known[0] is not store
-                or known[1] is not self.corpus
-                or len(known[2]) < len(store.numbers)
-            ):
+            if known[0] is not store or known[1] is not self.corpus or len(known[2]) < len(store.numbers):
                 frequency = np.array([self.corpus.frequencies.get(str(term), 0) for term in store.numbers])
                 idf = 1 + np.log((1 + self.corpus.documents) / (1 + frequency))
                 known = self._known = store, self.corpus, np.where(frequency > 0, idf, 0.0)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ..types import Array, Namespace
 from ._base import register
-from ._definiteness import CPD, Definiteness
-from ._limits import at_origin, power_log
-from ._radial import Radial
+from ._radial import EACH
+from .polyharmonic import Polyharmonic
 
 
 @register
-class ThinPlate(Radial):
+class ThinPlate(Polyharmonic):
     r"""Thin-plate spline kernel, conditionally positive definite of order 2.
 
     .. math:: k(x, y) = r^2 \log r, \qquad r = \frac{\|x - y\|}{\ell}, \qquad k(x, x) = 0
@@ -38,22 +34,13 @@ class ThinPlate(Radial):
 
     Examples
     --------
+    >>> import numpy as np
     >>> ThinPlate()([[0.0], [1.0], [np.e]]).round(4)[0]
     array([0.    , 0.    , 7.3891])
     """
 
-    from_zero = True
-    abilities = ("gradient_x", "gradient_theta")
+    trials = [(1.5,), (EACH,)]
+    degree = 2
 
-    def profile(self, s: Array, xp: Namespace) -> Any:
-        return 0.5 * power_log(s, 1, xp)
-
-    def slope(self, s: Array, xp: Namespace) -> Any:
-        return xp.where(at_origin(s, xp), 0.0, 0.5 + 0.5 * power_log(s, 0, xp))
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return CPD(2, strict=True)
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(1.5), cls(np.array([0.5, 1.0, 2.0]))]
+    def __init__(self, lengthscale: Any = 1.0):
+        self.lengthscale = lengthscale

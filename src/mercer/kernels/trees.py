@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._errors import check_number, where
+from .._errors import where
+from .._jit import njit
 from ..domains import Trees
 from ._base import register
-from ._definiteness import PD, Definiteness
+from ._definiteness import PD
 from ._structured import Counted, Counts, Store, Structured
-from ._trees import fragments
 
 __all__ = ["SubsetTree", "Subtree"]
 
@@ -50,19 +50,16 @@ class Subtree(Counted):
     array([[5., 4.]])
     """
 
+    proven = PD
+    trials = [(), (0.4,)]
     domain = Trees()
+    rules = {"decay": {"above": 0, "at_most": 1}}
     form_parameters = ("decay",)
 
     def __init__(self, decay: float = 1.0):
         self.decay = decay
 
-    def validate(self) -> None:
-        check_number(self, "decay", self.decay, above=0, at_most=1)
-
-    def forms(self, members: list[Any], store: Store) -> list[Counts]:
-        return [self._complete(tree, store) for tree in members]
-
-    def _complete(self, tree: Any, store: Store) -> Counts:
+    def form(self, tree: Any, store: Store) -> Counts:
         """The subtree below each node, known by its label and the numbers of the subtrees below it."""
         number: dict[int, int] = {}
         size: dict[int, int] = {}
@@ -76,13 +73,6 @@ class Subtree(Counted):
         weight = float(self.decay) ** (np.array([size[id(node)] for node in nodes]) / 2)
         return Counts.of([number[id(node)] for node in nodes], weight)
 
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(), cls(0.4)]
-
 
 def _upwards(tree: Any) -> list[tuple[Any, ...]]:
     """All nodes of a tree, children before their parents."""
@@ -90,6 +80,22 @@ def _upwards(tree: Any) -> list[tuple[Any, ...]]:
     for node in nodes:
         nodes.extend(child for child in node[1:] if isinstance(child, tuple))
     return nodes[::-1]
+
+
+@njit
+def fragments(numbers: Any, starts: Any, children: Any, others: Any, begins: Any, kids: Any, decay: float) -> float:
+    """Σ C(a, b) over the nodes of two trees; children stand before their parents."""
+    C = np.zeros((len(numbers), len(others)))
+    total = 0.0
+    for a in range(len(numbers)):
+        for b in range(len(others)):
+            if numbers[a] == others[b]:
+                value = decay
+                for j in range(starts[a + 1] - starts[a]):
+                    value *= 1.0 + C[children[starts[a] + j], kids[begins[b] + j]]
+                C[a, b] = value
+                total += value
+    return total
 
 
 class Productions(NamedTuple):
@@ -138,19 +144,15 @@ class SubsetTree(Structured):
     array([[6., 3.]])
     """
 
+    proven = PD
+    trials = [(), (1.0,)]
     domain = Trees()
+    rules = {"decay": {"above": 0, "at_most": 1}}
 
     def __init__(self, decay: float = 0.4):
         self.decay = decay
 
-    def validate(self) -> None:
-        check_number(self, "decay", self.decay, above=0, at_most=1)
-
-    def forms(self, members: list[Any], store: Store) -> list[Productions]:
-        return [self._productions(tree, store) for tree in members]
-
-    @staticmethod
-    def _productions(tree: Any, store: Store) -> Productions:
+    def form(self, tree: Any, store: Store) -> Productions:
         nodes = _upwards(tree)
         place: dict[int, int] = {}
         for i, node in enumerate(nodes):
@@ -173,10 +175,3 @@ class SubsetTree(Structured):
         if not np.isfinite(out).all():
             raise ValueError(f"{where(self)}: decay = {self.decay:g} overflows on trees of this size; lower it.")
         return out
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(), cls(1.0)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from copy import copy
 from math import log, prod
 from typing import Any, Self
@@ -10,11 +9,9 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from .._errors import check_choice
-from ..evaluation import Points
 from ..types import Array, Checked, Namespace
 from ._base import register
-from ._definiteness import STRICTLY_PD, Definiteness
+from ._definiteness import STRICTLY_PD
 from ._integrable import Integrable, at_radii, log_beta, log_sphere
 from ._limits import power, root
 
@@ -79,47 +76,36 @@ class Wendland(Integrable):
            [0.    , 0.3125, 1.    ]])
     """
 
+    proven = STRICTLY_PD
+    trials = [(k, 3.0) for k in range(4)] + [(2, np.array([2.0, 3.0, 5.0]))]
     vanishes = True
     abilities = ("gradient_x", "mixed_xy", "gradient_theta", "log_normalizer")
     _exponent: int
+    rules = {"smoothness": (0, 1, 2, 3)}
 
     def __init__(self, smoothness: int = 1, lengthscale: Any = 1.0):
         self.smoothness, self.lengthscale = smoothness, lengthscale
-
-    def validate(self) -> None:
-        super().validate()
-        check_choice(self, "smoothness", self.smoothness, (0, 1, 2, 3))
 
     @property
     def provides(self) -> frozenset[str]:
         return frozenset(self.abilities if self.smoothness else ("gradient_theta", "log_normalizer"))
 
     def in_dimension_of(self, X: Checked) -> Self:
-        """A copy for one call, which knows l."""
         kernel = copy(self)
         kernel._exponent = X.shape[1] // 2 + int(self.smoothness) + 1
         return kernel
 
-    def _derivative(self, s: Array, xp: Namespace, j: int) -> Any:
-        """The derivative of order j in s = r², by steps k → k − 1; the last, from k = 0, is ½ d/dr over r."""
+    def derivative(self, s: Array, xp: Namespace, order: int) -> Any:
+        """By steps k → k − 1; the last, from k = 0, is ½ d/dr over r."""
         k, e = int(self.smoothness), self._exponent
-        steps = min(j, k)
+        steps = min(order, k)
         factor = prod(-0.5 * (e + 2 * i - 1) * (e + 2 * i) / (2 * i - 1) for i in range(k, k - steps, -1))
         r = root(s, xp)
         rest = xp.clip(1 - r, 0.0, None)
-        if j <= k:
-            return factor * rest ** (e + k - j) * _polynomial(k - j, e, r)
+        if order <= k:
+            return factor * rest ** (e + k - order) * _polynomial(k - order, e, r)
         inside = xp.astype(r < 1, r.dtype)  # for l = 1, where rest ** 0 would be 1 outside the support
         return factor * -0.5 * e * inside * rest ** (e - 1) * power(s, -0.5, xp)
-
-    def profile(self, s: Array, xp: Namespace) -> Any:
-        return self._derivative(s, xp, 0)
-
-    def slope(self, s: Array, xp: Namespace) -> Any:
-        return self._derivative(s, xp, 1)
-
-    def curvature(self, s: Array, xp: Namespace) -> Any:
-        return self._derivative(s, xp, 2)
 
     def _parts(self, dimension: int) -> tuple[np.ndarray, int]:
         """log ∫ c_j r^{d − 1 + j} (1 − r)^{l + k} dr for the terms c_j rʲ of p_k, and l + k + 1."""
@@ -135,38 +121,3 @@ class Wendland(Integrable):
         parts, tail = self._parts(dimension)
         part = rng.choice(len(parts), size=n, p=softmax(parts))
         return at_radii(rng.beta(dimension + part, tail), dimension, rng)
-
-    def log_dilated(self, X: Checked, Y: Checked, factors: Iterable[float]) -> Iterator[Any]:
-        """The matrices log k(xᵢ/h, yⱼ/h) for each factor h, one after the other, from one matrix of distances."""
-        return super(Wendland, self.in_dimension_of(X)).log_dilated(X, Y, factors)
-
-    def evaluate(self, X: Checked, Y: Checked = None) -> Any:
-        return super(Wendland, self.in_dimension_of(X)).evaluate(X, Y)
-
-    def points(self, X: Checked, beside: Any = None) -> Points:
-        return super(Wendland, self.in_dimension_of(X)).points(X, beside)
-
-    def evaluate_diag(self, X: Checked) -> Any:
-        return super(Wendland, self.in_dimension_of(X)).evaluate_diag(X)
-
-    def gradient_x(self, X: Checked, Y: Checked = None) -> Any:
-        """∂k(xᵢ, yⱼ)/∂xᵢ, of shape (n, m, d)."""
-        X, Y = self.check_arguments(X, Y)
-        return super(Wendland, self.in_dimension_of(X)).gradient_x(X, Y)
-
-    def mixed_xy(self, X: Checked, Y: Checked = None) -> Any:
-        """∂²k(xᵢ, yⱼ)/∂xᵢ∂yⱼᵀ, of shape (n, m, d, d)."""
-        X, Y = self.check_arguments(X, Y)
-        return super(Wendland, self.in_dimension_of(X)).mixed_xy(X, Y)
-
-    def gradient_theta(self, X: Checked, Y: Checked = None) -> dict[str, Any]:
-        """∂k/∂lengthscale: (n, m) for one, (n, m, d) for one per feature, (n, m, d, d) for a matrix."""
-        X, Y = self.check_arguments(X, Y)
-        return super(Wendland, self.in_dimension_of(X)).gradient_theta(X, Y)
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return STRICTLY_PD
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(k, 3.0) for k in range(4)] + [cls(2, np.array([2.0, 3.0, 5.0]))]

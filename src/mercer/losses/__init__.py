@@ -1,4 +1,4 @@
-"""Losses: what error is."""
+"""Losses."""
 
 from ._base import ABILITIES, FAR, Box, Loss, Task, register, registry
 from .absolute import Absolute

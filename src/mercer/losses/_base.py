@@ -1,13 +1,13 @@
-"""What error is: a function of targets y and values f of the whole sample, which knows no kernel.
+"""Losses: functions of the targets y and the values f of the whole sample, independent of the kernel.
 
 Objectives are L(f) + (α/2)‖f‖² with L(f) = Σ wᵢ ℓ(yᵢ, fᵢ). A loss is separable or `coupled`:
 
 - A separable one writes `value`, the numbers ℓ(yᵢ, fᵢ), from which `total`, the number L, follows. f has one entry per
-  sample, or a row of `outputs(y)` entries, of which a loss of one variable treats each as a sample of its own.
+  sample, or a row of `outputs(y)` entries. A loss of one variable treats each entry as a sample.
 - A coupled one writes `total`, and has no value for a single sample.
 
 Every derivative is one of L in f, weights included. `weight=None` stands for ones, so that derivatives of a separable
-loss are then those of ℓ, sample by sample. What a loss has of the following is announced in `provides`:
+loss are then those of ℓ, sample by sample. `provides` lists which of the following a loss has:
 
 =================  ==================================================================================================
 gradient           ∂L/∂f, of the shape of f; at a kink, where `smooth` is False, a subgradient
@@ -34,13 +34,14 @@ Rockafellar, *Convex Analysis* (1970), section 12 for conjugates.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._array import is_array, namespace
-from .._errors import where
+from .._errors import check_parameters, where
 from ..types import Array
 
 Task = Literal["regression", "binary", "multiclass", "count", "survival"]
@@ -48,7 +49,7 @@ DERIVATIVES = ("gradient", "hessian", "hessian_product", "majorizer")
 DUAL = ("prox", "conjugate")
 LINK = ("link", "link_inverse")
 ABILITIES = (*DERIVATIVES, *DUAL, "box", *LINK)
-FAR = 1e300  # of a bound that is none: compiled code knows no infinity
+FAR = 1e300  # stands for no bound: compiled code has no infinity
 registry: dict[str, type[Loss]] = {}
 _L = TypeVar("_L", bound="Loss")
 
@@ -98,6 +99,8 @@ class Loss(BaseEstimator):
     """
 
     name: ClassVar[str]
+    rules: ClassVar[Mapping[str, Any]] = {}  # what `validate` checks of the parameters
+    trials: ClassVar[Sequence[tuple[Any, ...]]] = ((),)  # arguments of the `examples`
     abilities: ClassVar[tuple[str, ...]] = ()
     task: ClassVar[Task] = "regression"
     coupled: ClassVar[bool] = False
@@ -113,6 +116,7 @@ class Loss(BaseEstimator):
 
     def validate(self) -> None:
         """Raise unless the parameters are valid."""
+        check_parameters(self, self.rules)
 
     def prepare(self, y: Array) -> Any:
         """Targets as a user may give them, in the form that the other methods take."""
@@ -195,7 +199,7 @@ class Loss(BaseEstimator):
     @classmethod
     def examples(cls) -> list[Any]:
         """Members of the family on which the law tests run."""
-        return [cls()]
+        return [cls(*arguments) for arguments in cls.trials]
 
     def _lacks(self, ability: str) -> NotImplementedError:
         has = ", ".join(sorted(self.provides)) or "nothing else"

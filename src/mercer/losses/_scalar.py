@@ -169,6 +169,19 @@ def entropy(p: Array, xp: Namespace) -> Any:
     return p * logarithm(p, xp, 0.0)
 
 
+class LogLink(Loss):
+    """A loss of f, the logarithm of a rate; its targets may have further columns."""
+
+    def outputs(self, y: Array) -> tuple[int, ...]:
+        return ()
+
+    def link(self, mean: Array) -> Any:
+        return logarithm(mean, namespace(mean))
+
+    def link_inverse(self, f: Array) -> Any:
+        return power(f, namespace(f))
+
+
 def inside(s: Array, lower: float, upper: float, xp: Namespace) -> tuple[Any, Any]:
     """s moved into [lower, upper], and whether it lay there but for rounding."""
     at = xp.clip(s, lower, upper)

@@ -9,15 +9,15 @@ import numpy as np
 from .._array import namespace
 from .._errors import where
 from ..types import Array, Namespace
-from ._base import LINK, Loss, register
-from ._scalar import logarithm, power
+from ._base import LINK, register
+from ._scalar import LogLink, logarithm
 
 NONE = -1e30  # the logarithm of 0 in sums, finite so that differences are defined
 FORM = "two columns, time and event, or be a structured array with a boolean and a numeric field"
 
 
 @register
-class Cox(Loss):
+class Cox(LogLink):
     r"""Cox's negative log partial likelihood for censored times, with Breslow's rule for ties. It couples the samples.
 
     .. math::
@@ -73,9 +73,6 @@ class Cox(Loss):
         if not bool(xp.all((y[:, 1] == 0) | (y[:, 1] == 1))):
             raise ValueError(f"{where(self)}: events, the second column of y, must be 0 or 1; times come first.")
 
-    def outputs(self, y: Array) -> tuple[int, ...]:
-        return ()
-
     def total(self, y: Array, f: Array, weight: Array = None) -> Any:
         events, sums, _, _ = _risk(y, f, f[:, None][:, :0], weight)
         return namespace(f).sum(events * (sums - f))
@@ -92,22 +89,14 @@ class Cox(Loss):
     def majorizer(self, y: Array, f: Array, weight: Array = None) -> Any:
         return _risk(y, f, f[:, None][:, :0], weight)[2]
 
-    def link(self, mean: Array) -> Any:
-        return logarithm(mean, namespace(mean))
-
-    def link_inverse(self, f: Array) -> Any:
-        return power(f, namespace(f))
-
     def targets(self, rng: np.random.Generator, n: int) -> np.ndarray:
         return np.column_stack([np.ceil(8 * rng.uniform(size=n)), rng.uniform(size=n) < 0.7]).astype(float)
 
 
 def _risk(y: Array, f: Array, V: Array, weight: Array) -> tuple[Any, Any, Any, Any]:
-    """Weighted events wδ, logarithms of the risk sums S, expected events π, and the means of the columns of V.
-
-    The last are, for sample j, the mean over the events i until t_j, weighted by their share of π_j, of the means of V
-    over the risk set of i.
-    """
+    """Weighted events wδ, logarithms of the risk sums S, expected events π, and the means of the columns of V."""
+    # The last are, for sample j, the mean over the events i until t_j, weighted by their share of π_j, of the means of
+    # V over the risk set of i.
     xp = namespace(f)
     time, event = y[:, 0], y[:, 1]
     weight = xp.ones_like(f) if weight is None else weight

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from .._errors import check_number
+from .._errors import NOT_NEGATIVE
 from ._base import DUAL, LINK, register
 from ._pieces import Piece, PiecewiseQuadratic
 from ._scalar import Residual
@@ -40,18 +38,13 @@ class EpsilonInsensitive(Residual, PiecewiseQuadratic):
 
     abilities = ("gradient", *DUAL, "box", *LINK)
     smooth = False
+    trials = [(), (0.0,), (1.0,)]
+    rules = {"epsilon": NOT_NEGATIVE}
 
     def __init__(self, epsilon: float = 0.1):
         self.epsilon = epsilon
-
-    def validate(self) -> None:
-        check_number(self, "epsilon", self.epsilon, at_least=0)
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
         epsilon = float(self.epsilon)
         return Piece(epsilon, 0.0, 1.0), Piece(-epsilon, -1.0, 0.0)
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(), cls(0.0), cls(1.0)]

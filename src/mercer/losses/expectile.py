@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any
 
 from .._errors import check_number, where
 from ._base import DERIVATIVES, DUAL, LINK, register
@@ -39,6 +38,7 @@ class Expectile(Residual, PiecewiseQuadratic):
     """
 
     abilities = (*DERIVATIVES, *DUAL, "box", *LINK)
+    trials = [(), (0.1,), (0.93,)]
 
     def __init__(self, level: float = 0.5):
         self.level = level
@@ -52,7 +52,3 @@ class Expectile(Residual, PiecewiseQuadratic):
     def pieces(self) -> tuple[Piece, ...]:
         level = float(self.level)
         return Piece(0.0, 0.0, inf, 0.5 / level), Piece(0.0, -inf, 0.0, 0.5 / (1 - level))
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(), cls(0.1), cls(0.93)]

@@ -51,6 +51,7 @@ class Hampel(Reweighted):
 
     abilities = (*DERIVATIVES, *LINK)
     convex = False
+    trials = [(), (0.5, 0.5, 2.0)]
 
     def __init__(self, a: float = 2.0, b: float = 4.0, c: float = 8.0):
         self.a, self.b, self.c = a, b, c
@@ -76,7 +77,3 @@ class Hampel(Reweighted):
         size = xp.abs(t)
         falling = (size > b) & (size < c)
         return xp.astype(size <= a, t.dtype) - a / (c - b) * xp.astype(falling, t.dtype)
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(), cls(0.5, 0.5, 2.0)]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from .._errors import check_number
+from .._errors import POSITIVE
 from ._base import DERIVATIVES, DUAL, LINK, register
 from ._pieces import Piece, PiecewiseQuadratic
 from ._scalar import Reweighted
@@ -44,17 +42,12 @@ class Huber(Reweighted, PiecewiseQuadratic):
     """
 
     abilities = (*DERIVATIVES, *DUAL, "box", *LINK)
+    trials = [(), (0.3,)]
+    rules = {"delta": POSITIVE}
 
     def __init__(self, delta: float = 1.345):
         self.delta = delta
 
-    def validate(self) -> None:
-        check_number(self, "delta", self.delta, above=0)
-
     @property
     def pieces(self) -> tuple[Piece, ...]:
         return (Piece(0.0, -float(self.delta), float(self.delta), 1.0),)
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(), cls(0.3)]

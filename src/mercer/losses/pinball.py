@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from .._errors import check_number
+from .._errors import SHARE
 from ._base import DUAL, LINK, register
 from ._pieces import Piece, PiecewiseQuadratic
 from ._scalar import Residual
@@ -40,18 +38,13 @@ class Pinball(Residual, PiecewiseQuadratic):
 
     abilities = ("gradient", *DUAL, "box", *LINK)
     smooth = False
+    trials = [(), (0.1,), (0.93,)]
+    rules = {"quantile": SHARE}
 
     def __init__(self, quantile: float = 0.5):
         self.quantile = quantile
-
-    def validate(self) -> None:
-        check_number(self, "quantile", self.quantile, at_least=0, at_most=1)
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
         level = float(self.quantile)
         return (Piece(0.0, level - 1, level),)
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(), cls(0.1), cls(0.93)]

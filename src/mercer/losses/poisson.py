@@ -10,12 +10,12 @@ import numpy as np
 from .._array import namespace
 from .._errors import where
 from ..types import Array
-from ._base import DERIVATIVES, DUAL, LINK, Loss, register, weighted
-from ._scalar import bounded, entropy, inside, log_omega, logarithm, power
+from ._base import DERIVATIVES, DUAL, LINK, register, weighted
+from ._scalar import LogLink, bounded, entropy, inside, log_omega, power
 
 
 @register
-class Poisson(Loss):
+class Poisson(LogLink):
     r"""Half of the Poisson deviance, with log link and a known exposure E of each sample.
 
     .. math:: \ell(y, f) = y \log \frac{y}{\mu} - (y - \mu), \qquad \mu = E e^f
@@ -57,9 +57,6 @@ class Poisson(Loss):
         if not bool(xp.all(exposure > 0)):
             raise ValueError(f"{where(self)}: exposures must be > 0; leave samples without exposure out.")
 
-    def outputs(self, y: Array) -> tuple[int, ...]:
-        return ()
-
     def value(self, y: Array, f: Array) -> Any:
         xp = namespace(f)
         y, exposure = _columns(y)
@@ -86,12 +83,6 @@ class Poisson(Loss):
         y, exposure = _columns(y)
         v, within = inside(u + y, 0.0, inf, xp)
         return xp.where(within, entropy(v, xp) - v - u * xp.log(exposure) - entropy(y, xp) + y, inf)
-
-    def link(self, mean: Array) -> Any:
-        return logarithm(mean, namespace(mean))
-
-    def link_inverse(self, f: Array) -> Any:
-        return power(f, namespace(f))
 
     def targets(self, rng: np.random.Generator, n: int) -> np.ndarray:
         exposure = rng.uniform(0.2, 3.0, n)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from .._errors import check_number
+from .._errors import POSITIVE
 from ._base import DERIVATIVES, DUAL, register
 from ._pieces import Piece, PiecewiseQuadratic
 from ._scalar import Margin
@@ -41,17 +39,12 @@ class SmoothedHinge(Margin, PiecewiseQuadratic):
     """
 
     abilities = (*DERIVATIVES, *DUAL, "box")
+    trials = [(), (2.0,)]
+    rules = {"width": POSITIVE}
 
     def __init__(self, width: float = 0.5):
         self.width = width
 
-    def validate(self) -> None:
-        check_number(self, "width", self.width, above=0)
-
     @property
     def pieces(self) -> tuple[Piece, ...]:
         return (Piece(1.0, -1.0, 0.0, float(self.width)),)
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(), cls(2.0)]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any
 
-from .._errors import check_number
+from .._errors import NOT_NEGATIVE
 from ._base import DERIVATIVES, DUAL, LINK, register
 from ._pieces import Piece, PiecewiseQuadratic
 from ._scalar import Residual
@@ -40,18 +39,13 @@ class SquaredEpsilonInsensitive(Residual, PiecewiseQuadratic):
     """
 
     abilities = (*DERIVATIVES, *DUAL, "box", *LINK)
+    trials = [(), (0.0,), (1.0,)]
+    rules = {"epsilon": NOT_NEGATIVE}
 
     def __init__(self, epsilon: float = 0.1):
         self.epsilon = epsilon
-
-    def validate(self) -> None:
-        check_number(self, "epsilon", self.epsilon, at_least=0)
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
         epsilon = float(self.epsilon)
         return Piece(epsilon, 0.0, inf, 0.5), Piece(-epsilon, -inf, 0.0, 0.5)
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(), cls(0.0), cls(1.0)]

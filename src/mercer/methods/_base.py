@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import wraps
+from inspect import signature
+from math import isfinite
 from types import FunctionType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from scipy.sparse import csr_array, csr_matrix
+from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from .._array import detached, device_of, host, is_array, is_sparse, namespace
 from .._errors import (
@@ -19,20 +23,18 @@ from .._errors import (
     INSTEAD,
     IndefiniteKernelWarning,
     KindError,
-    check_labels,
     check_number,
     check_switches,
-    check_targets,
-    check_weight,
     named,
     remedies,
     warn,
     where,
 )
 from .._random import check_random, generator_of
+from .._targets import check_labels, check_targets, check_weight
 from .._threads import check_jobs
 from ..basis import Functions, Polynomials, annihilated, as_basis
-from ..context import Context, StoppedError, current
+from ..context import Context, StoppedError, current, is_fit_of
 from ..domains import plain, refuse_masked
 from ..gram import Gram, Representation, as_representation
 from ..kernels import Kernel
@@ -40,8 +42,13 @@ from ..kernels.expression import as_kernel
 from ..kernels.sklearn_names import from_sklearn
 from ..space import Function
 from ..types import Array, Data, EstimatorLike
-from ._forms import LinearForm, NoProblemError, SolvedProblem
+from ._forms import Forms, require_fitted
 
+# the estimator whose data scikit-learn checks now, and their domain: it asks for tags again and again
+IN_CHECK: ContextVar[tuple[Any, Any] | None] = ContextVar("in_check", default=None)
+CSR = (csr_array, csr_matrix)
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+UNUSED = np.random.default_rng(0)  # for representations that do not draw: making a generator takes time
 UNFOUNDED = "the linear system is solved, but its solution minimises nothing"
 
 
@@ -65,13 +72,15 @@ def classes_of(estimator: EstimatorLike, y: Array) -> tuple[np.ndarray, np.ndarr
     """The classes among checked labels, in order, and for each label the number of its class."""
     labels = host(y)
     try:
-        check_classification_targets(labels)
+        whole = labels.dtype.kind == "f" and bool(np.all(labels == np.rint(labels)))
+        if not (whole or labels.dtype.kind in "biuU") or labels.ndim != 1:  # such are labels whatever they hold
+            check_classification_targets(labels)
         return np.unique(labels, return_inverse=True)
     except TypeError:
         kinds = {type(label): label for label in labels.ravel()[::-1]}
         some = " and ".join(repr(label) for label in list(kinds.values())[:2])
         raise KindError(
-            f"{where(estimator)}: y holds labels without an order, {some}; give text or integers."
+            f"{where(estimator)}: y holds labels that are not all text or all numbers, {some}; give text or integers."
         ) from None
 
 
@@ -83,18 +92,19 @@ def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def closed(self: Any, *args: Any, **options: Any) -> None:
-        context = current()
+        context, self._unfinished = current(), True
         if not self._begins:
             given = {**dict(zip(("X", "y"), args, strict=False)), **options}
             context.begin(None, X=given.get("X"), y=given.get("y"))
         fit(self, *args, **options)
+        vars(self).pop("_unfinished", None)
         context.close()
 
     watched = with_callbacks(closed)
 
     @wraps(fit)
     def apart(self: Any, *args: Any, **options: Any) -> Any:
-        if current().estimator is self:  # a fit of the class below: this one is on a copy already
+        if is_fit_of(self):  # a fit of the class below: this one is on a copy already
             return fit(self, *args, **options)
         copied = object.__new__(type(self))
         vars(copied).update(vars(self))
@@ -111,7 +121,7 @@ def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
     return apart
 
 
-class Estimator(CallbackSupportMixin, BaseEstimator):
+class Estimator(Forms, CallbackSupportMixin, BaseEstimator):
     """Base of all methods: a fit is there as a whole or not at all, and the errors of any part name the estimator.
 
     A method that overrides one of ours outside of this library is left as it is.
@@ -119,6 +129,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     time_budget: float | None = None
     or_points: ClassVar[tuple[str, ...]] = ()  # switches that may be a collection as well
+    _former: ClassVar[dict[str, str]] = {}  # what attributes were called in earlier versions, and are called now
     _begins: ClassVar[bool] = False  # whether the fit itself tells the callbacks of its tasks
 
     def __init_subclass__(cls, **options: Any):
@@ -134,6 +145,24 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             place, key = (cls, name) if function is own else (own, "fn")
             setattr(place, key, method)
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, ``kernel__lengthscale`` those of parts that are objects."""
+        for key in params:
+            name, _, rest = key.partition("__")
+            part = params.get(name, getattr(self, name, None))
+            if rest and name in self._get_param_names() and not hasattr(part, "set_params"):
+                raise ValueError(
+                    f"{where(self)}: {key} cannot be set, since {name} = {part!r} is no object with parameters; give "
+                    "one, such as mercer.kernels.Gaussian() for a kernel."
+                )
+        return super().set_params(**params)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is a fit; one that has not come to its end is there for nobody else."""
+        if "_unfinished" in vars(self) and not current().fits(self):
+            return False
+        return any(name.endswith("_") and not name.startswith("__") for name in vars(self))
+
     def _check_common(self) -> None:
         """Raise for switches, seeds, numbers of threads and times that are none."""
         check_switches(self)
@@ -141,38 +170,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         check_random(self, getattr(self, "random_state", None))
         check_number(self, "time_budget", self.time_budget, above=0, besides=(None,))
 
-    # ---- what others ask of a fitted estimator
-
-    def decide(self, values: Array) -> Any:
-        """The answers that values of the fitted function stand for: `predict` of the points that they are at."""
-        classes = getattr(self, "classes_", None)
-        return values if classes is None else chosen(classes, host(values))
-
-    def plain_form(self) -> Any:
-        """An unfitted estimator of the same model, simpler where there is one, whose parameters may be fixed."""
-        return clone(self)
-
-    def chosen_parameters(self) -> dict[str, Any]:
-        """Parameters of `plain_form` that this fit took from the data, besides the kernel."""
-        return {}
-
-    def linear_form(self, X: Data, y: Array, sample_weight: Array = None) -> LinearForm | None:
-        """The system that this fit, to these data, solved; None if it is not linear in its targets."""
-        return None
-
-    def solved_problem(self, X: Data, y: Array, sample_weight: Array = None) -> SolvedProblem:
-        """The problem that this fit, to these data, solved; raises `NoProblemError` if there is not one."""
-        raise NoProblemError(f"{type(self).__name__} is no machine with one loss")
-
-    @property
-    def fitted_loss(self) -> Any:
-        """The loss that this fit minimised: a Loss, a function, or None."""
-        return None
-
-
-def chosen(classes: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The labels that decision values stand for."""
-    return classes[(values >= 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take a state of an earlier version too, with other names, and without parameters that are new."""
+        given = signature(type(self)).parameters.values()
+        defaults = {p.name: p.default for p in given if p.default is not p.empty}
+        super().__setstate__(defaults | {self._former.get(name, name): value for name, value in state.items()})
 
 
 def is_kernel_estimator(value: Any) -> bool:
@@ -185,7 +187,6 @@ class KernelEstimator(Estimator):
 
     kernel: Any
     gram: Any = "auto"
-    _prefers_factor: ClassVar[bool] = False  # whether "auto" takes a thin factor also where the matrix fits
 
     # ---- data
 
@@ -200,9 +201,9 @@ class KernelEstimator(Estimator):
             self.kernel, **{name: getattr(self, name) for name in names}, n_features=n_features, owner=self
         )
 
-    def _resolved_kernel(self, X: Data, n_features: int) -> Kernel:
+    def _resolved_kernel(self, kernel: Kernel, X: Data, n_features: int) -> Kernel:
         """The same, with data-driven values filled in."""
-        return self._kernel(n_features).resolve(X)
+        return kernel.resolve(X)
 
     def _check_fit(self, X: Data, y: Array, **options: Any) -> tuple[Any, Any]:
         """X and y checked, `kernel_` resolved on X."""
@@ -215,10 +216,13 @@ class KernelEstimator(Estimator):
         return self._check_training(X, None)[0]
 
     def _check_training(self, X: Data, y: Array, **options: Any) -> tuple[Any, Any]:
-        provisional = self._kernel(1)  # its domain does not depend on the number of columns
         given_X, given_y = X, y
-        X, y = self._check_data(provisional, X, y, reset=True, **options)
-        self.kernel_ = self._resolved_kernel(X, provisional.domain.dimension(X) or 1)
+        columns = max(1, X.shape[1]) if len(getattr(X, "shape", ())) == 2 else 1
+        kernel = self._kernel(columns)  # its domain does not depend on the number of columns
+        X, y = self._check_data(kernel, X, y, reset=True, **options)
+        found = kernel.domain.dimension(X)
+        kernel = kernel if found in (None, columns) else self._kernel(found)
+        self.kernel_ = self._resolved_kernel(kernel, X, found or 1)
         self.kernel_.validate()
         X = self.kernel_.domain.training(self.kernel_.domain.check(X, self.kernel_, "X"))
         self._check_values(X)
@@ -226,6 +230,11 @@ class KernelEstimator(Estimator):
             X, y = self.kernel_.domain.keep(X, given_X), detached(y, given_y)
         self.dtype_ = X.dtype if is_array(X) or is_sparse(X) else None
         return X, y
+
+    def _require_numpy(self, X: Data) -> None:
+        """Refuse arrays of other libraries."""
+        if is_array(X) and not isinstance(X, np.ndarray):
+            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
 
     def _check_values(self, X: Data) -> None:
         """Refuse samples between which the kernel has no floating-point values."""
@@ -237,8 +246,11 @@ class KernelEstimator(Estimator):
 
     def _check_new(self, X: Data) -> Any:
         """New points, in the library and floating type of the training data."""
-        check_is_fitted(self)
+        require_fitted(self)
+        domain, given = self.kernel_.domain, X
         X, _ = self._check_data(self.kernel_, X, None, reset=False)
+        if X is given and domain.takes(X) and X.dtype == self.dtype_:
+            return X  # another check would find nothing to say or to change
         if self.dtype_ is not None and not is_array(X) and not is_sparse(X):
             X = np.asarray(X, dtype=self.dtype_)  # a list of rows, where the kernel takes any data
         if self.dtype_ is not None and isinstance(X.dtype, np.dtype) != isinstance(self.dtype_, np.dtype):
@@ -247,12 +259,17 @@ class KernelEstimator(Estimator):
             )
         if self.dtype_ is not None and X.dtype != self.dtype_:
             floats = [namespace(X).isdtype(dtype, "real floating") for dtype in (X.dtype, self.dtype_)]
-            if self.kernel_.domain.numbers or all(floats):  # labels of other types may be equal as they are
+            if domain.numbers or all(floats):  # labels of other types may be equal as they are
                 X = X.astype(self.dtype_) if is_sparse(X) else namespace(X).astype(X, self.dtype_)
-        return self.kernel_.domain.check(X, self.kernel_, "X")
+        return domain.check(X, self.kernel_, "X")
 
     def _check_data(self, kernel: Kernel, X: Data, y: Array, reset: bool, **options: Any) -> tuple[Any, Any]:
         domain = kernel.domain
+        if domain.numbers and (domain.sparse or not is_sparse(X)) and self._is_checked(X, y, reset):
+            if reset:
+                self._forget("feature_names_in_")
+                self.n_features_in_ = X.shape[1]
+            return X, y
         native = is_array(X) and not isinstance(X, np.ndarray)
         if domain.numbers and not native:
             refuse_masked(y, where(self), "y")
@@ -262,9 +279,13 @@ class KernelEstimator(Estimator):
             # one order in memory, since sums over columns round differently in the other
             settings: dict[str, Any] = {"accept_sparse": accept, "dtype": [np.float64, np.float32], "order": "C"}
             settings["reset"] = reset
-            if y is None:
-                return validated(self, X, **settings), None
-            return validated(self, X, y, **settings, **options)
+            before = IN_CHECK.set((self, domain))
+            try:
+                if y is None:
+                    return validated(self, X, **settings), None
+                return validated(self, X, y, **settings, **options)
+            finally:
+                IN_CHECK.reset(before)
         X = domain.check(X, self, "X")
         if reset:
             self._forget("n_features_in_", "feature_names_in_")
@@ -277,6 +298,21 @@ class KernelEstimator(Estimator):
         if y is not None:
             y = self._check_targets(y, X, domain.size(X), native, options.get("y_numeric", False))
         return X, y
+
+    def _is_checked(self, X: Data, y: Array, reset: bool) -> bool:
+        """Whether scikit-learn's checks, which take longer than a small fit, would find nothing to say or to change."""
+        known, values = vars(self), X.data if type(X) in CSR else X
+        if type(values) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOATS or not values.flags.c_contiguous:
+            return False
+        if 0 in X.shape:
+            return False
+        if not reset and ("feature_names_in_" in known or known.get("n_features_in_") != X.shape[1]):
+            return False
+        if y is not None and (type(y) is not np.ndarray or y.shape != X.shape[:1] or y.dtype.kind not in "biuf"):
+            return False
+        with np.errstate(over="ignore", invalid="ignore"):  # where a sum overflows, scikit-learn looks again
+            total = values.sum() + (y.sum() if y is not None and y.dtype.kind == "f" else 0.0)
+        return isfinite(total) and (y is None or y.dtype.kind != "f" or y.dtype in FLOATS)
 
     def _check_targets(self, y: Array, X: Data, n: int, native: bool, numeric: bool) -> Any:
         if native and not is_array(y):
@@ -312,15 +348,19 @@ class KernelEstimator(Estimator):
         for name in names:
             self.__dict__.pop(name, None)
 
-    def _representation(self) -> Representation:
-        """How the matrix is held."""
-        return as_representation(self.gram, factor=self._prefers_factor)
+    def _needs(self, n: int) -> str:
+        """What a fit to n samples does with the matrix, for `mercer.gram.Auto`."""
+        return "matrix"
+
+    def _representation(self, n: int) -> Representation:
+        """How the matrix of n samples is held."""
+        return as_representation(self.gram, self._needs(n))
 
     def _build(self, X: Data, constants: bool = False) -> Gram:
         """The Gram operator of X; where the model has a free constant, of the kernel `about` X."""
-        rng = generator_of(self)
-        representation = self._representation()
-        gram = representation.build(self.kernel_.about(X) if constants else self.kernel_, X, rng)
+        representation = self._representation(self.kernel_.domain.size(X))
+        rng = generator_of(self) if representation.draws else UNUSED
+        gram = representation._build(self.kernel_.about(X) if constants else self.kernel_, X, rng)
         self.gram_choice_ = gram.choice or f"{type(representation).__name__} as given"
         return gram
 
@@ -389,8 +429,9 @@ class KernelEstimator(Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        known = IN_CHECK.get()
         try:
-            domain = self._kernel(1).domain
+            domain = known[1] if known is not None and known[0] is self else self._kernel(1).domain
         except (TypeError, ValueError):
             return tags
         tags.input_tags.sparse = domain.sparse

@@ -65,12 +65,12 @@ def probability(values: np.ndarray, a: np.ndarray) -> np.ndarray:
 def couple(r: np.ndarray) -> np.ndarray:
     r"""Class probabilities p from r[:, i, j] ≈ P(i | i or j): :math:`\min \sum_{i \ne j} (r_{ji} p_i - r_{ij} p_j)^2`.
 
-    With Σp = 1 this is one linear system per sample, whose solution is positive.
+    With Σp = 1 this is one linear system per sample, whose solution is not negative.
 
     Parameters
     ----------
     r : array of shape (n, k, k)
-        Probabilities of pairs: r[:, i, j] + r[:, j, i] = 1; the diagonal does not count.
+        Probabilities of pairs, from 0 to 1: r[:, i, j] + r[:, j, i] = 1; the diagonal does not count.
 
     Returns
     -------
@@ -89,15 +89,23 @@ def couple(r: np.ndarray) -> np.ndarray:
     >>> couple(p[:, :, None] / (p[:, :, None] + p[:, None, :])).round(6)
     array([[0.5     , 0.333333, 0.166667]])
     """
-    r = np.asarray(r, dtype=np.float64)
+    try:
+        r = np.asarray(r, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"couple: r must hold numbers, a matrix of k × k for each sample ({error}).") from None
     if r.ndim != 3 or r.shape[1] != r.shape[2] or r.shape[1] < 2:
         raise ValueError(f"couple: r has shape {r.shape}; give a matrix of k × k for each sample, (n, k, k).")
     n, k, _ = r.shape
-    pairs = ~np.eye(k, dtype=bool)
-    if not np.all((r[:, pairs] > 0) & (r[:, pairs] < 1)) or not np.allclose((r + np.swapaxes(r, 1, 2))[:, pairs], 1.0):
-        raise ValueError("couple: r[:, i, j] must be probabilities between 0 and 1 with r[:, i, j] + r[:, j, i] = 1.")
-    other = np.swapaxes(r, 1, 2)
     off = ~np.eye(k, dtype=bool)
+    r = np.where(off, r, 0.5)
+    other = np.swapaxes(r, 1, 2)
+    wrong = ~((r >= 0) & (r <= 1) & np.isclose(r + other, 1.0))
+    if wrong.any():
+        s, i, j = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"couple: r[{s}, {i}, {j}] = {r[s, i, j]:g} and r[{s}, {j}, {i}] = {r[s, j, i]:g} must be probabilities "
+            "whose sum is 1."
+        )
     system = np.zeros((n, k + 1, k + 1))
     system[:, :k, :k] = -other * r * off
     system[:, range(k), range(k)] = (other**2 * off).sum(axis=2)

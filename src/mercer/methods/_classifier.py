@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from threading import local
 from typing import Any, Self
 
@@ -19,17 +20,20 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import host, is_sparse
-from .._errors import check_choice, check_class_weight, where
+from .._errors import check_choice, where
 from .._random import generator
-from .._threads import Workers
+from .._targets import check_class_weight
+from .._threads import Workers, one_blas_thread
 from ..context import Context
 from ..solvers.fit import Arena, Block, Segment
+from ..solvers.fit.held import BoxSolutions, joined
 from ..solvers.fit.many import vote
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
 from ..types import Array, Data
 from ._base import classes_of
 from ._calibration import CLIP, FOLDS, Calibration, couple, folds, probability, quality, slopes
-from ._svm import KernelRows, Sample, SupportVectorMachine
+from ._forms import decision_values
+from ._svm import HeldRows, Rows, Sample, SupportVectorMachine
 
 JUDGED = 5000  # samples at most, on which probabilities are judged
 
@@ -41,17 +45,53 @@ class Task:
     name: str
     y: np.ndarray
     weight: np.ndarray
-    fold: np.ndarray
+    fold: Any = None
 
 
 @dataclass
-class Solved:
+class SolvedTask:
     """The solution of a task, its C, and with calibration what machines that had not seen a sample say of it."""
 
     task: Task
     solution: BoxSolution
     held_out: HeldOut | None = None
     strength: float | None = None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The samples of all machines, one after another.
+
+    Attributes
+    ----------
+    edges : array of int
+        Machine k has the variables edges[k] to edges[k + 1].
+    place : array of int
+        Where the sample of each variable stands among all, class by class.
+    y : array of ±1
+    """
+
+    edges: np.ndarray
+    place: np.ndarray
+    y: np.ndarray
+
+    @classmethod
+    def of(cls, pairs: list[tuple[int, int]], sizes: list[int]) -> Layout:
+        """That of pairs of classes, the samples of the first before those of the second, or of (c, c): c and all."""
+        ends, n = np.cumsum([0, *sizes]), sum(sizes)
+        if pairs[0][0] == pairs[0][1]:
+            of_class = np.repeat(np.arange(len(sizes)), sizes)
+            y = np.where(of_class == np.arange(len(pairs))[:, None], 1.0, -1.0)
+            return cls(n * np.arange(len(pairs) + 1), np.tile(np.arange(n), len(pairs)), y.ravel())
+        both = np.array(pairs).ravel()
+        lengths = np.diff(ends)[both]
+        after = np.cumsum(lengths)
+        place = np.arange(after[-1]) + np.repeat(ends[both] - (after - lengths), lengths)
+        return cls(np.append(0, after[1::2]), place, np.repeat(np.tile([1.0, -1.0], len(pairs)), lengths))
+
+    def __getitem__(self, machine: int) -> slice:
+        """The variables of a machine."""
+        return slice(self.edges[machine], self.edges[machine + 1])
 
 
 @dataclass
@@ -74,7 +114,9 @@ def encode(owner: Any, y: Array, sample_weight: Array, by_weight: bool = True) -
     check_class_weight(owner)
     weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     present = np.bincount(labels, weight) > 0
-    if isinstance(owner.class_weight, dict):
+    if owner.class_weight is None:
+        factors = present.astype(np.float64)
+    elif isinstance(owner.class_weight, dict):
         try:
             factors = compute_class_weight(owner.class_weight, classes=classes, y=y)
         except ValueError as error:
@@ -117,8 +159,8 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         """
         raise NotImplementedError
 
-    def _scale_and_offset(self, solution: BoxSolution) -> tuple[float, float]:
-        """s and b such that the machine is s Σ βᵢ k(·, xᵢ) + b."""
+    def _scale_and_offset(self, offsets: np.ndarray) -> tuple[Any, Any]:
+        """s and b such that the machine is s Σ βᵢ k(·, xᵢ) + b, from the offsets of a solution, or of several."""
         raise NotImplementedError
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
@@ -128,12 +170,14 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         labels, weight = encode(self, y, self._check_weight(sample_weight, X), by_weight=False)
         members = [np.flatnonzero((labels == c) & (weight > 0)) for c in range(len(self.classes_))]
         self._forget("calibration_")
-        # the same folds each time unless others are asked for, so that a fit can be repeated and resumed
-        fold = folds(members, len(labels), generator(self.random_state or 0))
-        sample = replace(self._prepare(X), fold=fold)
-        solved = self._solve(sample, y, members, weight)
-        self._report([s.solution for s in solved], [h for s in solved if s.held_out for h in s.held_out.solutions])
-        self._collect(sample, members, solved)
+        with one_blas_thread:
+            sample = self._prepare(X)
+            if self._calibrated:
+                # the same folds each time unless others are asked for, so that a fit can be repeated and resumed
+                sample = replace(sample, fold=folds(members, len(labels), generator(self.random_state or 0)))
+            solutions, solved = self._solve(sample, y, members, weight)
+            self._report(solutions, [h for s in solved if s.held_out for h in s.held_out.solutions])
+            self._collect(sample, members, solutions)
         if self._calibrated:
             self.calibration_ = self._calibrate(X, members, solved)
         return self
@@ -150,83 +194,108 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         """The classes of each machine: pairs, or (c, c) for class c against the rest."""
         return _pairs(len(self.classes_), self.multi_class == "ovo")
 
-    def _solve(self, sample: Sample, y: Array, members: list[np.ndarray], weight: np.ndarray) -> list[Solved]:
+    def _solve(
+        self, sample: Sample, y: Array, members: list[np.ndarray], weight: np.ndarray
+    ) -> tuple[Sequence[BoxSolution], list[SolvedTask]]:
+        """The solutions of all machines, and of those that are more than a solution, all that is known of them."""
+        context = self._begin(self._n_tasks, sample.X, y, weight)
+        if self._holds(sample, context):
+            return self._solve_held(sample, members, weight, context)
         with self._threads() as workers:
-            context = self._begin(self._n_tasks, sample.X, y, weight)
             solved = self._machines(sample, members, weight, workers, context)
-        return solved
+        return [s.solution for s in solved], solved
 
     @property
     def _n_tasks(self) -> int | None:
         """How many problems there are to solve, if that is known."""
         return len(self._pairs) * (1 + FOLDS * self._calibrated)
 
+    def _layout(self, members: list[np.ndarray]) -> Layout:
+        return Layout.of(self._pairs, [len(m) for m in members])
+
+    def _solve_held(
+        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, context: Context
+    ) -> tuple[Sequence[BoxSolution], list[SolvedTask]]:
+        """All machines on one matrix, in one compiled call if each is a plain problem."""
+        order = np.concatenate(members)
+        layout, weight = self._layout(members), weight[order]
+        rows = HeldRows(self, sample, order, layout.place, context)
+        if self._calibrated or self._n_tasks is None or context.callbacks is not None:
+            tasks = [self._task(sample.fold, order, weight, layout, k) for k in range(len(self._pairs))]
+            solved = [self._solve_task(rows.take(layout[k]), task) for k, task in enumerate(tasks)]
+            return [s.solution for s in solved], solved
+        return rows.minimise_all(self._task_problems(layout, weight[layout.place]), layout.edges), []
+
+    def _task_problems(self, layout: Layout, weight: np.ndarray) -> BoxProblem:
+        """The problems of all machines, one after another."""
+        parts = [layout[k] for k in range(len(layout.edges) - 1)]
+        return joined([self._task_problem(layout.y[part], weight[part]) for part in parts])
+
     def _machines(
         self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, context: Context
-    ) -> list[Solved]:
+    ) -> list[SolvedTask]:
         one_against_one = self.multi_class == "ovo" and len(members) > 2
         solve = self._solve_pairs if one_against_one else self._solve_in_turn
         return solve(sample, members, weight, workers, context)
 
-    def _task(self, fold: Any, members: list[np.ndarray], weight: np.ndarray, a: int, b: int) -> Task:
-        """The pair a, b on its samples (those of a first), or class a = b against the rest on all samples."""
+    def _task(self, fold: Any, order: np.ndarray, weight: np.ndarray, layout: Layout, machine: int) -> Task:
+        """A machine, of samples that lie in this order with these weights."""
+        (a, b), part = self._pairs[machine], layout[machine]
         name = f"{self.classes_[a]} against {self.classes_[b] if a != b else 'the rest'}"
-        if a != b:
-            index = np.concatenate([members[a], members[b]])
-            return Task(name, np.repeat([1.0, -1.0], [len(members[a]), len(members[b])]), weight[index], fold[index])
-        y = np.concatenate([np.full(len(m), 1.0 if c == a else -1.0) for c, m in enumerate(members)])
-        index = np.concatenate(members)
-        return Task(name, y, weight[index], fold[index])
+        place = layout.place[part]
+        return Task(name, layout.y[part], weight[place], None if fold is None else fold[order[place]])
 
     def _solve_in_turn(
         self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, context: Context
-    ) -> list[Solved]:
+    ) -> list[SolvedTask]:
         """Machines on all samples one after another, threads inside."""
+        order, layout = np.concatenate(members), self._layout(members)
 
-        def work() -> list[Solved]:
-            rows = KernelRows(self, sample, np.concatenate(members), workers, context)
-            return [self._solve_task(rows, self._task(sample.fold, members, weight, a, b)) for a, b in self._pairs]
+        def work() -> list[SolvedTask]:
+            rows = self._rows(sample, order, workers, context)
+            tasks = [self._task(sample.fold, order, weight[order], layout, k) for k in range(len(self._pairs))]
+            return [self._solve_task(rows, task) for task in tasks]
 
         return context.run(workers.pool, work)
 
     def _solve_pairs(
         self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, context: Context
-    ) -> list[Solved]:
+    ) -> list[SolvedTask]:
         """Pairs of classes on threads, which share the rows of each class over itself."""
         dtype = self._precision(int(np.sort([len(m) for m in members])[-2:].sum()))
         whole = self._segment(sample, dtype)
         segments = [whole.take(m) for m in members]
         # rows of a class over itself serve all its pairs: keep them all where they fit into half of the cache
-        shared = np.dtype(dtype).itemsize * sum(s.n**2 for s in segments) <= 0.5 * self.cache_size * 2**20
+        shared = np.dtype(dtype).itemsize * sum(s.n**2 for s in segments) <= 0.5 * sample.cache
         own = [Block(s, s, s.n, dtype, shared=True) for s in segments] if shared else []
         # rows that fit in decide the course of the solver: they must not depend on the number of threads
         share, largest = 0.125, max(s.n for s in segments)
-        need = min(self._capacity(largest, dtype, share), largest) * largest * np.dtype(dtype).itemsize
-        at_once = min(workers.parts, max(2, int(0.25 * self.cache_size * 2**20 / need)))
-        arenas = local()
+        need = min(sample.capacity(largest, dtype, share), largest) * largest * np.dtype(dtype).itemsize
+        at_once = min(workers.parts, max(2, int(0.25 * sample.cache / need)))
+        arenas, order, layout = local(), np.concatenate(members), self._layout(members)
 
         def block(name: str, P: Segment, Q: Segment) -> Block:
             arena = vars(arenas).setdefault(name, Arena())
-            return Block(P, Q, self._capacity(Q.n, dtype, share), dtype, arena)
+            return Block(P, Q, sample.capacity(Q.n, dtype, share), dtype, arena)
 
-        def work(a: int, b: int) -> Solved:
+        def work(machine: int, a: int, b: int) -> SolvedTask:
             S, T = segments[a], segments[b]
             grid = [
                 [own[a] if shared else block("aa", S, S), block("ab", S, T)],
                 [block("ba", T, S), own[b] if shared else block("bb", T, T)],
             ]
-            both = np.concatenate([members[a], members[b]])
-            rows = KernelRows(self, sample, both, Workers(), context, segments=[S, T], grid=grid)
-            return self._solve_task(rows, self._task(sample.fold, members, weight, a, b))
+            both = order[layout.place[layout[machine]]]
+            rows = self._rows(sample, both, Workers(), context, segments=[S, T], grid=grid)
+            return self._solve_task(rows, self._task(sample.fold, order, weight[order], layout, machine))
 
         with ThreadPoolExecutor(at_once) as pool:
-            return context.gather(pool, work, self._pairs)
+            return context.gather(pool, work, [(k, a, b) for k, (a, b) in enumerate(self._pairs)])
 
-    def _solve_task(self, rows: KernelRows, task: Task) -> Solved:
+    def _solve_task(self, rows: Rows, task: Task) -> SolvedTask:
         solution = rows.minimise(self._task_problem(task.y, task.weight), task.name)
-        return Solved(task, solution, self._held_out(rows, task, solution) if self._calibrated else None)
+        return SolvedTask(task, solution, self._held_out(rows, task, solution) if self._calibrated else None)
 
-    def _held_out(self, rows: KernelRows, task: Task, solution: BoxSolution, C: float | None = None) -> HeldOut:
+    def _held_out(self, rows: Rows, task: Task, solution: BoxSolution, C: float | None = None) -> HeldOut:
         """For each sample the value of a machine that was fitted without it, from the rows that are there.
 
         Values are asked for with one digit less than the machine itself: slopes do not depend on it. Where the others
@@ -246,33 +315,37 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
             problem.near = (solution.beta, solution.values)
             part = rows.minimise(problem, f"{task.name}, fold {k + 1}", slack=10.0)
             solutions.append(part)
-            scale, offset = self._scale_and_offset(part)
+            scale, offset = self._scale_and_offset(part.offsets)
             values[fold == k] = (scale * part.values + offset)[fold == k]
         return HeldOut(values, solutions)
 
     # ---- from solutions to machines
 
-    def _coefficients(self, edges: np.ndarray, solved: list[Solved]) -> tuple[np.ndarray, np.ndarray]:
+    def _coefficients(
+        self, members: list[np.ndarray], solutions: Sequence[BoxSolution]
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients, a row for each sample and a column for each machine, and the offsets."""
-        coefficients, intercept = np.zeros((edges[-1], len(solved))), np.zeros(len(solved))
-        for k, one in enumerate(solved):
-            scale, intercept[k] = self._scale_and_offset(one.solution)
-            coefficients[self._places(edges, k), k] = scale * one.solution.beta
-        return coefficients, intercept
+        layout, n = self._layout(members), sum(len(m) for m in members)
+        if isinstance(solutions, BoxSolutions):
+            beta, offsets = solutions.beta, solutions.offsets
+        else:
+            beta = np.concatenate([s.beta for s in solutions])
+            offsets = np.array([s.offsets for s in solutions])
+        scale, intercept = self._scale_and_offset(offsets)
+        machine = np.repeat(np.arange(len(solutions)), np.diff(layout.edges))
+        coefficients = np.zeros((n, len(solutions)))
+        coefficients[layout.place, machine] = beta * np.broadcast_to(scale, len(solutions))[machine]
+        return coefficients, np.array(np.broadcast_to(intercept, len(solutions)))
 
-    def _places(self, edges: np.ndarray, machine: int) -> Any:
-        """Where the samples of a machine are among all, class by class."""
-        a, b = self._pairs[machine]
-        return np.r_[edges[a] : edges[a + 1], edges[b] : edges[b + 1]] if a != b else slice(None)
-
-    def _collect(self, sample: Sample, members: list[np.ndarray], solved: list[Solved]) -> None:
+    def _collect(self, sample: Sample, members: list[np.ndarray], solutions: Sequence[BoxSolution]) -> None:
         """scikit-learn's attributes: support vectors class by class, coefficients by the other class."""
         X = sample.X
         order = np.concatenate(members)
         edges = np.cumsum([0] + [len(m) for m in members])
-        everything, intercept = self._coefficients(edges, solved)
+        everything, intercept = self._coefficients(members, solutions)
         kept = np.flatnonzero(everything.any(axis=1))
-        groups = [np.flatnonzero((kept >= edges[c]) & (kept < edges[c + 1])) for c in range(len(members))]
+        ends = np.searchsorted(kept, edges).tolist()
+        groups = [slice(a, b) for a, b in pairwise(ends)]
         coefficients = everything[kept]
         if self._pairs[0][0] == self._pairs[0][1]:
             dual = coefficients.T
@@ -284,8 +357,9 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         if len(intercept) == 1:  # positive means the second class, as everywhere in scikit-learn
             dual, coefficients, intercept = -dual, -coefficients[:, 0], -intercept
         self.support_ = order[kept].astype(np.int32)
-        self._n_support = np.array([len(g) for g in groups], dtype=np.int32)
-        self.n_iter_ = np.array([s.solution.inner_iter for s in solved], dtype=np.int32)
+        self._n_support = np.diff(ends).astype(np.int32)
+        steps = solutions.steps if isinstance(solutions, BoxSolutions) else [s.inner_iter for s in solutions]
+        self.n_iter_ = np.array(steps, dtype=np.int32)
         self.dual_coef_ = csr_matrix(dual) if is_sparse(X) else dual
         self.shape_fit_ = (len(order), getattr(self, "n_features_in_", 0))
         self.support_vectors_ = self._support_vectors(X)
@@ -294,12 +368,12 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         )
         self.intercept_ = self._offset_of(self.function_, intercept)
 
-    def _calibrate(self, X: Data, members: list[np.ndarray], solved: list[Solved]) -> Calibration:
+    def _calibrate(self, X: Data, members: list[np.ndarray], solved: list[SolvedTask]) -> Calibration:
         """Slopes from the held-out values, and how good the probabilities are on samples that no machine had seen."""
         fitted = [slopes(s.held_out.values, s.task.y) for s in solved if s.held_out is not None]
         a = np.array(fitted)
         labels = np.repeat(np.arange(len(members)), [len(m) for m in members])
-        order, edges = np.concatenate(members), np.cumsum([0] + [len(m) for m in members])
+        order, layout = np.concatenate(members), self._layout(members)
         # a value of a pair that the sample does not belong to is of a machine that had not seen it anyway
         chosen = np.sort(np.random.default_rng(0).permutation(len(order))[:JUDGED])
         values = np.asarray(self._values(self.kernel_.domain.take(X, order[chosen])), dtype=np.float64)
@@ -307,7 +381,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         for k, one in enumerate(solved):
             held_out = np.full(len(order), np.nan)
             assert one.held_out is not None
-            held_out[self._places(edges, k)] = one.held_out.values
+            held_out[layout.place[layout[k]]] = one.held_out.values
             mine = ~np.isnan(held_out[chosen])
             values[mine, k] = held_out[chosen][mine] * (-1.0 if len(solved) == 1 else 1.0)
         if len(solved) == 1:
@@ -344,21 +418,37 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         """
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
-        return self.decide(self._decisions(X))
+        return self._decided(self._decisions(X))
 
     def decide(self, values: np.ndarray) -> np.ndarray:
+        """The labels that values of `decision_function` stand for."""
+        check_is_fitted(self)
+        pairs = self.decision_function_shape == "ovo" and self.multi_class == "ovo"
+        values = host(decision_values(self, values, len(self._pairs) if pairs else None))
+        if values.ndim == 1 or pairs or self.multi_class != "ovo":
+            return self._decided(values)
+        if hasattr(self, "calibration_"):
+            raise ValueError(
+                f"{where(self)}: the most probable class does not follow from votes; set decision_function_shape='ovo'."
+            )
+        votes = values if self.break_ties else np.rint(values)  # confidences add less than ⅓ to the votes
+        order = self._order
+        return self.classes_[order[votes[:, order].argmax(axis=1)]]
+
+    def _decided(self, values: np.ndarray) -> np.ndarray:
         """The labels that values of the machines stand for, a column for each."""
         if hasattr(self, "calibration_") and values.ndim > 1:
             return self.classes_[self._probabilities(values, self.calibration_.slopes).argmax(axis=1)]
         return self.classes_[self._chosen(values)]
 
-    def _chosen(self, values: np.ndarray) -> np.ndarray:
-        """The classes that decisions stand for, as numbers.
+    @property
+    def _order(self) -> np.ndarray:
+        """The classes in the order of the file of LIBSVM that the machine came from, or of the labels."""
+        return np.asarray(getattr(self, "_label_order", np.arange(len(self.classes_))))
 
-        Ties go by the order of the labels: that of a file of LIBSVM, where the machine came from one.
-        """
-        k = len(self.classes_)
-        order = getattr(self, "_label_order", np.arange(k))
+    def _chosen(self, values: np.ndarray) -> np.ndarray:
+        """The classes that decisions stand for, as numbers; ties go by the order of the labels."""
+        k, order = len(self.classes_), self._order
         if values.ndim == 1:
             return (values >= 0 if order[0] == 0 else values > 0).astype(int)
         if self.multi_class != "ovo":

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _threads
 from .._array import host, is_sparse, like, namespace, on_host
-from .._errors import check_choice, check_number, warn, where
+from .._errors import check_grid, check_number, check_parameters, is_one_of, warn, where
 from .._random import generator
 from .._units import power_of_two
 from ..context import current
@@ -27,7 +27,7 @@ SKLEARN: dict[str, type[Kernel]] = {
     "cosine": CosineBump,
 }
 BLOCK = 1 << 20  # entries of the blocks of log k(x, xᵢ) that each thread holds a few of
-RULES = ("scott", "silverman", "cv")
+RULES = ("scott", "silverman", "loo")
 CRITERIA = ("likelihood", "least_squares")
 
 
@@ -39,6 +39,10 @@ class DensityEstimator(KernelEstimator):
     criterion: str
     function_: Function
     bandwidth_: float
+    _former = {"cv_bandwidths_": "bandwidths_", "cv_scores_": "loo_scores_"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state | ({"bandwidth": "loo"} if is_one_of(state.get("bandwidth"), ("cv",)) else {}))
 
     # ---- the kernel and its bandwidth
 
@@ -49,9 +53,8 @@ class DensityEstimator(KernelEstimator):
 
     def _fit_kernel(self, X: Data, sample_weight: Array) -> tuple[Any, np.ndarray]:
         """X and weights of sum one, checked; `kernel_` of the right bandwidth, and `log_normalizer_`."""
-        check_number(self, "bandwidth", self.bandwidth, above=0, besides=RULES)
-        check_choice(self, "criterion", self.criterion, CRITERIA)
-        self._forget("cv_bandwidths_", "cv_scores_")
+        check_parameters(self, {"bandwidth": {"above": 0, "besides": RULES}, "criterion": CRITERIA})
+        self._forget("bandwidths_", "loo_scores_")
         X = self._check_sample(X)
         n = self.kernel_.domain.size(X)
         weight = self._check_weight(sample_weight, X)
@@ -90,39 +93,32 @@ class DensityEstimator(KernelEstimator):
             return float(n ** (-1 / (d + 4)))
         if self.bandwidth == "silverman":
             return float((n * (d + 2) / 4) ** (-1 / (d + 4)))
-        if self.bandwidth != "cv":
+        if self.bandwidth != "loo":
             return float(self.bandwidth)
         if np.sum(weight > 0) < 2:
-            raise ValueError(f"{where(self)}: bandwidth = 'cv' needs more than 1 sample; give a number.")
-        self.cv_bandwidths_ = self._grid(X, weight)
+            raise ValueError(f"{where(self)}: bandwidth = 'loo' needs more than 1 sample; give a number.")
+        self.bandwidths_ = self._grid(X, weight)
         current().check()
-        self.cv_scores_ = self._scores(X, weight, self.cv_bandwidths_)
-        best = int(np.argmax(self.cv_scores_))
-        if self.cv_scores_[best] == -np.inf:
+        self.loo_scores_ = self._scores(X, weight, self.bandwidths_)
+        best = int(np.argmax(self.loo_scores_))
+        if self.loo_scores_[best] == -np.inf:
             raise ValueError(
-                f"{where(self)}: with every bandwidth up to {self.cv_bandwidths_.max():g} some sample has density zero "
+                f"{where(self)}: with every bandwidth up to {self.bandwidths_.max():g} some sample has density zero "
                 "when it is left out; give larger bandwidths, a kernel without bounded support, or drop the outlier."
             )
-        order = np.argsort(self.cv_bandwidths_)
+        order = np.argsort(self.bandwidths_)
         if len(order) > 2 and best in (order[0], order[-1]):
             warn(
-                f"{where(self)}: the best bandwidth {self.cv_bandwidths_[best]:g} is at the end of the grid; give "
-                "other bandwidths. (Samples that repeat the same values favour ever smaller ones.)",
-                UserWarning,
+                f"{where(self)}: the best bandwidth {self.bandwidths_[best]:g} is at the end of the grid; give "
+                "other bandwidths. (Samples that repeat the same values favour ever smaller ones.)"
             )
-        return float(self.cv_bandwidths_[best])
+        return float(self.bandwidths_[best])
 
     def _grid(self, X: Data, weight: np.ndarray) -> np.ndarray:
-        """The bandwidths to try: those given, or a range about Scott's rule for the spread of the data.
-
-        The width of the kernel is that of the Gaussian kernel of equal integral.
-        """
+        """The bandwidths to try: those given, or a range about Scott's rule for the spread of the data."""
+        # the width of the kernel is that of the Gaussian kernel of equal integral
         if self.bandwidths is not None:
-            grid = np.atleast_1d(np.asarray(self.bandwidths))
-            numbers = grid.dtype.kind in "fiu" and grid.ndim == 1 and len(grid)
-            if not numbers or not np.all(np.isfinite(grid) & (grid > 0)):
-                raise ValueError(f"{where(self)}: bandwidths = {self.bandwidths!r} must be numbers > 0.")
-            return grid.astype(np.float64)
+            return check_grid(self, "bandwidths", self.bandwidths)
         n, d = int(np.sum(weight > 0)), X.shape[1]
         A = X.toarray() if is_sparse(X) else host(X)
         unit = power_of_two(A)
@@ -159,7 +155,6 @@ class DensityEstimator(KernelEstimator):
             self._require_float(min(normalizers + squares), float(grid.min()), np.finfo(np.float64))
         log_weight = _log(weight)
         rest = np.log1p(-weight)
-        totals = np.zeros(len(grid))
 
         def work(rows: slice) -> np.ndarray:
             part = self.kernel_.domain.take(X, rows)
@@ -176,9 +171,7 @@ class DensityEstimator(KernelEstimator):
                     found[j] -= weight[own] @ np.exp(_log_sums(L, np).astype(np.float64) - squares[j])
             return found
 
-        for found in _strips(work, X.shape[0], X.shape[0]):
-            totals += found
-        return totals
+        return sum(_strips(work, X.shape[0], X.shape[0]), start=np.zeros(len(grid)))
 
     # ---- the density
 
@@ -192,16 +185,15 @@ class DensityEstimator(KernelEstimator):
     def score_samples(self, X: Data) -> Any:
         """The logarithm of the density at each sample."""
         X = self._check_new(X)
-        xp, points = namespace(X), self.X_fit_
+        xp, f = namespace(X), self.function_
         log_weight = like(_log(self.weights_), X)
 
         def work(rows: slice) -> Any:
-            part = self.kernel_.domain.take(X, rows)
-            (L,) = _with(log_weight, self.kernel_.log_dilated(part, points, [1.0]))
+            (L,) = _with(log_weight, [f.log_terms(self.kernel_.domain.take(X, rows))])
             return _log_sums(L, xp) - self.log_normalizer_
 
-        n, m = X.shape[0], points.shape[0]
-        return xp.concat(list(_strips(work, n, m) if on_host(X) else map(work, _rows(n, m))))
+        n, m = X.shape[0], len(f)
+        return xp.concat(_strips(work, n, m) if on_host(X) else list(map(work, _rows(n, m))))
 
     def score(self, X: Data, y: Array = None) -> float:
         """The sum of the logarithms of the density at the samples."""
@@ -243,15 +235,7 @@ def _rows(n: int, m: int) -> list[slice]:
     return _threads.slices(n, max(1, BLOCK // m))
 
 
-def _strips(work: Callable[[slice], Any], n: int, m: int) -> Iterator[Any]:
+def _strips(work: Callable[[slice], Any], n: int, m: int) -> list[Any]:
     """The results of work on blocks of rows of an n × m matrix, on threads."""
     rows = _rows(n, m)
-    if len(rows) == 1:
-        return iter([work(rows[0])])
-    found: dict[int, Any] = {}
-
-    def job(i: int) -> None:
-        found[i] = work(rows[i])
-
-    _threads.run(range(len(rows)), job)
-    return (found[i] for i in range(len(rows)))
+    return _threads.collect(len(rows), lambda i: work(rows[i]))

@@ -1,6 +1,6 @@
 """What a fitted estimator is, beside its answers: a linear system, or a problem with its solution.
 
-Whoever judges, searches or exports an estimator asks it for these forms, and knows no class of estimators.
+Code that judges, searches or exports estimators asks them for these forms and does not test their classes.
 """
 
 from __future__ import annotations
@@ -8,18 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import compute_class_weight
+from sklearn.utils.validation import check_is_fitted
 
+from .._array import host, is_array, is_numpy, like, namespace
+from .._errors import KindError, where
+from ..context import Monitor
 from ..gram import Gram
 from ..kernels import KernelLike
 from ..solvers.fit import FitProblem
-from ..types import Array, EstimatorLike
-
-__all__ = ["LinearForm", "NoProblemError", "SolvedProblem", "frozen", "with_kernel"]
+from ..solvers.hyper import Objective
+from ..space import Function
+from ..types import Array, Data, EstimatorLike
 
 OF_KERNELS = ("gamma", "degree", "coef0", "kernel_params")  # parameters of kernels that have a name
 
@@ -56,10 +60,114 @@ class LinearForm:
     points: Callable[[Any], Any]
 
 
+class Forms:
+    """What others ask of a fitted estimator: those who judge, search, explain or export it."""
+
+    criteria: ClassVar[tuple[str, ...]] = ()  # of `tuning_objective`; the first is the default
+    takes_indefinite: ClassVar[bool] = False  # whether kernels need not be positive definite
+    _solves_system: bool = False
+    minimises_risk: ClassVar[bool] = False  # whether a fit minimises Σ wℓ + ½α‖f‖² for a convex loss and a fixed α or C
+    kernel_compares: ClassVar[str] = ""  # what the kernel compares, if not samples, and what to do about it
+
+    def fitted_form(self) -> Any:
+        """The fitted estimator that answers: this one, or the one that it holds."""
+        return self
+
+    @property
+    def decision(self) -> Function | None:
+        """The function that answers follow from, by `decide` or by votes of its columns; None if there is not one."""
+        return getattr(self, "prediction_", getattr(self, "function_", None))
+
+    def decide(self, values: Array) -> Any:
+        """What `predict` answers at points where `decision_function` has these values.
+
+        Methods without a `decision_function` take those of `values`, or of `predict` itself.
+        """
+        require_fitted(self)
+        if not hasattr(self, "classes_"):
+            return decision_array(self, values)
+        values = decision_values(self, values)
+        labels, xp = chosen(self.classes_, host(values)), namespace(values)
+        return labels if is_numpy(xp) else like(labels, values, dtype=getattr(xp, labels.dtype.name))
+
+    def plain_form(self) -> Any:
+        """An unfitted estimator of the same model, simpler where there is one, whose parameters may be fixed."""
+        return clone(self)
+
+    def chosen_parameters(self) -> dict[str, Any]:
+        """Parameters of `plain_form` that this fit took from the data, besides the kernel."""
+        return {}
+
+    def linear_form(self, X: Data, y: Array, sample_weight: Array = None) -> LinearForm | None:
+        """The system that this fit, to these data, solved; None if it is not linear in its targets."""
+        return None
+
+    def solved_problem(self, X: Data, y: Array, sample_weight: Array = None) -> SolvedProblem:
+        """The problem that this fit, to these data, solved; raises `NoProblemError` if there is not one."""
+        raise NoProblemError(f"{type(self).__name__} is no machine with one loss")
+
+    def tuning_objective(
+        self, criterion: str, X: Data, y: Array, sample_weight: Array = None, monitor: Monitor | None = None
+    ) -> Objective:
+        """One of `criteria` on these data, as a function of the kernel and the strength, from this estimator."""
+        raise NoProblemError(f"{type(self).__name__} has no criterion with a gradient")
+
+    @property
+    def system_alpha(self) -> float | None:
+        """α, if the fit solves one system with K + αI; None for other fits."""
+        value: Any = getattr(self, "alpha_", getattr(self, "alpha", None)) if self._solves_system else None
+        return float(value) if np.ndim(value) == 0 and isinstance(value, (int, float, np.number)) else None
+
+    @property
+    def fitted_loss(self) -> Any:
+        """The loss that this fit minimised: a Loss, a function, or None."""
+        return None
+
+
+def require_fitted(owner: Any) -> None:
+    """scikit-learn's `check_is_fitted`, which asks for the tags of a fitted estimator too."""
+    if not owner.__sklearn_is_fitted__():
+        check_is_fitted(owner)
+
+
+def decision_array(owner: object, values: Array) -> Any:
+    """Values of functions that a user gave, as an array of numbers."""
+    values = values if is_array(values) else np.asarray(values)
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "fiub":
+        raise KindError(
+            f"{where(owner)}: values hold {values.dtype.name}, expected numbers, as decision_function gives."
+        )
+    return values
+
+
+def decision_values(owner: Any, values: Array, columns: int | None = None) -> Any:
+    """The same of a fitted classifier: one for two classes, else a column for each class, or so many columns."""
+    require_fitted(owner)
+    values, k = decision_array(owner, values), len(owner.classes_)
+    columns = k if columns is None else columns
+    if not (values.ndim == 1 and k <= 2) and not (values.ndim == 2 and values.shape[1] == columns):
+        expected = f"(n, {columns})" if k > 2 else "(n,)"
+        raise ValueError(
+            f"{where(owner)}: values have shape {tuple(values.shape)}, expected {expected} for {k} classes; give those "
+            "of decision_function."
+        )
+    return values
+
+
+def chosen(classes: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The labels that decision values stand for."""
+    return classes[(values >= 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
+
+
 def with_kernel(estimator: EstimatorLike, kernel: KernelLike) -> Any:
     """A clone with this kernel, and with parameters of named kernels as they are by default."""
-    form, defaults = clone(estimator), signature(type(estimator)).parameters
-    return form.set_params(kernel=kernel, **{name: defaults[name].default for name in OF_KERNELS if name in defaults})
+    return clone(estimator).set_params(**instead_of_named(estimator, kernel))
+
+
+def instead_of_named(estimator: EstimatorLike, kernel: Any) -> dict[str, Any]:
+    """A kernel as a parameter, with those of named kernels as they are by default."""
+    defaults = signature(type(estimator)).parameters
+    return {"kernel": kernel} | {name: defaults[name].default for name in OF_KERNELS if name in defaults}
 
 
 def frozen(model: EstimatorLike, y: Array) -> Any:

@@ -8,11 +8,12 @@ import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
+from .._array import host
 from ..losses import Loss, as_loss
 from ..types import Array, Data
 from ._base import KernelEstimator
+from ._forms import chosen, decision_array, decision_values, require_fitted
 
 LABELS = ("binary", "multiclass")
 
@@ -52,18 +53,18 @@ class LossEstimator(KernelEstimator):
     def values(self, X: Data) -> np.ndarray:
         """f(x), from which answers are decided."""
         X = self._check_new(X)
-        return np.asarray(self.function_(X))
+        return np.asarray(self.function_.values(X))
 
     def predict(self, X: Data) -> np.ndarray:
         """Labels, or the mean that the value stands for (a median or quantile, where the loss asks for one)."""
         return self.decide(self.values(X))
 
     def decide(self, values: np.ndarray) -> np.ndarray:
-        """The labels, or the means, that values of the function stand for."""
-        if self.loss_.task == "multiclass":
-            return self.classes_[values.argmax(axis=1)]
-        if self.loss_.task == "binary":
-            return self.classes_[(values >= 0).astype(int)]
+        """The labels, or the means, that `values` stand for; labels are those of `decision_function` as well."""
+        require_fitted(self)
+        if self.loss_.task in LABELS:
+            return chosen(self.classes_, host(decision_values(self, values)))
+        values = decision_array(self, values)
         return self.loss_.link_inverse(values) if "link_inverse" in self.loss_.provides else values
 
     @available_if(_is_classifier)
@@ -81,7 +82,7 @@ class LossEstimator(KernelEstimator):
 
     def score(self, X: Data, y: Array, sample_weight: Array = None) -> float:
         """Accuracy for labels, explained deviance for counts, concordance for times of survival, else R²."""
-        check_is_fitted(self)
+        require_fitted(self)
         if self.loss_.task == "survival":
             return concordance(self.loss_.prepare(y), self.values(X), sample_weight)
         if self.loss_.task == "count":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 from .._array import detached, host, is_array, is_sparse
 from .._errors import check_choice, check_number, warn, where
 from ..domains import Categories
-from ..kernels import Kernel, is_kernel
+from ..gram import GramLike
+from ..kernels import Kernel, KernelLike, is_kernel
 from ..kernels.tasks import Shared, Tasks
 from ..solvers.multitask import Evidence, learn
-from ..types import Array, Data
+from ..types import Array, Data, RandomState
 from ._base import KernelEstimator
 
 PAIRS = "pairs"
@@ -34,12 +36,19 @@ def preferred(losses: np.ndarray, weight: Array) -> int:
     return best if mean > np.sqrt(float((gain - mean) ** 2 @ share**2)) else 0
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Multitask(KernelEstimator):
     """Base: samples apart from their tasks, and the kernels between tasks that a `coupling` stands for."""
 
-    task: Any
-    coupling: Any
-    rank: int
+    kernel_compares = "samples apart from their tasks; use task=None, or give it one kernel"
+
+    kernel: KernelLike = "gaussian(lengthscale='median')"
+    task: Any = None
+    coupling: Any = "auto"
+    rank: int = 1
+    gram: GramLike = "auto"
+    time_budget: float | None = None
+    random_state: RandomState = None
 
     # ---- samples and tasks
 
@@ -96,8 +105,7 @@ class Multitask(KernelEstimator):
     def _check_training(self, X: Data, y: Array, **options: Any) -> tuple[Points, Any]:
         X, labels = self._split(X)
         X, y = super()._check_training(X, y, **options)
-        if is_array(X) and not isinstance(X, np.ndarray):
-            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
+        self._require_numpy(X)
         self._require_definite(X, 0)
         if labels is None:
             return (X, None), y
@@ -181,7 +189,6 @@ class Multitask(KernelEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
         tags.input_tags.pairwise &= self.task is None
         tags.input_tags.two_d_array &= not (isinstance(self.task, str) and self.task == PAIRS)
         return tags

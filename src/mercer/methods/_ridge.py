@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, clon
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _threads
-from .._array import eps, host, is_numpy, like, namespace
+from .._array import eps, host, like, namespace
 from .._errors import IndefiniteError, RoundingWarning, is_one_of, warn, where
 from .._random import generator_of
 from .._units import out_of_squares, power_of_two
@@ -23,9 +23,11 @@ from ..solvers.likelihood import log_marginal_likelihood
 from ..solvers.linear import LinearSolution, PseudoInverse, Symmetric, System, solve
 from ..solvers.spectral import Spectral
 from ..types import Array, Data
-from ._base import UNFOUNDED, KernelEstimator, chosen
+from ._base import UNFOUNDED, KernelEstimator
 from ._classifier import encode
 from ._forms import LinearForm
+
+MOVED = 0.01  # of the targets: what rounding may change in the values at the samples without a warning
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,7 @@ class RidgeMethod(KernelEstimator):
     """What follows from Ka + αW⁻¹a + Hc = y, Hᵀa = 0: values, their variance, leave-one-out, likelihood, summary."""
 
     solver: Any = "auto"
+    _solves_system = True
 
     def _fit_system(self, X: Data, y: Array, alpha: np.ndarray, weight: Array, basis: Any) -> None:
         """Solve for targets y of shape (n,) or (n, t), with one strength or one of each target."""
@@ -99,14 +102,10 @@ class RidgeMethod(KernelEstimator):
             a, c = solution.coefficients, solution.free
         else:
             xp = namespace(b)
-            columns, frees = [], []
-            for j, strength in enumerate(alpha):
-                part = self._solve(gram, b[:, j], float(strength), definite, H, weight)
-                solution = part if j == 0 else solution
-                columns.append(part.coefficients)
-                frees.append(part.free)
-            a = xp.stack(columns, axis=1)
-            c = None if H is None else xp.stack(frees, axis=1)
+            parts = [self._solve(gram, b[:, j], float(s), definite, H, weight) for j, s in enumerate(alpha)]
+            solution = replace(parts[0], residual=max(part.residual for part in parts))
+            a = xp.stack([part.coefficients for part in parts], axis=1)
+            c = None if H is None else xp.stack([part.free for part in parts], axis=1)
         self._keep(gram, b, alpha, weight, basis, solution, a, c)
 
     def _matrix(self, X: Data, basis: Any) -> Gram:
@@ -132,7 +131,7 @@ class RidgeMethod(KernelEstimator):
         a: Array,
         c: Array,
     ) -> None:
-        self._warn_of_rounding(gram, alpha, annihilated(basis) > 0)
+        self._warn_of_rounding(gram, alpha, annihilated(basis) > 0, solution)
         self.X_fit_ = gram.X
         self.dual_coef_, self.free_coef_, self.solution_ = a, self._at_zero(gram, a, c), solution
         if annihilated(basis) == 1:
@@ -144,18 +143,28 @@ class RidgeMethod(KernelEstimator):
         self._resolvents: dict[float, Resolvent] = {}
         self._told: RidgeSummary | None = None
 
-    def _warn_of_rounding(self, gram: Gram, alpha: np.ndarray, constants: bool) -> None:
-        """Warn of strengths that the rounding of the largest value of k outweighs; 0 is a limit of its own."""
+    def _warn_of_rounding(self, gram: Gram, alpha: np.ndarray, constants: bool, solution: LinearSolution) -> None:
+        """Warn where the rounding of the largest value of k outweighs alpha, or moves the values; 0 has its own limit.
+
+        With a residual r the values at the samples are wrong by K(K + α)⁻¹r, which is no longer than r.
+        """
         rounding = eps(gram.like) * float(np.abs(host(gram.diagonal())).max())
         lost = alpha[(alpha > 0) & (alpha < rounding)]
+        told = solution.jitter > 0 or not solution.converged  # by the solver
         if len(lost):
-            remedy = "" if constants else "fit_intercept=True, "
-            warn(
-                f"{where(self)}: alpha = {lost.min():g} is less than the rounding errors of the kernel matrix, about "
-                f"{rounding:.1g}, which then decide the fit. Standardise the data, or use {remedy}a larger alpha, or a "
-                "smaller kernel.",
-                RoundingWarning,
-            )
+            finding = f"alpha = {lost.min():g} is less than the rounding errors of the kernel matrix, about "
+            finding += f"{rounding:.1g}, which then decide the fit"
+        elif alpha.all() and solution.residual > MOVED and not told:
+            finding = f"alpha = {alpha.min():g} is so small beside the kernel matrix that rounding errors move the "
+            finding += f"values by up to {solution.residual:.1g} of the targets"
+        else:
+            return
+        remedies = "" if constants else "fit_intercept=True, "
+        remedies += "float64 data, " if eps(gram.like) > 1e-10 else ""
+        warn(
+            f"{where(self)}: {finding}. Standardise the data, or use {remedies}a larger alpha, or a smaller kernel.",
+            RoundingWarning,
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
@@ -259,7 +268,7 @@ class RidgeMethod(KernelEstimator):
         if not gradient:
             if theta:
                 kernel = kernel.about(gram.X) if annihilated(self._basis) else kernel
-                gram = as_representation(self.gram).build(kernel, gram.X, generator_of(self))
+                gram = as_representation(self.gram)._build(kernel, gram.X, generator_of(self))
             path = Spectral(gram, H, weight)
             return float(
                 sum(
@@ -329,7 +338,10 @@ class RidgeRegressor(MultiOutputMixin, RegressorMixin, RidgeMethod):
     def _statistics(self) -> RidgeSummary:
         """The summary, computed once."""
         if self.__dict__.get("_told") is None:
-            self._told = self.summary()
+            try:
+                self._told = self.summary()
+            except ValueError as error:  # an attribute that is not there, for hasattr and dir
+                raise AttributeError(str(error)) from error
         assert self._told is not None
         return self._told
 
@@ -361,7 +373,7 @@ class RidgeRegressor(MultiOutputMixin, RegressorMixin, RidgeMethod):
         (Quiñonero-Candela, Rasmussen, *A unifying view of sparse approximate Gaussian process regression*, 2005).
         """
         X = self._check_new(X)
-        values = self.function_(X)
+        values = self.function_.values(X)
         return (values, self._std(X)) if return_std else values
 
 
@@ -382,14 +394,8 @@ class RidgeClassifier(ClassifierMixin, RidgeMethod):
     def decision_function(self, X: Data) -> Any:
         """The values of `function_`: one for two classes (positive for ``classes_[1]``), else one per class."""
         X = self._check_new(X)
-        return self.function_(X)
+        return self.function_.values(X)
 
     def predict(self, X: Data) -> Any:
         """The labels."""
         return self.decide(self.decision_function(X))
-
-    def decide(self, values: Array) -> Any:
-        """The labels that values of the function stand for."""
-        labels = chosen(self.classes_, host(values))
-        xp = namespace(values)
-        return labels if is_numpy(xp) else like(labels, values, dtype=getattr(xp, labels.dtype.name))

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._array import host, like, namespace
 from .._errors import check_number, where
-from ..solvers.smoothing import CRITERIA, criterion
+from ..solvers.regularisation import CRITERIA, criterion
 from ..solvers.spectral import Spectral
 from ..types import Array, Data
 from ._forms import LinearForm

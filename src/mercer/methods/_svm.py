@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from typing import Any
 
@@ -13,31 +16,55 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _threads
-from .._array import dense_enough, is_array, is_sparse
+from .. import _memory, _threads
+from .._array import compact, host, is_array, is_sparse
 from .._checkpoint import Checkpoint
 from .._errors import REMEDIES, check_number, warn, where
 from .._same import same
 from .._threads import Workers
 from ..basis import Polynomials
-from ..context import Context, Status, current
-from ..gram import Dense, Gram, Lazy, Representation
+from ..context import Context, Monitor, Status, current
+from ..evaluation import TILE
+from ..gram import Gram, GramLike, Representation, as_representation
 from ..kernels import Callable as CallableKernel
-from ..kernels import Gaussian, Kernel, bandwidth, is_kernel
+from ..kernels import Gaussian, Kernel, KernelLike, bandwidth, is_kernel
+from ..kernels.expression import as_kernel
 from ..kernels.sklearn_names import from_sklearn, refuse_mixtures
 from ..losses import Loss
-from ..solvers.fit import Block, FitProblem, Segment
+from ..solvers.fit import Block, FitProblem, Segment, factored
+from ..solvers.fit.held import BoxSolutions, minimise
 from ..solvers.fit.working_set import SINGLE, SMALL, BoxProblem, BoxSolution
 from ..space import Function
-from ..types import Array, Data, DType
+from ..types import Array, Data, DType, FilePath
 from ._base import KernelEstimator
 from ._forms import SolvedProblem
 
+NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")  # of kernels, in scikit-learn
 LEAST = 1e-290  # below it, numbers soon lose digits, or have no reciprocal
+HELD = 2048  # samples up to which the whole matrix is cheaper, where a value costs little
+MANY = 8000  # samples from which a machine on thin features beats rows of their products
 HARD = (1e2, 1e4, 1e6)  # boxes, in units of 1/k(x, x), in which a machine without errors is looked for
-DENSE = 1 << 20  # entries of a sparse matrix up to which it is computed with as an array
 # parameters that change how a machine is found, and not which
 MANNER = {"cache_size", "checkpoint", "max_iter", "n_jobs", "shrinking", "time_budget", "tol", "verbose"}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DropIn:
+    """The parameters that all support vector machines of scikit-learn have, and those that ours add to each."""
+
+    kernel: KernelLike = "rbf"
+    degree: Any = 3
+    gamma: Any = "scale"
+    coef0: Any = 0.0
+    shrinking: bool = True
+    tol: float = 1e-3
+    cache_size: float | str = "auto"
+    verbose: bool = False
+    max_iter: int | None = -1
+    gram: GramLike = "auto"
+    n_jobs: int | None = None
+    time_budget: float | None = None
+    checkpoint: FilePath | None = None
 
 
 class SupportVectorMachine(KernelEstimator):
@@ -47,8 +74,8 @@ class SupportVectorMachine(KernelEstimator):
     gamma: Any
     coef0: Any
     tol: float
-    cache_size: float
-    max_iter: int
+    cache_size: Any
+    max_iter: int | None
     n_jobs: int | None
     checkpoint: Any
     fit_intercept: bool
@@ -66,21 +93,19 @@ class SupportVectorMachine(KernelEstimator):
 
     def _kernel(self, n_features: int) -> Kernel:
         check_number(self, "gamma", self.gamma, at_least=0, besides=("scale", "auto"))
-        check_number(self, "degree", self.degree)
+        check_number(self, "degree", self.degree, at_least=0)
         check_number(self, "coef0", self.coef0)
         return self._kernel_with(1.0 if isinstance(self.gamma, str) else self.gamma, n_features)
 
     def _kernel_with(self, gamma: Any, n_features: int) -> Kernel:
-        if isinstance(self.kernel, str) and self.kernel in ("linear", "poly", "rbf", "sigmoid", "precomputed"):
-            if self.kernel == "poly":
-                check_number(self, "degree", self.degree, at_least=0)
-                if self.degree == 0:
-                    return from_sklearn("rbf", gamma=0, n_features=n_features)
+        if isinstance(self.kernel, str) and self.kernel in NAMES:
+            if self.kernel == "poly" and self.degree == 0:
+                return from_sklearn("rbf", gamma=0, n_features=n_features)
             given = {"degree": self.degree, "coef0": self.coef0}
             return from_sklearn(self.kernel, gamma=gamma, **given, n_features=n_features, owner=self)
         if callable(self.kernel) and not is_kernel(self.kernel) and not isinstance(self.kernel, type):
             return CallableKernel(self.kernel, pairwise=False)
-        refuse_mixtures(self.kernel, self)
+        refuse_mixtures(self.kernel, self, taken=NAMES)
         defaults = {"gamma": (self.gamma, "scale"), "degree": (self.degree, 3), "coef0": (self.coef0, 0.0)}
         for name, (value, default) in defaults.items():
             if not same(value, default):
@@ -88,12 +113,12 @@ class SupportVectorMachine(KernelEstimator):
                     f"{where(self)}: {name} = {value!r} has no meaning for kernel = {str(self.kernel)!r}, which has "
                     f"parameters of its own; leave {name} at {default!r}."
                 )
-        return from_sklearn(self.kernel, n_features=n_features)
+        return as_kernel(self.kernel)
 
-    def _resolved_kernel(self, X: Data, n_features: int) -> Kernel:
+    def _resolved_kernel(self, kernel: Kernel, X: Data, n_features: int) -> Kernel:
         gamma = self.gamma
         if gamma == "scale" and (is_array(X) or is_sparse(X)):
-            length = bandwidth.scale(_compact(X))
+            length = bandwidth.scale(compact(X))
             self._gamma = gamma = 0.5 / length / length
             if self.kernel == "rbf":
                 return Gaussian(length)  # in any unit, also where gamma is no float
@@ -105,15 +130,14 @@ class SupportVectorMachine(KernelEstimator):
         elif isinstance(gamma, str):
             gamma = 1.0 / n_features
         self._gamma = gamma
-        return self._kernel_with(gamma, n_features).resolve(X)
+        return (kernel if gamma is self.gamma else self._kernel_with(gamma, n_features)).resolve(X)
 
     def _prepare(self, X: Data) -> Sample:
         """Check the kernel, and build the representation if one is asked for.
 
         Indefinite kernels are warned of, as the drop-in rule says; conditionally definite ones need the offset.
         """
-        if is_array(X) and not isinstance(X, np.ndarray):
-            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
+        self._require_numpy(X)
         claim = self.kernel_.definiteness_in(self.kernel_.domain.dimension(X))
         if claim.is_cpd and claim.order > int(self.fit_intercept):
             remedy = self._to_free_the_offset if claim.order == 1 else "use KernelMachine with free polynomials"
@@ -127,22 +151,22 @@ class SupportVectorMachine(KernelEstimator):
                     f"{REMEDIES}"
                 )
             self._warn_indefinite(f"{claim}, so that a stationary point is found, which need not be the best")
-        if self._representation().centers:
+        if self._representation(self.kernel_.domain.size(X)).centers:
             raise ValueError(
                 f"{where(self)}: gram = {self.gram!r} is not for these machines, of which a centred kernel changes "
                 "nothing but the offset; give the representation that it wraps."
             )
-        return Sample(X, self._build(X, constants=self._balanced))
+        return Sample(X, self._build(X, constants=self._balanced), self.cache_size)
 
     def _build(self, X: Data, constants: bool = False) -> Gram:
         with _threads.one_blas_thread:  # the steps of the solver, and so its end within tol, depend on the last digits
-            return super()._build(_compact(X) if self._by_rows else X, constants)
+            return super()._build(compact(X) if self._by_rows else X, constants)
 
-    def _representation(self) -> Representation:
-        """Of "auto", rows of the exact matrix, some of which the solver keeps; `whole` kernels are called once."""
-        if not self._by_rows:
-            return super()._representation()
-        return Dense() if self.kernel_.whole else Lazy(n_jobs=self.n_jobs)
+    def _needs(self, n: int) -> str:
+        return "rows"
+
+    def _representation(self, n: int) -> Representation:
+        return as_representation(self.gram, self._needs(n), self.n_jobs)
 
     @property
     def _by_rows(self) -> bool:
@@ -155,23 +179,38 @@ class SupportVectorMachine(KernelEstimator):
 
     # ---- from data to rows
 
+    def _rows(self, sample: Sample, *given: Any, **options: Any) -> KernelRows:
+        """Rows of a sample, or what stands for them."""
+        gram = sample.gram
+        thin = "factor" in gram.provides and gram.n > MANY and gram.factor().shape[1] <= gram.n // 8
+        resumed = current().checkpoint is not None
+        return (FactorRows if thin and not resumed else KernelRows)(self, sample, *given, **options)
+
     def _segment(self, sample: Sample, dtype: DType) -> Segment:
         """All samples, ready to give rows in the given precision, and exact values in double."""
         segment = Segment(sample.gram.evaluator, dtype)
-        if 0 < (largest := float(np.abs(segment.diagonal).max())) < LEAST:
+        self._check_diagonal(sample, segment.diagonal)
+        return segment
+
+    def _check_diagonal(self, sample: Sample, diagonal: np.ndarray) -> None:
+        """Refuse kernel values that are too small to compute with."""
+        if 0 < (largest := float(np.abs(diagonal).max())) < LEAST:
             raise ValueError(
                 f"{where(self)}: the kernel {sample.gram.kernel} has values up to {largest:.1g}, which lose digits; "
                 "scale the data or the kernel."
             )
-        return segment
 
     def _precision(self, variables: int) -> Any:
         """Of kernel rows: double for small tolerances, and for problems so small that it saves the check of single."""
         return np.float32 if self.tol >= SINGLE and variables > SMALL else np.float64
 
-    def _capacity(self, columns: int, dtype: DType, share: float = 1.0) -> int:
-        """How many rows of so many columns fit into a share of the cache."""
-        return int(share * self.cache_size * 2**20 / (np.dtype(dtype).itemsize * max(columns, 1)))
+    def _holds(self, sample: Sample, context: Context, copies: int = 1) -> bool:
+        """Whether the whole matrix is cheaper than a choice of rows; what a checkpoint resumes are rounds on rows."""
+        n = copies * sample.gram.n
+        most = HELD if copies == 1 else 2 * HELD // 3  # rows of copies are computed once
+        cheap = n <= SMALL or (n <= most and sample.gram.kernel.tile >= TILE)
+        fits = self.cache_size == "auto" or 8 * n * n <= self.cache_size * 2**20
+        return cheap and context.checkpoint is None and fits
 
     @contextmanager
     def _threads(self) -> Any:
@@ -217,17 +256,23 @@ class SupportVectorMachine(KernelEstimator):
         weights.data.flags.writeable = False
         return weights
 
-    def _report(self, solutions: list[BoxSolution], held_out: Sequence[BoxSolution] = ()) -> None:
+    def _report(self, solutions: Sequence[BoxSolution], held_out: Sequence[BoxSolution] = ()) -> None:
         """Keep the solutions; warn if one of them, or of those that calibrate them, ended early."""
         self.solutions_ = solutions
-        early = [s for s in (*solutions, *held_out) if not s.converged]
+        early = [s for s in (*getattr(solutions, "early", solutions), *held_out) if not s.converged]
         self.fit_status_ = int(bool(early))
         if early and not current().called_off:
             worst = max(early, key=lambda s: s.gap)
             calibrating = any(worst is s for s in held_out)
             place = " in the calibration, so that probabilities are off," if calibrating else ""
-            way_out = "raise tol" if worst.status is Status.PRECISION else "raise max_iter"
-            advice = worst.status.remedy(f"Scale the data to mean 0 and variance 1, lower C, or {way_out}.")
+            owner = current().owner
+            given = owner.get_params() if hasattr(owner, "get_params") else self.get_params()
+            limited = worst.status is not Status.PRECISION and any(re.search("(^|__)max_iter$", name) for name in given)
+            way_out = "raise max_iter" if limited else "raise tol"
+            strength = any(re.search("(^|__)C$", name) and value is not None for name, value in given.items())
+            advice = worst.status.remedy(
+                f"Scale the data to mean 0 and variance 1,{' lower C,' * strength} or {way_out}."
+            )
             warn(
                 f"{where(self)}: the solver stopped early ({worst.status}){place} at a gap of {worst.gap:.2g} "
                 f"(tol = {self.tol:g}). {advice}",
@@ -236,8 +281,8 @@ class SupportVectorMachine(KernelEstimator):
 
     def _check_parameters(self) -> None:
         check_number(self, "tol", self.tol, above=0)
-        check_number(self, "cache_size", self.cache_size, above=0)
-        check_number(self, "max_iter", self.max_iter, at_least=-1, integer=True)
+        check_number(self, "cache_size", self.cache_size, above=0, besides=("auto",))
+        check_number(self, "max_iter", self.max_iter, at_least=-1, integer=True, besides=(None,))
         if self.checkpoint is not None and not isinstance(self.checkpoint, (str, PathLike)):
             raise TypeError(f"{where(self)}: checkpoint = {self.checkpoint!r} must be the path of a file.")
 
@@ -256,22 +301,9 @@ class SupportVectorMachine(KernelEstimator):
 
     def _values(self, X: Any) -> np.ndarray:
         """The machine at checked points."""
-        f, n = self.function_, self.kernel_.domain.size(X)
-        dense = is_sparse(X) and is_sparse(f.points) and not is_sparse(_compact(f.points))
-        arrays = isinstance(X, np.ndarray) and isinstance(f.points, np.ndarray)
-        if not (dense or arrays) or f.kernel is not self.kernel_ or f.kernel.domain.precomputed:
-            return f(X)
-        V = np.ascontiguousarray(f.coefficients.reshape(len(f), -1))
-        out = np.empty((n, V.shape[1]), V.dtype)
-        right = f.kernel.points(f.points.toarray() if dense else f.points)
-
-        def work(rows: slice) -> None:
-            left = f.kernel.points(X[rows].toarray() if dense else X[rows], right)
-            out[rows] = left.matrix(right) @ V
-
-        _threads.run(_threads.slices(n, 192), work, self.n_jobs)
-        values = out.reshape(n, *f.coefficients.shape[1:])
-        return values if f.basis is None else values + f.basis(X) @ f.free
+        f = self.function_
+        X = compact(X) if isinstance(f.points, np.ndarray) else X  # the same digits as of dense data
+        return f.quick(X, self.n_jobs) if f.kernel is self.kernel_ else f.values(X)
 
     def _machine(self, sample: Sample, index: np.ndarray, coefficients: np.ndarray, intercept: Any) -> Function:
         """The decision function on the support vectors alone, with its offset as free part."""
@@ -284,7 +316,9 @@ class SupportVectorMachine(KernelEstimator):
         kernel, points, expanded = sample.gram.expansion(everywhere)
         if expanded is everywhere and not kernel.whole:  # on the samples themselves: the support suffices
             held = self.__dict__.get("support_vectors_") if index is self.__dict__.get("support_") else None
-            points = held if points is X and isinstance(held, np.ndarray) else domain.take(domain.centres(X), index)
+            points = (
+                held if points is X and isinstance(held, np.ndarray) else domain.take(domain.centres(compact(X)), index)
+            )
             expanded = a
         parts = kernel, points, expanded
         if not self.fit_intercept and not np.any(intercept):
@@ -297,17 +331,121 @@ class SupportVectorMachine(KernelEstimator):
         return offset if f.kernel is self.kernel_ else offset - f.kernel.missing_constant(f.points, f.coefficients)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Sample:
-    """What a fit works on: the checked samples, their Gram operator, and folds."""
+    """What a fit works on: the checked samples, their Gram operator, memory for its rows, and folds."""
 
     X: Any
     gram: Gram
+    cache_size: float | str
     fold: np.ndarray | None = None
 
+    @cached_property
+    def cache(self) -> float:
+        """Bytes for kernel rows: "auto" is a quarter of the memory there is, which does not change, if that is free."""
+        if isinstance(self.cache_size, str):
+            return min(_memory.limit() // 4, _memory.free() // 2)
+        return self.cache_size * 2**20
 
-class KernelRows:
-    """Kernel rows of some samples, on which problems are solved one after another; in double once single fails.
+    def capacity(self, columns: int, dtype: DType, share: float = 1.0) -> int:
+        """How many rows of so many columns fit into a share of the cache."""
+        return int(share * self.cache / (np.dtype(dtype).itemsize * max(columns, 1)))
+
+
+class Rows:
+    """Kernel values of some samples, on which problems are solved one after another."""
+
+    model: SupportVectorMachine
+
+    def minimise(self, problem: Any, task: str, slack: float = 1.0) -> Any:
+        """Solve a problem; `slack` multiplies the tolerance."""
+        raise NotImplementedError
+
+    def exact(self, stride: int) -> np.ndarray:
+        """The values between every so many samples, in double precision."""
+        raise NotImplementedError
+
+    @property
+    def size(self) -> int:
+        """How many variables there are."""
+        raise NotImplementedError
+
+    @property
+    def scale(self) -> float:
+        """The size of squared distances in the space, which with an offset are all that counts; else of k(x, x)."""
+        K = self.exact(-(-self.size // 256))
+        size = float(np.mean(np.abs(np.diagonal(K))))
+        spread = float(np.mean(np.diagonal(K)) - np.mean(K)) if self.model.fit_intercept else size
+        return spread if spread > 1e-12 * size else size or 1.0
+
+    def without_box(
+        self, problem_of: Callable[[float], BoxProblem], task: str, unit: float = 1.0
+    ) -> tuple[float, BoxSolution] | None:
+        """The solution in a box that no variable reaches, and so changes nothing, and its C; None where there is none.
+
+        Of classes with margin γ, Σ|β| = 4/γ². The dual value is a lower bound of ½‖f‖² for all f without errors, also
+        where a run has not converged. `unit` is that of the targets.
+        """
+        solution: BoxSolution | None = None
+        for count, factor in enumerate(HARD, 1):
+            C = factor * unit / self.scale
+            problem = problem_of(C)
+            if solution is not None:
+                problem.start, problem.near = solution.beta, (solution.beta, solution.values)
+            solution = self.minimise(problem, f"{task}, run {count}")
+            impossible = -solution.objective > HARD[-1] * unit**2 / self.scale / 2
+            if not impossible and (not solution.converged or np.abs(solution.beta).max() < 0.999 * C):
+                return C, solution
+        return None
+
+
+class HeldRows(Rows):
+    """The same on the whole matrix of the samples `order`; `index` says where the sample of each variable stands.
+
+    Each problem is one compiled call.
+    """
+
+    def __init__(
+        self, model: SupportVectorMachine, sample: Sample, order: np.ndarray, index: np.ndarray, context: Context
+    ):
+        self.model, self.context, self.index = model, context, index
+        evaluator = sample.gram.evaluator.cast(np.float64)
+        self.K = np.ascontiguousarray(evaluator.take(order, order).quick(model.n_jobs), dtype=np.float64)
+        model._check_diagonal(sample, np.diagonal(self.K))
+
+    @property
+    def size(self) -> int:
+        return len(self.index)
+
+    def exact(self, stride: int) -> np.ndarray:
+        some = self.index[::stride]
+        return self.K[np.ix_(some, some)]
+
+    def take(self, part: slice) -> HeldRows:
+        """The same of some of the variables."""
+        taken = copy(self)
+        taken.index = self.index[part]
+        return taken
+
+    def minimise(self, problem: Any, task: str, slack: float = 1.0) -> Any:
+        solution = self.minimise_all(problem, np.array([0, self.size]), slack, self.context.monitor(task))[0]
+        self.context.done(task, {})
+        return solution
+
+    def minimise_all(
+        self, problem: BoxProblem, edges: np.ndarray, slack: float = 1.0, monitor: Monitor | None = None
+    ) -> BoxSolutions:
+        """Solve problems that stand one after another: the variables from edges[k] to edges[k + 1]."""
+        model, limit = self.model, -1 if self.model.max_iter is None else self.model.max_iter
+        try:
+            settings = slack * model.tol, limit, monitor or self.context, model.n_jobs
+            return minimise(self.K, self.index, edges, problem, *settings)
+        except OverflowError as error:
+            raise ValueError(f"{where(model)}: {error}.") from None
+
+
+class KernelRows(Rows):
+    """The same by rows, of which some are kept; in double once single fails.
 
     Each sample stands for `copies` variables. `segments` and `grid` are given where rows are shared with others.
     """
@@ -332,44 +470,22 @@ class KernelRows:
 
     def _build(self, dtype: DType) -> None:
         segment = self.model._segment(self.sample, dtype).take(self.index)
-        block = Block(segment, segment, self.model._capacity(segment.n, dtype), dtype)
+        block = Block(segment, segment, self.sample.capacity(segment.n, dtype), dtype)
         self.segments = [segment] * self.copies
         self.grid = [[block] * self.copies for _ in range(self.copies)]
 
     @property
-    def scale(self) -> float:
-        """The size of squared distances in the space, which with an offset are all that counts; else of k(x, x)."""
-        index = np.concatenate([s.index for s in self.segments])
-        some = index[:: -(-len(index) // 256)]
-        K = np.asarray(self.segments[0].exact(some, some))
-        size = float(np.mean(np.abs(np.diagonal(K))))
-        spread = float(np.mean(np.diagonal(K)) - np.mean(K)) if self.model.fit_intercept else size
-        return spread if spread > 1e-12 * size else size or 1.0
+    def size(self) -> int:
+        return sum(s.n for s in self.segments)
+
+    def exact(self, stride: int) -> np.ndarray:
+        some = np.concatenate([s.index for s in self.segments])[::stride]
+        return np.asarray(self.segments[0].exact(some, some))
 
     @property
     def computed(self) -> int:
         """Rows that were computed so far."""
         return sum(block.computed for block in {id(b): b for row in self.grid for b in row}.values())
-
-    def without_box(
-        self, problem_of: Callable[[float], BoxProblem], task: str, unit: float = 1.0
-    ) -> tuple[float, BoxSolution] | None:
-        """The solution in a box that no variable reaches, and so changes nothing, and its C; None where there is none.
-
-        Of classes with margin γ, Σ|β| = 4/γ². The dual value is a lower bound of ½‖f‖² for all f without errors, also
-        where a run has not converged. `unit` is that of the targets.
-        """
-        solution: BoxSolution | None = None
-        for count, factor in enumerate(HARD, 1):
-            C = factor * unit / self.scale
-            problem = problem_of(C)
-            if solution is not None:
-                problem.start, problem.near = solution.beta, (solution.beta, solution.values)
-            solution = self.minimise(problem, f"{task}, run {count}")
-            impossible = -solution.objective > HARD[-1] * unit**2 / self.scale / 2
-            if not impossible and (not solution.converged or np.abs(solution.beta).max() < 0.999 * C):
-                return C, solution
-        return None
 
     def minimise(self, problem: Any, task: str, slack: float = 1.0) -> Any:
         """Solve a `BoxProblem` or a `MulticlassProblem`, from where the checkpoint left the task if there is one.
@@ -381,7 +497,7 @@ class KernelRows:
             problem = self._resumed(problem, saved, task, slack * self.model.tol)
         model, monitor = self.model, self.context.monitor(task)
         while True:
-            settings = slack * model.tol, self.workers, model.max_iter, monitor
+            settings = slack * model.tol, self.workers, -1 if model.max_iter is None else model.max_iter, monitor
             try:
                 solution = problem.minimise(self.segments, self.grid, *settings)
             except OverflowError as error:
@@ -406,6 +522,20 @@ class KernelRows:
         return problem.resumed(saved["beta"], saved["values"], self.segments, tol, self.workers)
 
 
+class FactorRows(KernelRows):
+    """The same where the matrix is ZZᵀ for a thin Z: problems of linear machines are solved on Z."""
+
+    def minimise(self, problem: Any, task: str, slack: float = 1.0) -> Any:
+        if not factored.suits(problem):
+            return super().minimise(problem, task, slack)
+        Z, model = host(self.sample.gram.factor())[self.index], self.model
+        limit = -1 if model.max_iter is None else model.max_iter
+        monitor = self.context.monitor(task)
+        solution = factored.minimise(Z, problem, self.copies, slack * model.tol, monitor, limit)
+        self.context.done(task, {"beta": solution.beta, "values": solution.values})
+        return solution
+
+
 def _fault(problem: Any, saved: dict[str, np.ndarray]) -> str | None:
     """What keeps a saved state from being one of the problem."""
     lower, upper = problem.box
@@ -420,11 +550,6 @@ def _fault(problem: Any, saved: dict[str, np.ndarray]) -> str | None:
         return "whose beta leave their bounds"
     sums = problem.sums(beta)
     return "whose beta have another sum than they must" if np.any(np.abs(sums) > 1e-8 * np.abs(beta).sum()) else None
-
-
-def _compact(X: Data) -> Any:
-    """A sparse matrix as an array where that is small or faster, so that dense and sparse data have the same digits."""
-    return X.toarray() if is_sparse(X) and (X.shape[0] * X.shape[1] <= DENSE or dense_enough(X)) else X
 
 
 def rescaled(last: BoxSolution, problem: BoxProblem, ratio: float) -> np.ndarray:

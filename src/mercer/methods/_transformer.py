@@ -29,4 +29,4 @@ class KernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     def transform(self, X: Data) -> Any:
         """The features of X, of shape (n, n_components)."""
         X = self._check_new(X)
-        return self.function_(X) - self.offset_
+        return self.function_.values(X) - self.offset_

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import reduce
 from itertools import combinations, product
 from numbers import Integral
@@ -17,10 +18,11 @@ from .._array import host, like, namespace
 from .._errors import KindError, check_number, where
 from .._units import unit_of_squares
 from ..basis import Functions
-from ..context import Status, StoppedError, current, warn_early
+from ..context import Status, current, warn_early
 from ..gram import Dense
 from ..kernels import Features, Kernel
 from ..kernels.bernoulli import Bernoulli, scaled_bernoulli
+from ..solvers.hyper import descend
 from ..solvers.spectral import Spectral
 from ..space import Function
 from ..types import Array, Data
@@ -34,6 +36,7 @@ LEFT = 1e-9  # share of n that the degrees of freedom have to leave
 MARGIN = 0.05  # of the range of a column, by which the interval of its means is wider at either end
 
 
+@dataclass(eq=False, repr=False)
 class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
     r"""Smoothing-spline analysis of variance: main effects and interactions, each with its own smoothness.
 
@@ -110,20 +113,12 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
     ([(0,), (1,)], True)
     """
 
-    def __init__(
-        self,
-        alpha: float | str = "gcv",
-        *,
-        terms: Sequence[Any] | None = None,
-        theta: Sequence[float] | None = None,
-        order: int = 2,
-        time_budget: float | None = None,
-    ):
-        self.alpha = alpha
-        self.terms = terms
-        self.theta = theta
-        self.order = order
-        self.time_budget = time_budget
+    alpha: float | str = "gcv"
+    _: KW_ONLY
+    terms: Sequence[Any] | None = None
+    theta: Sequence[float] | None = None
+    order: int = 2
+    time_budget: float | None = None
 
     # ---- the model
 
@@ -294,27 +289,23 @@ class AnovaSpline(Smoother, RegressorMixin, KernelEstimator):
                 deviations[t] = self._deviation(U, kernel, own)
         return (curves, deviations) if return_std else curves
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
-
+@dataclass(eq=False)
 class BernoulliFeatures:
     """x ↦ (k₁(x), …, k_{m−1}(x)) of one column: the unpenalised part of a main effect."""
 
-    def __init__(self, order: int):
-        self.order = order
+    order: int
 
     def __call__(self, X: Data) -> Any:
         return namespace(X).stack([scaled_bernoulli(r, X[:, 0]) for r in range(1, self.order)], axis=1)
 
 
+@dataclass(eq=False)
 class BernoulliProduct:
     """Π k_r(x_j) over columns j of degrees r; without columns, the constant."""
 
-    def __init__(self, columns: tuple[int, ...], degrees: tuple[int, ...]):
-        self.columns, self.degrees = columns, degrees
+    columns: tuple[int, ...]
+    degrees: tuple[int, ...]
 
     def __call__(self, X: Data) -> Any:
         value = namespace(X).ones_like(X[:, 0])
@@ -373,24 +364,9 @@ class Selection:
 
     def descend(self, r: np.ndarray) -> np.ndarray:
         """Quasi-Newton steps on the logarithms of θ/α; where the context asks to end, the best of them."""
-        lowest, place, context = np.inf, r, current()
-
-        def asked(r: np.ndarray) -> tuple[float, np.ndarray]:
-            nonlocal lowest, place
-            if status := context({"value": lowest}):
-                raise StoppedError(status)
-            value, slope = self.value(r)
-            if value < lowest:
-                lowest, place = value, r.copy()
-            return value, slope
-
-        bounds = [(low - 40, high) for low, high in zip(r, self.most, strict=True)]
-        options = {"ftol": 1e-14, "gtol": 1e-8}
-        try:
-            return optimize.minimize(asked, r, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
-        except StoppedError as stopped:
-            self.status = stopped.status
-            return place
+        found = descend(self.value, r, (r - 40, self.most), ftol=1e-14, gtol=1e-8)
+        self.status = found.status if found.status.external else self.status
+        return found.place
 
     def level(self, r: np.ndarray) -> np.ndarray:
         """The multiple of θ at the minimum that lies next to α = tr K²/tr K, by steps of at most a decade."""

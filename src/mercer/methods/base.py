@@ -1,7 +1,7 @@
 """What a method of one's own inherits from: the bases of the estimators of this library."""
 
-from ._base import Estimator, KernelEstimator, chosen, is_kernel_estimator
-from ._forms import LinearForm, NoProblemError, SolvedProblem, frozen, with_kernel
+from ._base import Estimator, KernelEstimator, is_kernel_estimator
+from ._forms import LinearForm, NoProblemError, SolvedProblem, chosen, frozen, with_kernel
 from ._loss import LossEstimator
 from ._svm import SupportVectorMachine
 from ._transformer import KernelTransformer

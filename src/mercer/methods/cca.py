@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, Self
 
@@ -13,7 +14,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import host, is_array, is_sparse, like
-from .._errors import check_choice, check_number, where
+from .._errors import FROM_ONE, FROM_ZERO, check_choice, check_number, check_parameters, where
 from .._folds import folds
 from .._random import generator
 from .._units import power_of_two
@@ -30,22 +31,21 @@ from ..types import Array, Data, RandomState, Splitter
 from ._base import Estimator
 from ._transformer import KernelTransformer
 
-__all__ = ["KernelCCA"]
-
 CHOICES = ("auto", "cv", "spectrum")
 PAIR = ("X", "y")  # what the views are called in messages unless they come as a list
 GRID = np.logspace(-5, 1, 7)  # of epsilon, in parts of the trace of the centred matrix
 
 
+@dataclass(eq=False, repr=False)
 class View(KernelTransformer):
     """One view: its kernel and Gram operator, and the functions that were found in its space."""
 
-    _prefers_factor = True
+    kernel: Any
+    gram: Any = "auto"
+    random_state: Any = None
 
-    def __init__(self, kernel: Any, gram: Any, random_state: Any):
-        self.kernel = kernel
-        self.gram = gram
-        self.random_state = random_state
+    def _needs(self, n: int) -> str:
+        return "factor"
 
     def fit(self, X: Data, y: Array = None) -> Self:
         """Build the centred Gram operator of a sample; `decompose` and `keep` follow."""
@@ -79,6 +79,7 @@ class View(KernelTransformer):
         del self._gram
 
 
+@dataclass(eq=False, repr=False)
 class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     r"""Kernel canonical correlation: functions of two or more views of the same samples that go together.
 
@@ -172,30 +173,22 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        epsilon: Any = "auto",
-        epsilons: Any = None,
-        cv: Splitter = 5,
-        n_pairings: int = 3,
-        n_permutations: int = 0,
-        gram: GramLike = "auto",
-        random_state: RandomState = None,
-        time_budget: float | None = None,
-    ):
-        self.n_components = n_components
-        self.kernel = kernel
-        self.epsilon = epsilon
-        self.epsilons = epsilons
-        self.cv = cv
-        self.n_pairings = n_pairings
-        self.n_permutations = n_permutations
-        self.gram = gram
-        self.random_state = random_state
-        self.time_budget = time_budget
+    kernel_compares = (
+        "samples of each of its views. Learn a kernel for each, as MultipleKernel(KernelPCA(), kernels)"
+        ".fit(view).kernel_, and list them"
+    )
+
+    n_components: int = 2
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian(lengthscale='median')"
+    epsilon: Any = "auto"
+    epsilons: Any = None
+    cv: Splitter = 5
+    n_pairings: int = 3
+    n_permutations: int = 0
+    gram: GramLike = "auto"
+    random_state: RandomState = None
+    time_budget: float | None = None
 
     # ---- fitting
 
@@ -229,9 +222,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def _check_parameters(self, m: int) -> None:
         """Raise for what would otherwise be found out after the decompositions."""
-        check_number(self, "n_components", self.n_components, at_least=1, integer=True)
-        check_number(self, "n_pairings", self.n_pairings, at_least=1, integer=True)
-        check_number(self, "n_permutations", self.n_permutations, at_least=0, integer=True)
+        check_parameters(self, {"n_components": FROM_ONE, "n_pairings": FROM_ONE, "n_permutations": FROM_ZERO})
         if isinstance(self.epsilon, str):
             check_choice(self, "epsilon", self.epsilon, CHOICES)
         else:

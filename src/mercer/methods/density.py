@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import inf
 from typing import Any, Self
 
 import numpy as np
 
-from .._errors import KindError, check_choice, check_number, where
+from .._errors import FROM_ONE, NOT_NEGATIVE, KindError, check_choice, check_number, check_parameters, where
 from ..kernels import Integrable, Kernel, KernelLike, OfNorm, OnSphere
 from ..types import Array, Data
 from ._density import DensityEstimator
@@ -18,6 +19,7 @@ PARAMETERS = {"minkowski": ("p", "w"), "p": ("p", "w"), "seuclidean": ("V",), "m
 SPHERE = "haversine"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelDensity(DensityEstimator):
     r"""Kernel density estimation: the mean of the sample in the kernel's space, as a density.
 
@@ -25,10 +27,10 @@ class KernelDensity(DensityEstimator):
 
     Parameters
     ----------
-    bandwidth : float > 0, or {"scott", "silverman", "cv"}
+    bandwidth : float > 0, or {"scott", "silverman", "loo"}
         h, which multiplies the lengthscale of the kernel; larger is smoother. "scott" and "silverman" are the
-        rules n^(−1/(d+4)) and (n(d + 2)/4)^(−1/(d+4)) of scikit-learn, for columns of unit variance. "cv" is
-        the best of `bandwidths`.
+        rules n^(−1/(d+4)) and (n(d + 2)/4)^(−1/(d+4)) of scikit-learn, for columns of unit variance. "loo" is
+        the best of `bandwidths` by leave-one-out.
     algorithm : {"auto", "kd_tree", "ball_tree"}
         Accepted for scikit-learn's sake: sums are computed in blocks, without trees, and to rounding.
     kernel : str or Kernel
@@ -46,7 +48,7 @@ class KernelDensity(DensityEstimator):
         Of the metric, as in scikit-learn: p >= 1 and w of "minkowski", V of "seuclidean", V or its inverse VI of
         "mahalanobis".
     bandwidths : array of floats > 0, optional
-        What ``bandwidth="cv"`` tries; by default 25 values about Scott's rule for the spread of the data.
+        What ``bandwidth="loo"`` tries; by default 25 values about Scott's rule for the spread of the data.
     criterion : {"likelihood", "least_squares"}
         What it maximises: Σ wᵢ log f₋ᵢ(xᵢ), where f₋ᵢ is the estimate without sample i, or
         2 Σ wᵢ f₋ᵢ(xᵢ) − ∫ f², which estimates the integrated squared error and minds outliers less. The latter needs a
@@ -68,8 +70,8 @@ class KernelDensity(DensityEstimator):
         w.
     X_fit_ : array of shape (n_samples, n_features)
         The sample.
-    cv_bandwidths_, cv_scores_ : arrays
-        What "cv" tried, and the criterion for it.
+    bandwidths_, loo_scores_ : arrays
+        What "loo" tried, and the criterion for it.
 
     See Also
     --------
@@ -79,7 +81,7 @@ class KernelDensity(DensityEstimator):
     -----
     `score_samples` is computed from log k(x, xᵢ), so that it stays finite where the density underflows; `function_`
     gives the density itself, which overflows for narrow kernels in hundreds of dimensions. m densities cost O(nmd), in
-    blocks of bounded memory. "cv" costs as much as n of them, and an exponential per pair of samples and bandwidth
+    blocks of bounded memory. "loo" costs as much as n of them, and an exponential per pair of samples and bandwidth
     besides, from one matrix of distances. `sample` draws from every kernel.
 
     Densities agree with scikit-learn's where those integrate to one. They do not for "cosine" in an even number of
@@ -94,7 +96,7 @@ class KernelDensity(DensityEstimator):
     --------
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(400, 1))
-    >>> model = KernelDensity(bandwidth="cv").fit(X)
+    >>> model = KernelDensity(bandwidth="loo").fit(X)
     >>> bool(abs(np.exp(model.score_samples([[0.0]])[0]) - 0.399) < 0.05)
     True
     >>> model.sample(3, random_state=0).shape
@@ -105,41 +107,23 @@ class KernelDensity(DensityEstimator):
     ValueError: KernelDensity: the kernel polynomial declares no normaliser, so that no density can be made of it; ...
     """
 
-    def __init__(
-        self,
-        *,
-        bandwidth: Any = 1.0,
-        algorithm: str = "auto",
-        kernel: KernelLike = "gaussian",
-        metric: str = "euclidean",
-        atol: float = 0,
-        rtol: float = 0,
-        breadth_first: bool = True,
-        leaf_size: int = 40,
-        metric_params: dict[str, Any] | None = None,
-        bandwidths: Any = None,
-        criterion: str = "likelihood",
-        time_budget: float | None = None,
-    ):
-        self.bandwidth = bandwidth
-        self.algorithm = algorithm
-        self.kernel = kernel
-        self.metric = metric
-        self.atol = atol
-        self.rtol = rtol
-        self.breadth_first = breadth_first
-        self.leaf_size = leaf_size
-        self.metric_params = metric_params
-        self.bandwidths = bandwidths
-        self.criterion = criterion
-        self.time_budget = time_budget
+    bandwidth: Any = 1.0
+    algorithm: str = "auto"
+    kernel: KernelLike = "gaussian"
+    metric: str = "euclidean"
+    atol: float = 0
+    rtol: float = 0
+    breadth_first: bool = True
+    leaf_size: int = 40
+    metric_params: dict[str, Any] | None = None
+    bandwidths: Any = None
+    criterion: str = "likelihood"
+    time_budget: float | None = None
 
     def fit(self, X: Data, y: Array = None, sample_weight: Array = None) -> Self:
         """Fit to samples X; y is ignored."""
         check_choice(self, "algorithm", self.algorithm, ("auto", "kd_tree", "ball_tree"))
-        check_number(self, "atol", self.atol, at_least=0)
-        check_number(self, "rtol", self.rtol, at_least=0)
-        check_number(self, "leaf_size", self.leaf_size, at_least=1, integer=True)
+        check_parameters(self, {"atol": NOT_NEGATIVE, "rtol": NOT_NEGATIVE, "leaf_size": FROM_ONE})
         self._keep(*self._fit_kernel(X, sample_weight))
         return self
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -16,21 +16,19 @@ from sklearn.utils.multiclass import type_of_target
 
 from .. import _threads
 from .._array import is_array, is_sparse
-from .._errors import check_choice, check_number, warn, where
+from .._errors import FROM_ONE, ONE_OR_NONE, POSITIVE, check_number, check_parameters, where
 from .._random import generator
 from .._units import unit_of_squares
-from ..context import current
+from ..context import StoppedError, current, warn_early
 from ..gram import GramLike, IncompleteCholesky
 from ..gram.centered import CenteredGram
 from ..kernels import Kernel, KernelLike
 from ..kernels.expression import as_kernel
 from ..solvers.linear import System, solve
-from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_pd, require_values
+from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_pd, require_smooth
 from ..space import Function
 from ..types import Array, Data, EstimatorLike, RandomState, Splitter
 from ._base import KernelEstimator
-
-__all__ = ["KernelDimensionReduction"]
 
 METHODS = ("kdr", "gkdr")
 TRIAL = 500  # samples on which starts are tried
@@ -39,6 +37,7 @@ PRECISION = 1e-3  # of the factors, relative to epsilon: below it the penalty hi
 SLAB = 1 << 22  # numbers in a block of derivatives
 
 
+@dataclass(eq=False, repr=False)
 class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     r"""Kernel dimension reduction: the directions B of x that tell all about y that x tells.
 
@@ -74,8 +73,8 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Of the choice of n_components, as in scikit-learn.
     tol : float > 0
         End where the norm of the gradient of the unexplained fraction is at most so large.
-    max_iter : int >= 1
-        Steps of one descent at most.
+    max_iter : int >= 1, optional
+        Steps of one descent at most; None for 200.
     time_budget : float > 0, optional
         Seconds after which the best found so far is taken, with a warning. A choice of n_components has as many for
         each fit.
@@ -98,7 +97,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         The same, after the starts ("kdr").
     eigenvalues_ : array of shape (n_features,)
         Of M, in descending order ("gkdr").
-    frame_ : Frame
+    solution_ : Frame
         Of the polish: steps, history, reason of the end ("kdr").
     n_iter_ : int
         Evaluations of the gradient in the polish, as far as they brought a step; 1 for "gkdr".
@@ -127,41 +126,29 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     True
     """
 
-    def __init__(
-        self,
-        n_components: Any = 2,
-        *,
-        method: str = "kdr",
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        kernel_y: Any = "auto",
-        epsilon: float = 1e-3,
-        n_init: int = 3,
-        estimator: EstimatorLike = None,
-        cv: Splitter = None,
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        time_budget: float | None = None,
-        gram: GramLike = "auto",
-        random_state: RandomState = None,
-    ):
-        self.n_components = n_components
-        self.method = method
-        self.kernel = kernel
-        self.kernel_y = kernel_y
-        self.epsilon = epsilon
-        self.n_init = n_init
-        self.estimator = estimator
-        self.cv = cv
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_budget = time_budget
-        self.gram = gram
-        self.random_state = random_state
+    kernel_compares = "projections of the samples; give it one kernel"
+
+    _former = {"frame_": "solution_"}
+
+    n_components: Any = 2
+    _: KW_ONLY
+    method: str = "kdr"
+    kernel: KernelLike = "gaussian(lengthscale='median')"
+    kernel_y: Any = "auto"
+    epsilon: float = 1e-3
+    n_init: int = 3
+    estimator: EstimatorLike = None
+    cv: Splitter = None
+    tol: float = 1e-4
+    max_iter: int | None = None
+    time_budget: float | None = None
+    gram: GramLike = "auto"
+    random_state: RandomState = None
 
     def fit(self, X: Data, y: Array) -> Self:
         """Find the directions of X, of shape (n, n_features), for targets y: numbers, rows of numbers, or labels."""
         self._check_parameters()
-        self._forget("scores_", "starts_", "frame_", "unexplained_")
+        self._forget("scores_", "starts_", "solution_", "unexplained_")
         self._require_vectors(X)
         X, y = self._check_fit(X, y, multi_output=True)
         X = np.asarray(X, dtype=np.float64)
@@ -169,13 +156,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         for d in self._candidates():
             if d > X.shape[1]:
                 raise ValueError(f"{where(self)}: n_components = {d} must be <= n_features = {X.shape[1]}.")
-        if "gradient_x" not in self.kernel_.provides:
-            raise ValueError(
-                f"{where(self)}: kernel = {self.kernel_} has no derivatives, by which the directions are found; use a "
-                "smooth one, such as 'gaussian'."
-            )
-        require_pd(self, "kernel", self.kernel_, X.shape[1])
-        require_values(self, "kernel", self.kernel_, X)
+        require_smooth(self, self.kernel_, X)
         targets = self._targets(y)
         self.n_components_ = self._choose(X, y)
         B = self._by_gradients(X, targets)
@@ -192,11 +173,8 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     # ---- checks
 
     def _check_parameters(self) -> None:
-        check_choice(self, "method", self.method, METHODS)
-        for name in ("n_init", "max_iter"):
-            check_number(self, name, getattr(self, name), at_least=1, integer=True)
-        for name in ("epsilon", "tol"):
-            check_number(self, name, getattr(self, name), above=0)
+        check_parameters(self, {"method": METHODS, "n_init": FROM_ONE, "max_iter": ONE_OR_NONE})
+        check_parameters(self, {"epsilon": POSITIVE, "tol": POSITIVE})
         if not self._candidates():
             raise ValueError(f"{where(self)}: n_components = {self.n_components!r} is empty; give a number or several.")
         for d in self._candidates():
@@ -244,14 +222,22 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if judge is None:
             numbers = self.kernel_y_.domain.vectors or type_of_target(y).startswith("continuous")
             judge = KNeighborsRegressor() if numbers else KNeighborsClassifier()
-        self.scores_ = {
-            int(d): float(
-                cross_val_score(
-                    make_pipeline(clone(self).set_params(n_components=int(d)), judge), X, y, cv=self.cv
-                ).mean()
-            )
-            for d in candidates
-        }
+        self.scores_ = {}
+        part = clone(self).set_callbacks()  # which hear of this fit, not of those to some of the samples
+        for d in map(int, candidates):
+            try:
+                scores = cross_val_score(make_pipeline(part.set_params(n_components=d), judge), X, y, cv=self.cv)
+                status = current().heard  # of fits that were content with what they had
+            except StoppedError as stopped:
+                scores, status = None, stopped.status
+            if status is None:
+                self.scores_[d] = float(scores.mean())
+            elif not self.scores_:
+                raise StoppedError(status)
+            else:
+                tried = f"{len(self.scores_)} of {len(candidates)} values of n_components were tried"
+                warn_early(self, tried, status)
+                break
         return max(self.scores_, key=lambda d: self.scores_[d])
 
     def _by_gradients(self, X: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -287,18 +273,14 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             frames.append(self._descend(part, random_frame(len(B), self.n_components_, rng), COARSE))
         self.starts_ = np.array([frame.value for frame in frames])
         best = frames[int(np.argmin(self.starts_))].B
-        self.frame_ = self._descend(Unexplained(X, targets, self.kernel_, self.epsilon), best, self.tol)
-        if not self.frame_.converged:
-            warn(
-                f"{where(self)}: the descent ended early at {self.frame_.certificate}: {self.frame_.status}. "
-                f"{self.frame_.status.remedy('Raise tol or max_iter.')}",
-                ConvergenceWarning,
-            )
-        self.unexplained_, self.n_iter_ = self.frame_.value, len(self.frame_.history)
-        return self.frame_.B
+        self.solution_ = found = self._descend(Unexplained(X, targets, self.kernel_, self.epsilon), best, self.tol)
+        if not found.converged:
+            warn_early(self, f"the descent ended early at {found.certificate}", found.status, "Raise tol or max_iter.")
+        self.unexplained_, self.n_iter_ = found.value, len(found.history)
+        return found.B
 
     def _descend(self, objective: Unexplained, start: np.ndarray, tol: float) -> Frame:
-        return minimise(objective, start, tol=tol, max_iter=self.max_iter)
+        return minimise(objective, start, tol=tol, max_iter=self.max_iter or 200)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

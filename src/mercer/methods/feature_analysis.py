@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -21,11 +22,10 @@ from ..space import Function
 from ..types import Array, Data, RandomState
 from ._transformer import KernelTransformer
 
-__all__ = ["KernelFeatureAnalysis"]
-
 SLAB = 1 << 22  # entries of the matrix that are looked at together
 
 
+@dataclass(eq=False, repr=False)
 class KernelFeatureAnalysis(KernelTransformer):
     r"""Kernel feature analysis: features on few samples, each of largest spread and orthogonal to those before.
 
@@ -97,24 +97,14 @@ class KernelFeatureAnalysis(KernelTransformer):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        kernel: KernelLike = "gaussian",
-        normalize: bool = True,
-        candidates: int | None = None,
-        gram: GramLike = "auto",
-        random_state: RandomState = None,
-        time_budget: float | None = None,
-    ):
-        self.n_components = n_components
-        self.kernel = kernel
-        self.normalize = normalize
-        self.candidates = candidates
-        self.gram = gram
-        self.random_state = random_state
-        self.time_budget = time_budget
+    n_components: int | None = None
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian"
+    normalize: bool = True
+    candidates: int | None = None
+    gram: GramLike = "auto"
+    random_state: RandomState = None
+    time_budget: float | None = None
 
     def fit(self, X: Data, y: Array = None) -> Self:
         """Choose the features of the sample X; y is ignored."""

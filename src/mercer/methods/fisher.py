@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,8 +12,9 @@ from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import eps, host, is_numpy, like, namespace
-from .._errors import check_choice, check_number, where
+from .._array import eps, host, like
+from .._errors import check_grid, check_number, check_parameters, where
+from ..basis import Polynomials
 from ..context import current
 from ..gram import Gram, GramLike
 from ..gram.centered import CenteredGram
@@ -20,15 +22,16 @@ from ..kernels import KernelLike
 from ..solvers.clustering import largest
 from ..solvers.linear import LinearSolver, System, solve
 from ..solvers.spectral import Spectral
+from ..space import Function
 from ..types import Array, Data, RandomState
 from ._classifier import encode
-from ._ridge import chosen
 from ._transformer import KernelTransformer
 
 SOLVED = 1e-2  # the largest relative residual of the regression with which the discriminants are known
 GRID = np.logspace(-7, 0, 15)  # of alpha, in parts of the trace of the centred matrix
 
 
+@dataclass(eq=False, repr=False)
 class KernelFisher(ClassifierMixin, KernelTransformer):
     r"""Kernel Fisher discriminant analysis: functions that vary much between classes and little within them.
 
@@ -60,14 +63,8 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
         sample is fitted better than other points. "loo" divides the logarithms of the probabilities by the number
         `temperature_` >= 1 under which the labels are most likely from the values of fits without them; what is
         predicted stays the same.
-    gram : str or Representation
-        How the kernel matrix is held or approximated.
-    solver : str or LinearSolver
+    gram, solver, random_state, time_budget
         As in `KernelRidge`.
-    random_state : int, RandomState, Generator or None
-        For representations that draw.
-    time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -132,38 +129,27 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
     0.97
     """
 
-    _prefers_factor = True
+    _solves_system = True
     class_weight = None  # weights of classes would be weights of their samples, and of their priors: give these
 
-    def __init__(
-        self,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        *,
-        alpha: Any = 1.0,
-        alphas: Array = None,
-        n_components: int | None = None,
-        priors: Any = None,
-        calibration: str | None = None,
-        gram: GramLike = "auto",
-        solver: str | LinearSolver = "auto",
-        random_state: RandomState = None,
-        time_budget: float | None = None,
-    ):
-        self.kernel = kernel
-        self.alpha = alpha
-        self.alphas = alphas
-        self.n_components = n_components
-        self.priors = priors
-        self.calibration = calibration
-        self.gram = gram
-        self.solver = solver
-        self.random_state = random_state
-        self.time_budget = time_budget
+    kernel: KernelLike = "gaussian(lengthscale='median')"
+    _: KW_ONLY
+    alpha: Any = 1.0
+    alphas: Array = None
+    n_components: int | None = None
+    priors: Any = None
+    calibration: str | None = None
+    gram: GramLike = "auto"
+    solver: str | LinearSolver = "auto"
+    random_state: RandomState = None
+    time_budget: float | None = None
+
+    def _needs(self, n: int) -> str:
+        return "factor"
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X with labels y."""
-        check_number(self, "alpha", self.alpha, above=0, besides=("loo",))
-        check_choice(self, "calibration", self.calibration, (None, "loo"))
+        check_parameters(self, {"alpha": {"above": 0, "besides": ("loo",)}, "calibration": (None, "loo")})
         self._forget("alphas_", "loo_losses_")
         X, y = self._check_fit(X, y)
         given = self._check_weight(sample_weight, X)
@@ -240,11 +226,20 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
         values = Z @ like(self.means_.T, Z) + like(centre, Z)
         return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
 
+    @property
+    def decision(self) -> Function:
+        """`decision_function` as a function of the space with a constant."""
+        f, centre = self.function_, np.log(self.priors_) - np.sum(self.means_**2, axis=1) / 2
+        M = self.means_.T
+        if len(self.classes_) == 2:
+            M, centre = M[:, 1] - M[:, 0], centre[1] - centre[0]
+        free = np.asarray(centre - host(self.offset_) @ M)[None, ...]
+        A = f.coefficients @ like(M, f.coefficients)
+        return Function(f.kernel, f.points, A, Polynomials(0), like(free, f.coefficients))
+
     def predict(self, X: Data) -> Any:
         """The labels."""
-        values = self.decision_function(X)
-        labels, xp = chosen(self.classes_, host(values)), namespace(values)
-        return labels if is_numpy(xp) else like(labels, values, dtype=getattr(xp, labels.dtype.name))
+        return self.decide(self.decision_function(X))
 
     def predict_log_proba(self, X: Data) -> np.ndarray:
         """Logarithms of `predict_proba`."""
@@ -311,10 +306,8 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
             ) from None
 
     def _temperature(self, values: np.ndarray) -> tuple[float, float]:
-        """The divisor of left-out values under which the labels are most likely, 1 or more, and their loss.
-
-        Samples that are told apart without error would be most likely under 0: no reason to be surer than the model.
-        """
+        """The divisor of left-out values under which the labels are most likely, 1 or more, and their loss."""
+        # samples that are told apart without error would be most likely under 0: no reason to be surer than the model
         values = _columns(values)
         known = np.flatnonzero(~np.isnan(values).any(axis=1) & (self._weight > 0))
         if not len(known):
@@ -335,15 +328,7 @@ class KernelFisher(ClassifierMixin, KernelTransformer):
     def _chosen_alpha(self, gram: CenteredGram) -> float:
         whole, trace = (float(self._weight @ np.abs(host(g.diagonal()))) for g in (gram.base, gram))
         unit = trace if trace > 1e-12 * whole else 1.0  # equal samples are refused later, whatever alpha is
-        grid = GRID * unit if self.alphas is None else np.asarray(self.alphas)
-        if (
-            grid.ndim != 1
-            or grid.dtype.kind not in "fiu"
-            or not len(grid)
-            or not np.all(np.isfinite(grid) & (grid > 0))
-        ):
-            raise ValueError(f"{where(self)}: alphas = {self.alphas!r} must be numbers > 0.")
-        self.alphas_ = grid.astype(np.float64)
+        self.alphas_ = GRID * unit if self.alphas is None else check_grid(self, "alphas", self.alphas)
         self.loo_losses_ = np.array([self._temperature(v)[1] for v in self._left_out(gram.base, self.alphas_)])
         return float(self.alphas_[largest(-self.loo_losses_)])
 

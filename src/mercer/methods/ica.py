@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from itertools import combinations, pairwise
 from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import eigh_part, is_array
-from .._errors import check_choice, check_number, is_one_of, warn, where
+from .._errors import FROM_ONE, ONE_OR_NONE, POSITIVE, check_parameters, is_one_of, where
 from .._random import generator
 from .._units import power_of_two
-from ..context import Status, current
+from ..context import Status, current, warn_early
 from ..domains import Vectors
 from ..kernels import Gaussian, Kernel, KernelLike
 from ..kernels.expression import as_kernel
-from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_pd, require_values
+from ..solvers.orthogonal import Frame, ProjectedFactor, minimise, random_frame, require_smooth
 from ..types import Array, Data, RandomState
 from ._base import Estimator, validated
-
-__all__ = ["KernelICA", "amari_error"]
 
 CONTRASTS = ("kgv", "kcca")
 FEW = 1000  # samples up to which the wider kernel and the stronger penalty are taken
@@ -36,6 +34,7 @@ KINKS = 1e-3  # of the contrast of the first correlation: where ten steps bring 
 PRECISION = 1e-3  # of the factors, relative to kappa: below it the penalty hides what they leave out
 
 
+@dataclass(eq=False, repr=False)
 class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     r"""Kernel ICA: the linear mixture is undone so that no functions of two components go together.
 
@@ -63,8 +62,8 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         components and then descends a short way; the best is polished on all.
     tol : float > 0
         End where the norm of the contrast's gradient on the orthogonal group is at most so large.
-    max_iter : int >= 1
-        Steps of one descent at most.
+    max_iter : int >= 1, optional
+        Steps of one descent at most; None for 200.
     time_budget : float > 0, optional
         Seconds after which the best found so far is taken, with a warning.
     random_state : int, RandomState, Generator or None
@@ -85,7 +84,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         What the starts came to, in their order.
     kernel_, kappa_
         What "auto" chose.
-    frame_ : Frame
+    solution_ : Frame
         Of the polish: steps, history, reason of the end.
     n_iter_ : int
         Evaluations of the gradient in the polish, as far as they brought a step.
@@ -112,32 +111,25 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        contrast: str = "kgv",
-        kernel: KernelLike = "auto",
-        kappa: Any = "auto",
-        n_init: int = 2,
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        time_budget: float | None = None,
-        random_state: RandomState = None,
-    ):
-        self.n_components = n_components
-        self.contrast = contrast
-        self.kernel = kernel
-        self.kappa = kappa
-        self.n_init = n_init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_budget = time_budget
-        self.random_state = random_state
+    kernel_compares = "values of its components; give it one kernel"
+
+    _former = {"frame_": "solution_"}
+
+    n_components: int | None = None
+    _: KW_ONLY
+    contrast: str = "kgv"
+    kernel: KernelLike = "auto"
+    kappa: Any = "auto"
+    n_init: int = 2
+    tol: float = 1e-4
+    max_iter: int | None = None
+    time_budget: float | None = None
+    random_state: RandomState = None
 
     def fit(self, X: Data, y: Array = None) -> Self:
         """Find the components of X of shape (n, n_features); y is ignored."""
-        self._check_parameters()
+        check_parameters(self, {"contrast": CONTRASTS, "n_init": FROM_ONE, "n_components": ONE_OR_NONE})
+        check_parameters(self, {"max_iter": ONE_OR_NONE, "tol": POSITIVE, "kappa": {"above": 0, "besides": ("auto",)}})
         X = self._check(X, reset=True)
         n, p = X.shape
         m = p if self.n_components is None else self.n_components
@@ -158,19 +150,16 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.mean_, self.whitening_ = mean * unit, self._in_unit(whitening, unit)
         self.kernel_ = self.kernel_.resolve(white.reshape(-1, 1))
         self.kernel_.validate()
-        if "gradient_x" not in self.kernel_.provides:
-            raise ValueError(
-                f"{where(self)}: kernel = {self.kernel_} has no derivatives, by which the directions are found; use a "
-                "smooth one, such as 'gaussian'."
-            )
-        require_pd(self, "kernel", self.kernel_, 1)
-        require_values(self, "kernel", self.kernel_, white[:, :1])
+        require_smooth(self, self.kernel_, white[:, :1])
         start = self._start(white, generator(self.random_state))
-        self.frame_ = self._descend(white, start, self.tol)
-        if not self.frame_.converged and not (self.contrast == "kcca" and self.frame_.status is Status.NO_DESCENT):
-            self._warn(self.frame_)
-        self.rotation_ = self.frame_.B.T
-        self.contrast_, self.n_iter_ = self.frame_.value, len(self.frame_.history)
+        self.solution_ = found = self._descend(white, start, self.tol)
+        if not found.converged and not (self.contrast == "kcca" and found.status is Status.NO_DESCENT):
+            advice = (
+                "Raise tol or max_iter, or see whether the sources can be told apart at all: two Gaussian ones cannot."
+            )
+            warn_early(self, f"the descent ended early at {found.certificate}", found.status, advice)
+        self.rotation_ = found.B.T
+        self.contrast_, self.n_iter_ = found.value, len(found.history)
         self.components_ = self.rotation_ @ self.whitening_
         self.mixing_ = linalg.pinv(self.rotation_ @ whitening) * unit
         self._n_features_out = m
@@ -196,14 +185,6 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         if S.shape[1] != len(self.components_):
             raise ValueError(f"{where(self)}: X has shape {S.shape}; expected (n, {len(self.components_)}) sources.")
         return np.asarray(S @ self.mixing_.T + self.mean_)
-
-    def _check_parameters(self) -> None:
-        check_choice(self, "contrast", self.contrast, CONTRASTS)
-        for name in ("n_components", "n_init", "max_iter"):
-            if getattr(self, name) is not None or name != "n_components":
-                check_number(self, name, getattr(self, name), at_least=1, integer=True)
-        check_number(self, "tol", self.tol, above=0)
-        check_number(self, "kappa", self.kappa, above=0, besides=("auto",))
 
     def _check(self, X: Data, reset: bool) -> np.ndarray:
         if is_array(X) and not isinstance(X, np.ndarray):
@@ -244,10 +225,8 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return frames[int(np.argmin(self.starts_))].B
 
     def _sweep(self, white: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Each pair of components turned to the best of some angles, by the contrast of the pair.
-
-        A descent alone ends in one of many local minima where a pair is turned by an eighth of a circle.
-        """
+        """Each pair of components turned to the best of some angles, by the contrast of the pair."""
+        # a descent alone ends in one of many local minima where a pair is turned by an eighth of a circle
         m = B.shape[1]
         turns = [np.array([[c, -s], [s, c]]) for c, s in zip(np.cos(ANGLES), np.sin(ANGLES), strict=True)]
         for _ in range(SWEEPS):
@@ -267,15 +246,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _descend(self, white: np.ndarray, start: np.ndarray, tol: float) -> Frame:
         objective = Contrast(white, self.kernel_, self.kappa_, self.contrast)
         progress = KINKS if self.contrast == "kcca" else 0.0
-        return minimise(objective, start, tol=tol, max_iter=self.max_iter, progress=progress)
-
-    def _warn(self, frame: Frame) -> None:
-        advice = "Raise tol or max_iter, or see whether the sources can be told apart at all: two Gaussian ones cannot."
-        warn(
-            f"{where(self)}: the descent ended early at {frame.certificate}: {frame.status}. "
-            + frame.status.remedy(advice),
-            ConvergenceWarning,
-        )
+        return minimise(objective, start, tol=tol, max_iter=self.max_iter or 200, progress=progress)
 
 
 class Contrast:

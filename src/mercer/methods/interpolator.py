@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from ._base import KernelEstimator
 from ._forms import LinearForm
 
 
+@dataclass(eq=False, repr=False)
 class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
     r"""The function of smallest norm through given values.
 
@@ -75,18 +77,11 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
     True
     """
 
-    def __init__(
-        self,
-        kernel: KernelLike = "matern(nu=2.5, lengthscale='median')",
-        *,
-        free: FreePart = None,
-        tol: float = 1e-6,
-        time_budget: float | None = None,
-    ):
-        self.kernel = kernel
-        self.free = free
-        self.tol = tol
-        self.time_budget = time_budget
+    kernel: KernelLike = "matern(nu=2.5, lengthscale='median')"
+    _: KW_ONLY
+    free: FreePart = None
+    tol: float = 1e-6
+    time_budget: float | None = None
 
     def linear_form(self, X: Data, y: Array, sample_weight: Array = None) -> LinearForm | None:
         """The system; None where equal samples determine each other, so that there is none without them."""
@@ -98,6 +93,11 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         b = like(np.asarray(host(y)), gram.like)
         b = b[:, None] if b.ndim == 1 else b
         return LinearForm(gram, H, None, b, np.zeros(b.shape[1]), self._basis, self._check_new)
+
+    @property
+    def system_alpha(self) -> float:
+        """0: the fit solves with K itself."""
+        return 0.0
 
     def fit(self, X: Data, y: Array) -> Self:
         """Interpolate the values y, of shape (n,) or (n, n_targets), at the samples X."""
@@ -169,7 +169,7 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
     def predict(self, X: Data) -> Any:
         """s(x)."""
         X = self._check_new(X)
-        return self.function_(X)
+        return self.function_.values(X)
 
     def power(self, X: Data) -> Any:
         """The power function P(x): the largest |f(x)| over f in the space with ‖f‖ ≤ 1 that vanish on the samples."""
@@ -204,8 +204,3 @@ class KernelInterpolator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         P = self.power(X)
         slack = np.sqrt(np.maximum(norm_bound**2 - norms**2, 0.0))
         return P * float(slack[0]) if isinstance(self.norm_, float) else P[:, None] * like(slack, P)[None, :]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags

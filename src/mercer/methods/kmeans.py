@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, Self
 
@@ -11,7 +12,16 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.exceptions import ConvergenceWarning
 
 from .._array import host, is_numpy, is_sparse, like, namespace
-from .._errors import IndefiniteKernelWarning, check_choice, check_number, warn, where
+from .._errors import (
+    FROM_ONE,
+    ONE_OR_NONE,
+    IndefiniteKernelWarning,
+    check_choice,
+    check_number,
+    check_parameters,
+    warn,
+    where,
+)
 from .._random import generator
 from ..evaluation import bind
 from ..gram import Gram, GramLike
@@ -21,9 +31,11 @@ from ..space import Function
 from ..types import Array, Data, RandomState
 from ._base import KernelEstimator
 
+ROUNDS = 300  # of a start, unless told
 SEEDS = {"k-means++": spread_seeds, "random": random_seeds}
 
 
+@dataclass(eq=False, repr=False)
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelEstimator):
     r"""k-means in the space of a kernel: the partition whose means are nearest to their points.
 
@@ -41,8 +53,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         the space, to the nearest one before; from points drawn alike; from labels; from points as first means.
     n_init : int >= 1
         Starts, of which the best result is kept; one where `init` is given. More find lower minima.
-    max_iter : int >= 1
-        Rounds of a start at most.
+    max_iter : int >= 1, or None
+        Rounds of a start at most; None is 300.
     tol : float >= 0
         A start ends when a round lowers J by less than this part of it; 0 goes on until no point moves.
     local_search : bool
@@ -105,34 +117,22 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     True
     """
 
-    _prefers_factor = True
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        init: Any = "k-means++",
-        n_init: int = 10,
-        max_iter: int = 300,
-        tol: float = 1e-6,
-        local_search: bool = False,
-        random_state: RandomState = None,
-        gram: GramLike = "auto",
-        time_budget: float | None = None,
-    ):
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.local_search = local_search
-        self.random_state = random_state
-        self.gram = gram
-        self.time_budget = time_budget
+    n_clusters: int = 8
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian(lengthscale='median')"
+    init: Any = "k-means++"
+    n_init: int = 10
+    max_iter: int | None = 300
+    tol: float = 1e-6
+    local_search: bool = False
+    random_state: RandomState = None
+    gram: GramLike = "auto"
+    time_budget: float | None = None
 
     # ---- fitting
+
+    def _needs(self, n: int) -> str:
+        return "factor"
 
     def fit(self, X: Data, y: Array = None, sample_weight: Array = None) -> Self:
         """Find clusters of the sample X; y is ignored. Samples of weight 0 are labelled and have no say."""
@@ -153,8 +153,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return self
 
     def _check_parameters(self) -> None:
-        for name in ("n_clusters", "n_init", "max_iter"):
-            check_number(self, name, getattr(self, name), at_least=1, integer=True)
+        check_parameters(self, {"n_clusters": FROM_ONE, "n_init": FROM_ONE, "max_iter": ONE_OR_NONE})
         check_number(self, "tol", self.tol, at_least=0)
         check_choice(self, "local_search", self.local_search, (True, False))
         if isinstance(self.init, str):
@@ -168,7 +167,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             seeds,
             self.n_init if isinstance(self.init, str) else 1,
             generator(self.random_state),
-            max_iter=self.max_iter,
+            max_iter=self.max_iter or ROUNDS,
             tol=self.tol,
             local_search=self.local_search,
         )
@@ -241,7 +240,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     def _relative(self, X: Data) -> Any:
         """‖φ(x) − m‖² less ‖φ(x)‖², which all means share."""
-        return self.squared_norms_ - 2 * self.function_(X)
+        return self.squared_norms_ - 2 * self.function_.values(X)
 
     def predict(self, X: Data) -> Any:
         """The cluster whose mean is nearest."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -9,8 +10,8 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _threads
-from .._array import host, is_array, like
-from .._errors import IndefiniteKernelWarning, check_choice, check_number, warn, where
+from .._array import host, like
+from .._errors import POSITIVE, IndefiniteKernelWarning, check_number, check_parameters, warn, where
 from ..basis import Polynomials
 from ..context import current
 from ..evaluation import bind
@@ -42,6 +43,7 @@ class Inertia(NamedTuple):
         return cls(positive, negative, len(values) - positive - negative)
 
 
+@dataclass(eq=False, repr=False)
 class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
     r"""Ridge regression with a kernel that need not be positive: the stationary point of the penalised squares.
 
@@ -110,18 +112,14 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
     (True, True)
     """
 
-    def __init__(
-        self,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        *,
-        alpha: float = 1.0,
-        fit_intercept: bool = False,
-        time_budget: float | None = None,
-    ):
-        self.kernel = kernel
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.time_budget = time_budget
+    takes_indefinite = True
+    _solves_system = True
+
+    kernel: KernelLike = "gaussian(lengthscale='median')"
+    _: KW_ONLY
+    alpha: float = 1.0
+    fit_intercept: bool = False
+    time_budget: float | None = None
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X and targets y of shape (n,) or (n, n_targets)."""
@@ -177,7 +175,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
     def predict(self, X: Data) -> Any:
         """The values of `function_` at X, of shape (n,) or (n, n_targets)."""
         X = self._check_new(X)
-        return self.function_(X)
+        return self.function_.values(X)
 
     def leave_one_out(self) -> Any:
         r"""For each training sample the value at it of the fit without it, in closed form.
@@ -202,16 +200,12 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         left = np.where(present[:, None], y - (V @ (inverse[:, None] * (V.T @ (scale[:, None] * y)))) / own, fitted)
         return like(left.reshape(tuple(self._target.shape)), self._target)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
 
 class FlippedGram(DenseGram):
     """U|Λ|Uᵀ of a kernel matrix UΛUᵀ, whose functions are written in the space of the kernel itself."""
 
     def __init__(self, kernel: Kernel, X: Data):
+        kernel.domain.centres(X)  # which refuses a matrix that is not one of the sample with itself
         K = np.asarray(bind(kernel, X).dense())
         with _threads.one_blas_thread:  # the steps of the solver, and so its end within tol, depend on the last digits
             values, self.vectors = np.linalg.eigh((K + K.T).astype(np.float64) / 2)
@@ -229,6 +223,7 @@ class FlippedGram(DenseGram):
         return self.kernel, self.centres, a.reshape(coefficients.shape).astype(coefficients.dtype)
 
 
+@dataclass(eq=False, repr=False)
 class KreinSVC(Classifier):
     r"""Support vector classification with a kernel that need not be positive.
 
@@ -246,8 +241,6 @@ class KreinSVC(Classifier):
         Any symmetric one. For a positive definite one this is `SVC`.
     C : float > 0
         Weight of the errors; larger fits the training data more closely.
-    class_weight : dict, "balanced" or None
-        Multiplies C for each class.
     multi_class : {"ovo", "ovr"}
         With more than two classes: a machine for each pair, or for each class against the rest; all of them on the
         spectrum of the whole sample.
@@ -255,14 +248,10 @@ class KreinSVC(Classifier):
         Whether there is an offset b.
     tol : float > 0
         LIBSVM's criterion, max{f : β can grow} − min{f : β can fall} ≤ tol.
-    max_iter : int
-        Steps of two variables at most in each problem; −1 for no limit.
-    decision_function_shape : {"ovr", "ovo"}
-        Shape of `decision_function` with more than two classes.
-    break_ties : bool
-        Whether votes that tie are decided by confidence ("ovr" only).
-    n_jobs : int, optional
-        Threads; None uses all cores.
+    max_iter : int >= 1, optional
+        Steps of two variables at most in each problem; None for LIBSVM's limit, 10⁷ or 100 a sample.
+    class_weight, decision_function_shape, break_ties, n_jobs
+        As in `SVC`.
     time_budget : float, optional
         Seconds after which the best machine so far is returned, with a warning.
 
@@ -305,54 +294,37 @@ class KreinSVC(Classifier):
     """
 
     degree, gamma, coef0 = 3, "scale", 0.0
+    takes_indefinite = True
     calibration, probability, checkpoint, random_state = None, False, None, None
-    cache_size, loss = 200.0, "hinge"
+    cache_size, loss = "auto", "hinge"
 
-    def __init__(
-        self,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        *,
-        C: float = 1.0,
-        class_weight: ClassWeight = None,
-        multi_class: str = "ovo",
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        n_jobs: int | None = None,
-        time_budget: float | None = None,
-    ):
-        self.kernel = kernel
-        self.C = C
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.n_jobs = n_jobs
-        self.time_budget = time_budget
-
-    def _kernel(self, n_features: int) -> Kernel:
-        return KernelEstimator._kernel(self, n_features)
-
-    def _resolved_kernel(self, X: Data, n_features: int) -> Kernel:
-        return KernelEstimator._resolved_kernel(self, X, n_features)
+    kernel: KernelLike = "gaussian(lengthscale='median')"
+    _: KW_ONLY
+    C: float = 1.0
+    class_weight: ClassWeight = None
+    multi_class: str = "ovo"
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+    decision_function_shape: str = "ovr"
+    break_ties: bool = False
+    n_jobs: int | None = None
+    time_budget: float | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_number(self, "C", self.C, above=0)
-        check_choice(self, "multi_class", self.multi_class, ("ovo", "ovr"))
+        check_parameters(self, {"C": POSITIVE, "multi_class": ("ovo", "ovr")})
 
     def _prepare(self, X: Data) -> Sample:
-        if is_array(X) and not isinstance(X, np.ndarray):
-            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
+        self._require_numpy(X)
         gram = FlippedGram(self.kernel_, X)
         self.eigenvalues_ = gram.values[::-1]
         self.inertia_ = Inertia.of(gram.values, gram.precision)
-        return Sample(X, gram)
+        return Sample(X, gram, self.cache_size)
 
+    _kernel = KernelEstimator._kernel
+    _keeps_sample = KernelEstimator._keeps_sample  # functions of an indefinite kernel are written with all samples
+    _resolved_kernel = KernelEstimator._resolved_kernel
     _task_problem = SVC._task_problem
+    _task_problems = SVC._task_problems
     _scale_and_offset = SVC._scale_and_offset

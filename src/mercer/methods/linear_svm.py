@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,26 +19,35 @@ from .._units import SQUARED
 from ..basis import Polynomials
 from ..context import Status
 from ..kernels import Kernel, Linear
-from ..solvers.fit.primal import Box, Design, PrimalSolution, Simplices, minimise
+from ..solvers.fit.dual_sets import Intervals, Simplices
+from ..solvers.fit.linear_map import LinearMap
+from ..solvers.fit.primal import PrimalSolution, minimise, minimise_all
 from ..solvers.fit.primal_l1 import minimise_l1
 from ..space import Function
 from ..types import Array, ClassWeight, Data, Index, RandomState
 from ._base import KernelEstimator
 from ._classifier import encode
+from ._forms import decision_values
+
+STEPS = 1000  # of a machine, unless told
+TOGETHER = 1 << 24  # samples times machines that are held at once
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LinearMachine(KernelEstimator):
     """What the two machines share: parameters, the call of the solver, the fitted attributes."""
 
-    penalty: str = "l2"
-    tol: float
-    C: float
-    fit_intercept: bool
-    intercept_scaling: float
-    dual: Any
-    verbose: Any
-    random_state: Any
-    max_iter: int
+    penalty = "l2"
+
+    dual: bool | str = "auto"
+    tol: float = 1e-4
+    C: float = 1.0
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    verbose: int = 0
+    random_state: RandomState = None
+    max_iter: int | None = 1000
+    time_budget: float | None = None
 
     def _keeps_sample(self) -> bool:
         return False
@@ -49,40 +58,44 @@ class LinearMachine(KernelEstimator):
     def _validate(self) -> None:
         check_number(self, "C", self.C, above=0)
         check_number(self, "tol", self.tol, above=0)
-        check_number(self, "max_iter", self.max_iter, at_least=0, integer=True)
+        check_number(self, "max_iter", self.max_iter, at_least=0, integer=True, besides=(None,))
         check_choice(self, "dual", self.dual, ("auto", True, False))
         check_number(self, "intercept_scaling", self.intercept_scaling, above=0, besides=(np.inf,))
 
-    def _machine(self, X: Data, cost: np.ndarray, pieces: Callable[[Any], Any]) -> PrimalSolution:
-        """Fit one machine to the samples that cost anything."""
-        kept = np.flatnonzero(cost > 0)
+    def _machines(self, X: Data, cost: np.ndarray, pieces: Callable[[Any], Any]) -> list[PrimalSolution]:
+        """Fit machines, one for each row of costs, to the samples that cost anything, which are the same for all."""
         largest = float(cost.max())
         if not 2.0**-SQUARED <= largest <= 2.0**SQUARED:
             raise ValueError(
                 f"{where(self)}: C = {self.C:g} times the weights of samples is {largest:.0e}, and its square is no "
                 "floating-point number; choose a C nearer to 1."
             )
-        rows = slice(None) if len(kept) == len(cost) else kept
+        kept = cost[0] > 0
+        whole = bool(kept.all())
+        rows = slice(None) if whole else np.flatnonzero(kept)
         loss = pieces(rows)
-        absolute = self.penalty == "l1" and len(loss.shape) == 1
+        absolute = self.penalty == "l1" and isinstance(loss, Intervals)
         tau = float(self.intercept_scaling) ** (-1 if absolute else -2)
-        design = Design(X[rows], bool(self.fit_intercept), tau)
+        design = LinearMap(X if whole else X[rows], bool(self.fit_intercept), tau)
         report = print if self.verbose else None
+        steps = STEPS if self.max_iter is None else self.max_iter
         if absolute:
-            solution = minimise_l1(design, loss, self.tol, self.max_iter, report=report)
+            found = [minimise_l1(design, loss[k], self.tol, steps, report=report) for k in range(len(loss.target))]
         else:
-            seed = int(generator(self.random_state).integers(2**31))
-            solution = minimise(design, loss, self.tol, self.max_iter, seed=seed, report=report)
-        dual = np.zeros((len(cost), *solution.dual.shape[1:]))
-        dual[rows] = solution.dual
-        return replace(solution, dual=dual)
+            seed = int(generator(self.random_state).integers(2**31)) if is_sparse(X) else 0  # for descent by rows
+            solver: Any = minimise_all if isinstance(loss, Intervals) else minimise
+            found = solver(design, loss, self.tol, steps, seed=seed, report=report)
+            found = found if isinstance(found, list) else [found]
+        return found if whole else [replace(s, dual=_spread(s.dual, kept)) for s in found]
 
     def _store(self, X: Data, solution: PrimalSolution, W: np.ndarray, b: np.ndarray) -> None:
         """Attributes from the weights W, a row for each machine, and intercepts b."""
         if not solution.converged:
+            n, limit = solution.n_iter, STEPS if self.max_iter is None else self.max_iter
+            taken = f"{n} step{'s' * (n != 1)} (max_iter = {limit})"
             warn(
-                f"{where(self)}: {solution.status}; {solution.n_iter} steps (max_iter = {self.max_iter}) left a "
-                f"duality gap of {solution.gap:.1e} in the objective {solution.objective:.6g}. "
+                f"{where(self)}: {solution.status}; {taken} left a duality gap of {solution.gap:.1e} in the "
+                f"objective {solution.objective:.6g}. "
                 + solution.status.remedy("Scale the features to similar ranges, lower C, or raise tol or max_iter."),
                 ConvergenceWarning,
             )
@@ -101,6 +114,7 @@ class LinearMachine(KernelEstimator):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
+@dataclass(eq=False, repr=False)
 class LinearSVC(ClassifierMixin, LinearMachine):
     r"""Linear support vector classification.
 
@@ -137,8 +151,8 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         Whether to print the progress.
     random_state : int, RandomState, Generator or None
         Order of the coordinate descent with sparse data of many features; it does not move the minimum.
-    max_iter : int >= 0
-        Steps at most, for each machine.
+    max_iter : int >= 0, or None
+        Steps at most, for each machine; None is 1000.
     time_budget : float > 0, optional
         Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
@@ -159,14 +173,16 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     Notes
     -----
     Newton's method with Hessians formed in O(nd²) for d ≤ 3000 (after a QR factorisation if d > n), by products beyond;
-    for sparse data with d > 1000, coordinate descent in the dual comes first. It computes in double precision on the
-    host; results have the type and library of X.
+    for sparse data with d > 1000, coordinate descent in the dual comes first. Where nd² is small or X is sparse, one
+    compiled call fits all machines. It computes in double precision on the host; results have the type and library of
+    X.
 
     References
     ----------
     Chapelle, *Training a support vector machine in the primal* (2007); Rockafellar, *Augmented Lagrangians and
     applications of the proximal point algorithm* (1976), section 4, for the hinge; Fan, Chang, Hsieh, Wang, Lin,
-    *LIBLINEAR: a library for large linear classification* (2008), equations 1 to 4, for the objectives.
+    *LIBLINEAR: a library for large linear classification* (2008), equations 1 to 4, for the objectives; Hsieh, Chang,
+    Lin, Keerthi, Sundararajan, *A dual coordinate descent method for large-scale linear SVM* (2008), algorithm 3.
 
     Examples
     --------
@@ -178,36 +194,11 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     4.243
     """
 
-    def __init__(
-        self,
-        penalty: str = "l2",
-        loss: str = "squared_hinge",
-        *,
-        dual: Any = "auto",
-        tol: float = 1e-4,
-        C: float = 1.0,
-        multi_class: str = "ovr",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1,
-        class_weight: ClassWeight = None,
-        verbose: int = 0,
-        random_state: RandomState = None,
-        max_iter: int = 1000,
-        time_budget: float | None = None,
-    ):
-        self.penalty = penalty
-        self.loss = loss
-        self.dual = dual
-        self.tol = tol
-        self.C = C
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.time_budget = time_budget
+    penalty: str = "l2"
+    loss: str = "squared_hinge"
+    _: KW_ONLY
+    multi_class: str = "ovr"
+    class_weight: ClassWeight = None
 
     def _validate(self) -> None:
         super()._validate()
@@ -224,11 +215,11 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         weight = self._check_weight(sample_weight, X)
         index, _ = encode(self, y, weight)
         own = self.class_weight_
-        cost = self.C * (np.ones(len(index)) if weight is None else weight)
+        cost = float(self.C) * (np.ones(len(index)) if weight is None else weight)
         data = _double(X)
         if self.multi_class == "crammer_singer":
             cost = cost * own[index]
-            solution = self._machine(data, cost, lambda rows: Simplices(index[rows], len(own), cost[rows]))
+            (solution,) = self._machines(data, cost[None], lambda rows: Simplices(index[rows], len(own), cost[rows]))
             W, b = solution.weights.T, solution.intercept - np.mean(solution.intercept)
             if len(own) == 2:
                 W, b = W[1:] - W[:1], b[1:] - b[:1]
@@ -240,14 +231,14 @@ class LinearSVC(ClassifierMixin, LinearMachine):
 
     def _against_the_rest(self, X: Data, cost: np.ndarray, own: np.ndarray, index: np.ndarray) -> PrimalSolution:
         """A machine for each class, or for the second of two; one objective, in which they do not meet."""
-        squared = self.loss == "squared_hinge"
-
-        def machine(k: int) -> PrimalSolution:
-            sign = np.where(index == k, 1.0, -1.0)
-            c = cost * (np.where(index == k, own[k], 1.0) if len(own) > 2 else own[index])
-            return self._machine(X, c, lambda rows: Box.classification(sign[rows], c[rows], squared))
-
-        machines = [machine(k) for k in (range(len(own)) if len(own) > 2 else [1])]
+        squared, machines = self.loss == "squared_hinge", list[PrimalSolution]()
+        wanted = np.arange(len(own)) if len(own) > 2 else np.array([1])
+        step = max(1, TOGETHER // len(index))
+        for start in range(0, len(wanted), step):
+            classes = wanted[start : start + step, None]
+            sign = np.where(index == classes, 1.0, -1.0)
+            costs = cost * (np.where(sign > 0, own[classes], 1.0) if len(own) > 2 else own[index][None])
+            machines += self._machines(X, costs, _one_against_rest(sign, costs, squared))
         return PrimalSolution(
             weights=np.stack([m.weights for m in machines], axis=1),
             intercept=np.array([float(m.intercept) for m in machines]),
@@ -265,8 +256,12 @@ class LinearSVC(ClassifierMixin, LinearMachine):
 
     def predict(self, X: Data) -> np.ndarray:
         """The class on whose side x lies, or whose value is largest."""
-        scores = host(self._scores(X))
-        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return self.decide(self._scores(X))
+
+    def decide(self, values: np.ndarray) -> np.ndarray:
+        """The labels that values stand for; 0 stands for the first class, as in LIBLINEAR."""
+        values = host(decision_values(self, values))
+        return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
 
     def sparsify(self) -> Self:
         """Hold `coef_` as a sparse matrix, which saves memory where ``penalty="l1"`` left few weights."""
@@ -281,6 +276,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         return self
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LinearSVR(RegressorMixin, LinearMachine):
     r"""Linear support vector regression.
 
@@ -324,32 +320,8 @@ class LinearSVR(RegressorMixin, LinearMachine):
     (array([3.]), array([1.]))
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 0.0,
-        tol: float = 1e-4,
-        C: float = 1.0,
-        loss: str = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        dual: Any = "auto",
-        verbose: int = 0,
-        random_state: RandomState = None,
-        max_iter: int = 1000,
-        time_budget: float | None = None,
-    ):
-        self.epsilon = epsilon
-        self.tol = tol
-        self.C = C
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.dual = dual
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.time_budget = time_budget
+    epsilon: float = 0.0
+    loss: str = "epsilon_insensitive"
 
     def _validate(self) -> None:
         super()._validate()
@@ -365,13 +337,13 @@ class LinearSVR(RegressorMixin, LinearMachine):
         # a free intercept takes up any shift of y; without it rounding is that of the spread, not of the size
         shift = float(np.median(target)) if self.fit_intercept and self.intercept_scaling == np.inf else 0.0
         target = target - shift
-        cost = self.C * (np.ones(len(target)) if weight is None else weight)
+        cost = float(self.C) * (np.ones(len(target)) if weight is None else weight)
         squared = self.loss == "squared_epsilon_insensitive"
 
-        def pieces(rows: Index) -> Box:
-            return Box.regression(target[rows], cost[rows], float(self.epsilon), squared)
+        def pieces(rows: Index) -> Intervals:
+            return Intervals.regression(target[None, rows], cost[None, rows], float(self.epsilon), squared)
 
-        solution = self._machine(_double(X), cost, pieces)
+        (solution,) = self._machines(_double(X), cost[None], pieces)
         solution = replace(solution, intercept=solution.intercept + shift)
         self._store(X, solution, solution.weights[None, :], np.atleast_1d(solution.intercept))
         self.coef_ = self.coef_[0, :]
@@ -380,6 +352,17 @@ class LinearSVR(RegressorMixin, LinearMachine):
     def predict(self, X: Data) -> Any:
         """wᵀx + b."""
         return self._scores(X)
+
+
+def _one_against_rest(sign: np.ndarray, cost: np.ndarray, squared: bool) -> Callable[[Any], Intervals]:
+    return lambda rows: Intervals.classification(sign[:, rows], cost[:, rows], squared)
+
+
+def _spread(dual: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """The dual variables of the samples that were kept, and zeros for the others."""
+    out = np.zeros((len(kept), *dual.shape[1:]))
+    out[kept] = dual
+    return out
 
 
 def _double(X: Data) -> Any:

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from scipy.special import log_expit, log_softmax
 from sklearn.base import ClassifierMixin
 
-from .._errors import check_number, remedies, where
+from .._errors import FROM_ONE, NOT_NEGATIVE, check_number, check_parameters, remedies, where
 from ..gram import GramLike
 from ..kernels import KernelLike
 from ..losses import Logistic, Loss, Multinomial
 from ..solvers.fit import FitSolution
 from ..solvers.fit.import_vectors import import_vectors
 from ..types import Array, ClassWeight, Data, FreePart, RandomState
-from .machine import KernelMachine
+from .machine import Machine
 
 
-class LogisticMethod(ClassifierMixin, KernelMachine):
+@dataclass(eq=False, repr=False)
+class LogisticMethod(ClassifierMixin, Machine):
     """Probabilities of labels: the logistic loss for two classes, the multinomial one for more."""
 
-    penalty = "squared"
+    kernel: KernelLike = "gaussian(lengthscale='median')"
+    _: KW_ONLY
+    alpha: float = 1.0
+    free: FreePart = 0
+    class_weight: ClassWeight = None
+    tol: float = 1e-8
+    max_iter: int | None = None
+    time_budget: float | None = None
 
     @property
     def loss(self) -> str:
@@ -45,6 +53,7 @@ class LogisticMethod(ClassifierMixin, KernelMachine):
         return log_softmax(f, axis=1) if f.ndim == 2 else np.stack([log_expit(-f), log_expit(f)], axis=1)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelLogisticRegression(LogisticMethod):
     r"""Logistic regression in the space of a kernel, for two classes or, by the softmax, for any number.
 
@@ -114,32 +123,12 @@ class KernelLogisticRegression(LogisticMethod):
     array([[0.5, 0.5]])
     """
 
-    def __init__(
-        self,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        *,
-        alpha: float = 1.0,
-        free: FreePart = 0,
-        class_weight: ClassWeight = None,
-        gram: GramLike = "auto",
-        solver: str = "auto",
-        tol: float = 1e-8,
-        max_iter: int | None = None,
-        time_budget: float | None = None,
-        random_state: RandomState = None,
-    ):
-        self.kernel = kernel
-        self.alpha = alpha
-        self.free = free
-        self.class_weight = class_weight
-        self.gram = gram
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_budget = time_budget
-        self.random_state = random_state
+    gram: GramLike = "auto"
+    solver: str = "auto"
+    random_state: RandomState = None
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ImportVectorMachine(LogisticMethod):
     r"""Kernel logistic regression on few points of the sample, chosen one by one.
 
@@ -156,8 +145,6 @@ class ImportVectorMachine(LogisticMethod):
         Positive definite.
     alpha : float > 0
         Weight of the penalty; larger is smoother, and needs fewer points.
-    free : None, int, list of functions, or basis
-        Unpenalised part; 0 is the intercept.
     epsilon : float >= 0
         Stop when the last `lag` points have lowered the objective H by less than this share, |H − H_before| ≤ ε|H|.
         Smaller takes more points; 0 all that lower it beyond rounding.
@@ -165,8 +152,8 @@ class ImportVectorMachine(LogisticMethod):
         Over how many points that is judged.
     max_points : int >= 1, optional
         At most so many points.
-    class_weight : dict, "balanced" or None
-        Factors on the weights of the samples of each class; "balanced" makes the classes weigh the same in total.
+    free, class_weight
+        As in `KernelLogisticRegression`.
     tol, max_iter, time_budget
         As in `KernelMachine`, of each problem on S.
 
@@ -204,38 +191,16 @@ class ImportVectorMachine(LogisticMethod):
     (True, True)
     """
 
+    minimises_risk = False  # on chosen points only
     gram = "dense"
-    solver = "auto"
 
-    def __init__(
-        self,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        *,
-        alpha: float = 1.0,
-        free: FreePart = 0,
-        epsilon: float = 1e-3,
-        lag: int = 1,
-        max_points: int | None = None,
-        class_weight: ClassWeight = None,
-        tol: float = 1e-8,
-        max_iter: int | None = None,
-        time_budget: float | None = None,
-    ):
-        self.kernel = kernel
-        self.alpha = alpha
-        self.free = free
-        self.epsilon = epsilon
-        self.lag = lag
-        self.max_points = max_points
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_budget = time_budget
+    epsilon: float = 1e-3
+    lag: int = 1
+    max_points: int | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_number(self, "epsilon", self.epsilon, at_least=0)
-        check_number(self, "lag", self.lag, at_least=1, integer=True)
+        check_parameters(self, {"epsilon": NOT_NEGATIVE, "lag": FROM_ONE})
         if self.max_points is not None:
             check_number(self, "max_points", self.max_points, at_least=1, integer=True)
 

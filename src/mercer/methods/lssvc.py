@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Self
 
 import numpy as np
 
 from .._errors import check_number
 from ..basis import Polynomials
+from ..context import Monitor
 from ..gram import GramLike
 from ..kernels import KernelLike
+from ..solvers.hyper import RIDGE, Objective
 from ..solvers.linear import LinearSolver
 from ..types import Array, ClassWeight, Data, RandomState
+from ._objective import checked, of_ridge
 from ._ridge import RidgeClassifier
 
 
+@dataclass(eq=False, repr=False)
 class LeastSquaresSVC(RidgeClassifier):
     r"""Least-squares support vector machine: the hinge of a support vector machine replaced by a square.
 
@@ -33,14 +38,8 @@ class LeastSquaresSVC(RidgeClassifier):
         Weight of the penalty; larger is smoother. Suykens' γ is 1/alpha, kernlab's τ is alpha/n.
     class_weight : dict, "balanced" or None
         Factors on the weights of the samples of each class; "balanced" makes the classes weigh the same in total.
-    gram : str or Representation
-        How the kernel matrix is held or approximated.
-    solver : str or LinearSolver
+    gram, solver, random_state, time_budget
         As in `KernelRidge`.
-    random_state : int, RandomState, Generator or None
-        For representations that draw.
-    time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -76,24 +75,17 @@ class LeastSquaresSVC(RidgeClassifier):
     array([ True,  True,  True,  True])
     """
 
-    def __init__(
-        self,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        *,
-        alpha: float = 1.0,
-        class_weight: ClassWeight = None,
-        gram: GramLike = "auto",
-        solver: str | LinearSolver = "auto",
-        random_state: RandomState = None,
-        time_budget: float | None = None,
-    ):
-        self.kernel = kernel
-        self.alpha = alpha
-        self.class_weight = class_weight
-        self.gram = gram
-        self.solver = solver
-        self.random_state = random_state
-        self.time_budget = time_budget
+    criteria = RIDGE
+    minimises_risk = True
+
+    kernel: KernelLike = "gaussian(lengthscale='median')"
+    _: KW_ONLY
+    alpha: float = 1.0
+    class_weight: ClassWeight = None
+    gram: GramLike = "auto"
+    solver: str | LinearSolver = "auto"
+    random_state: RandomState = None
+    time_budget: float | None = None
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X with labels y."""
@@ -104,3 +96,13 @@ class LeastSquaresSVC(RidgeClassifier):
         self._require_definite(X, 1)
         self._fit_system(X, target, np.array([float(self.alpha)]), weight, basis)
         return self
+
+    def tuning_objective(
+        self, criterion: str, X: Data, y: Array, sample_weight: Array = None, monitor: Monitor | None = None
+    ) -> Objective:
+        """One of `criteria` on these data."""
+        check_number(self, "alpha", self.alpha, above=0)
+        X, y = checked(self, X, y)
+        target, weight = self._encode(y, self._check_weight(sample_weight, X), low=0.0)
+        b = target.reshape(len(target), -1)
+        return of_ridge(self, criterion, X, b, weight, Polynomials(0), float(self.alpha))

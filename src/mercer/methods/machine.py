@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._array import host, is_array
-from .._errors import SQUARED, check_choice, check_number, warn, where
+from .._array import host
+from .._errors import ONE_OR_NONE, POSITIVE, SQUARED, check_choice, check_number, check_parameters, warn, where
 from .._units import exponent, unit_of_squares
 from ..basis import annihilated
 from ..context import StoppedError
@@ -26,7 +26,214 @@ from ._forms import LinearForm, NoProblemError, SolvedProblem, frozen
 from ._loss import LABELS, LossEstimator
 
 
-class KernelMachine(LossEstimator):
+class Machine(LossEstimator):
+    """What the machines of any loss share: the problem, its solution, the function; subclasses name the parameters."""
+
+    minimises_risk = True
+    alpha: float
+    penalty: Any = "squared"
+    free: Any
+    solver: Any = "auto"
+    tol: float
+    max_iter: int | None
+    class_weight: Any = None
+
+    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
+        """Fit to samples X and targets y (labels, numbers, counts, times and events: as the loss asks)."""
+        problem, basis = self._problem(X, y, sample_weight)
+        self.solution_, self.alpha_ = self._minimise(problem)
+        self._keep(problem, basis, [self.solution_])
+        return self
+
+    # ---- what others ask of a fitted machine
+
+    def _is_plain(self) -> bool:
+        """Whether the fit is one problem, with a coefficient of each sample."""
+        return True
+
+    @property
+    def _solves_system(self) -> bool:  # type: ignore[override]
+        return bool(self.loss_.quadratic)
+
+    @property
+    def fitted_loss(self) -> Any:
+        """The loss that this fit minimised."""
+        return self.loss_
+
+    def plain_form(self) -> Any:
+        """A `KernelMachine` with this loss, where the fit is one of its problems."""
+        if not self._is_plain():
+            return super().plain_form()
+        shared = ("kernel", "gram", "free", "solver", "tol", "max_iter", "class_weight", "time_budget", "random_state")
+        given = {name: getattr(self, name) for name in shared if hasattr(self, name)}
+        return KernelMachine(self.fitted_loss, alpha=self.alpha, penalty=self.penalty, **given)
+
+    def solved_problem(self, X: Data, y: Array, sample_weight: Array = None) -> SolvedProblem:
+        """The problem that this fit, to these data, solved."""
+        if not self._is_plain() or not (isinstance(self.penalty, str) and self.penalty == "squared"):
+            raise NoProblemError("it is not the minimiser of one loss with the squared penalty")
+        problem, _ = frozen(self, y)._problem(X, y, sample_weight)
+        if problem.loss.coupled:
+            raise NoProblemError(f"the loss {type(problem.loss).__name__} couples samples")
+        a = np.asarray(self.dual_coef_)
+        return SolvedProblem(problem, a, np.asarray(problem.gram @ a) + problem.free_part(self.function_.free))
+
+    def linear_form(self, X: Data, y: Array, sample_weight: Array = None) -> LinearForm | None:
+        """The system of a quadratic loss."""
+        if not getattr(self.fitted_loss, "quadratic", False):
+            return None
+        try:
+            p = self.solved_problem(X, y, sample_weight).problem
+        except NoProblemError:
+            return None
+        basis = self._free_basis(p.gram.X, self.free)
+        return LinearForm(p.gram, p.H, p.weight, p.y[:, None], np.array([p.alpha]), basis, self._check_new)
+
+    # ---- from data to a problem
+
+    def _problem(self, X: Data, y: Array, sample_weight: Array) -> tuple[FitProblem, Any]:
+        """The problem that data and parameters state, and the basis of its free part; `loss_` is set."""
+        self._check_parameters()
+        loss = self.loss_ = self._loss()
+        columns = loss.task in ("survival", "count")
+        X, y = self._check_fit(X, loss.prepare(y), y_numeric=loss.task not in LABELS, multi_output=columns)
+        self._require_numpy(X)
+        n = self.kernel_.domain.size(X)
+        weight = self._check_weight(sample_weight, X)
+        weight = np.ones(n) if weight is None else weight.astype(np.float64)
+        y, weight = self._targets(y, weight)
+        self.loss_.check(y)
+        if loss.task == "regression":
+            unit_of_squares(self, "y", y)
+        basis = self._free_basis(X, self.free)
+        self._require_definite(X, annihilated(basis))
+        gram = self._build(X, self._constant_is_free(basis))
+        H = None if basis is None else np.asarray(basis(X), dtype=np.float64)
+        problem = FitProblem(gram, self.loss_, y, float(self.alpha), weight, H)
+        self._check_sizes(problem)
+        return problem, basis
+
+    def _check_sizes(self, problem: FitProblem) -> None:
+        """Refuse kernel values, and coefficients up to wℓ′/α, of which squares or norms are no floats."""
+        some = np.arange(min(problem.gram.n, 8))
+        values = np.concatenate([host(problem.gram.diagonal()), host(problem.gram.block(some, some)).ravel()])
+        unit, strength = exponent(values), exponent(np.array([problem.alpha]))
+        if abs(unit) > SQUARED:
+            raise ValueError(
+                f"{where(self)}: the kernel {self.kernel_} has values of size {2.0**unit:.0e}, whose squares are no "
+                "floating-point numbers; scale the data or the kernel, and alpha with it."
+            )
+        labels = problem.loss.task in LABELS
+        pull = problem.weight if labels else problem.weight * problem.spread
+        if 2 * (exponent(pull) - strength) + max(unit, 0) > 2 * SQUARED:
+            raise ValueError(
+                f"{where(self)}: alpha = {self.alpha!r} is so small that coefficients, of size {'1' if labels else 'y'}"
+                f"/alpha, have no floating-point squares; raise alpha{'' if labels else ', or scale y'}."
+            )
+
+    def _constant_is_free(self, basis: Any) -> bool:
+        """Whether the coefficients sum to zero, so that g(x) + g(y) may be added to the kernel."""
+        return annihilated(basis) > 0 and not (isinstance(self.penalty, str) and self.penalty == "l1")
+
+    def _keep(self, problem: FitProblem, basis: Any, solutions: list[FitSolution], many: bool = False) -> None:
+        """Attributes of the fitted function, of one column or of one for each solution."""
+        for solution in solutions:
+            self._warn(solution)
+        self.dual_coef_, self.free_coef_ = solutions[0].coefficients, solutions[0].free
+        if many:
+            self.dual_coef_ = np.stack([s.coefficients for s in solutions], axis=1)
+            self.free_coef_ = None if basis is None else np.stack([np.asarray(s.free) for s in solutions], axis=1)
+        self.n_iter_ = max(1, *(s.n_iter for s in solutions))
+        self.function_ = self._function(problem.gram, self.dual_coef_, basis, self.free_coef_)
+        self.free_coef_ = self._at_zero(problem.gram, self.dual_coef_, self.free_coef_)
+        used = np.flatnonzero(np.asarray(self.function_.coefficients).reshape(len(self.function_), -1).any(axis=1))
+        if 0 < len(used) < len(self.function_):  # sparse expansions answer from what they use
+            self.function_ = self.function_.restrict(used)
+
+    def _check_parameters(self) -> None:
+        check_parameters(self, {"alpha": POSITIVE, "tol": POSITIVE, "max_iter": ONE_OR_NONE})
+        if not isinstance(self.solver, FitSolver):
+            check_choice(self, "solver", self.solver, ("auto", *NAMES))
+        if isinstance(self.penalty, tuple) and len(self.penalty) == 2 and self.penalty[0] == "ball":
+            check_number(self, "penalty: the radius", self.penalty[1], at_least=0)
+            if self.alpha != 1.0:
+                raise ValueError(f"{where(self)}: alpha = {self.alpha} has no meaning within a ball; leave it at 1.")
+        elif isinstance(self.penalty, type) or not callable(self.penalty):
+            check_choice(self, "penalty", self.penalty, ("squared", "norm", "l1"))
+
+    def _targets(self, y: Array, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Targets as the loss wants them, and weights with those of the classes."""
+        loss = self.loss_
+        if loss.task not in LABELS:
+            if self.class_weight is not None:
+                raise ValueError(f"{where(self)}: class_weight has no meaning for loss = {self.loss!r}; leave it out.")
+            return np.asarray(host(y), dtype=np.float64), weight
+        labels, weight = encode(self, y, weight)
+        if loss.task == "multiclass":
+            return labels, weight
+        if len(self.classes_) > 2:
+            raise ValueError(
+                f"{where(self)}: Only binary classification is supported by loss = {self.loss!r}; y holds "
+                f"{len(self.classes_)} classes. Use loss='multinomial'."
+            )
+        return np.where(labels == 1, 1.0, -1.0), weight
+
+    # ---- from a problem to its solution
+
+    def _minimise(self, problem: FitProblem) -> tuple[FitSolution, float]:
+        """The solution, and the weight of the squared penalty that leads to it."""
+        if isinstance(self.penalty, str) and self.penalty == "squared":
+            return self._solve(problem), problem.alpha
+        if isinstance(self.penalty, str) and self.penalty == "l1":
+            if not problem.loss.smooth or len(problem.shape) > 1:
+                raise ValueError(f"{where(self)}: penalty = 'l1' needs a smooth loss of one value, not {self.loss!r}.")
+            return l1(problem, max(self.tol, 1e-6), self.max_iter or 200), np.nan
+        last: list[FitSolution] = []
+
+        def at(mu: float) -> FitSolution:
+            found = self._solve(replace(problem, alpha=mu), last[-1] if last else None)
+            if found.status.external:  # a path of solutions that were cut short would lead anywhere
+                raise StoppedError(found.status)
+            last.append(found)
+            return found
+
+        def norm(s: FitSolution) -> float:
+            smooth = s.values - problem.free_part(s.free)
+            return float(np.sqrt(max(float(np.sum(s.coefficients * smooth)), 0.0)))
+
+        # μ‖f‖ = ‖Σ wℓ′ k(·, xᵢ)‖ at the solution: from the slopes at 0, a μ for which f is next to 0
+        diagonal = np.asarray(problem.gram.diagonal(), dtype=np.float64)
+        largest = 1e4 * float(np.sum(problem.weight * np.abs(diagonal))) or 1.0
+        if isinstance(self.penalty, tuple):
+            mu, solution = within_ball(at, norm, float(self.penalty[1]), largest)
+            return solution, mu
+
+        def zero(s: FitSolution) -> FitSolution:
+            return finish(problem, 0.0 * s.coefficients, s.free, s.status, s.n_iter, s.method)
+
+        def penalty(r: float) -> float:
+            return float(self.alpha) * (r if self.penalty == "norm" else float(self.penalty(r)))
+
+        best, _ = minimise_penalty(
+            at, norm, lambda s: problem.total(s.values), penalty, largest, zero, problem.loss.floor
+        )
+        return best.solution, best.mu
+
+    def _solve(self, problem: FitProblem, start: FitSolution | None = None, solver: Any = None) -> FitSolution:
+        """The solution, from a near one where the solver can start anywhere."""
+        return fit_solver(solver or self.solver, problem, self.tol, self.max_iter).solve(problem, start)
+
+    def _warn(self, solution: FitSolution) -> None:
+        if not solution.converged:
+            advice = solution.status.remedy("Scale the data, raise alpha or max_iter, or try another solver.")
+            warn(
+                f"{where(self)}: the solver stopped early ({solution.status}). {advice}",
+                ConvergenceWarning,
+            )
+
+
+@dataclass(eq=False, repr=False)
+class KernelMachine(Machine):
     r"""Any loss, any unpenalised part, any increasing penalty of the norm.
 
     .. math:: \min_{f \in H,\, c}\; \sum_i w_i\, \ell\Big(y_i,\, f(x_i) + \sum_b c_b h_b(x_i)\Big)
@@ -119,224 +326,16 @@ class KernelMachine(LossEstimator):
     True
     """
 
-    def __init__(
-        self,
-        loss: LossLike = "squared",
-        *,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        alpha: float = 1.0,
-        free: FreePart = None,
-        penalty: Any = "squared",
-        gram: GramLike = "auto",
-        solver: str | FitSolver = "auto",
-        tol: float = 1e-8,
-        max_iter: int | None = None,
-        class_weight: ClassWeight = None,
-        time_budget: float | None = None,
-        random_state: RandomState = None,
-    ):
-        self.loss = loss
-        self.kernel = kernel
-        self.alpha = alpha
-        self.free = free
-        self.penalty = penalty
-        self.gram = gram
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.time_budget = time_budget
-        self.random_state = random_state
-
-    def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
-        """Fit to samples X and targets y (labels, numbers, counts, times and events: as the loss asks)."""
-        problem, basis = self._problem(X, y, sample_weight)
-        self.solution_, self.alpha_ = self._minimise(problem)
-        self._keep(problem, basis, [self.solution_])
-        return self
-
-    # ---- what others ask of a fitted machine
-
-    def _is_plain(self) -> bool:
-        """Whether the fit is one problem, with a coefficient of each sample."""
-        return True
-
-    @property
-    def fitted_loss(self) -> Any:
-        """The loss that this fit minimised."""
-        return self.loss_
-
-    def plain_form(self) -> Any:
-        """A `KernelMachine` with this loss, where the fit is one of its problems."""
-        if not self._is_plain():
-            return super().plain_form()
-        shared = ("kernel", "gram", "free", "solver", "tol", "max_iter", "class_weight", "time_budget", "random_state")
-        given = {name: getattr(self, name) for name in shared if hasattr(self, name)}
-        return KernelMachine(self.fitted_loss, alpha=self.alpha, penalty=self.penalty, **given)
-
-    def solved_problem(self, X: Data, y: Array, sample_weight: Array = None) -> SolvedProblem:
-        """The problem that this fit, to these data, solved."""
-        if not self._is_plain() or not (isinstance(self.penalty, str) and self.penalty == "squared"):
-            raise NoProblemError("it is not the minimiser of one loss with the squared penalty")
-        problem, _ = frozen(self, y)._problem(X, y, sample_weight)
-        if problem.loss.coupled:
-            raise NoProblemError(f"the loss {type(problem.loss).__name__} couples samples")
-        a = np.asarray(self.dual_coef_)
-        return SolvedProblem(problem, a, np.asarray(problem.gram @ a) + problem.free_part(self.function_.free))
-
-    def linear_form(self, X: Data, y: Array, sample_weight: Array = None) -> LinearForm | None:
-        """The system of a quadratic loss."""
-        if not getattr(self.fitted_loss, "quadratic", False):
-            return None
-        try:
-            p = self.solved_problem(X, y, sample_weight).problem
-        except NoProblemError:
-            return None
-        basis = self._free_basis(p.gram.X, self.free)
-        return LinearForm(p.gram, p.H, p.weight, p.y[:, None], np.array([p.alpha]), basis, self._check_new)
-
-    # ---- from data to a problem
-
-    def _problem(self, X: Data, y: Array, sample_weight: Array) -> tuple[FitProblem, Any]:
-        """The problem that data and parameters state, and the basis of its free part; `loss_` is set."""
-        self._check_parameters()
-        loss = self.loss_ = self._loss()
-        columns = loss.task in ("survival", "count")
-        X, y = self._check_fit(X, loss.prepare(y), y_numeric=loss.task not in LABELS, multi_output=columns)
-        if is_array(X) and not isinstance(X, np.ndarray):
-            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
-        n = self.kernel_.domain.size(X)
-        weight = self._check_weight(sample_weight, X)
-        weight = np.ones(n) if weight is None else weight.astype(np.float64)
-        y, weight = self._targets(y, weight)
-        self.loss_.check(y)
-        if loss.task == "regression":
-            unit_of_squares(self, "y", y)
-        basis = self._free_basis(X, self.free)
-        self._require_definite(X, annihilated(basis))
-        gram = self._build(X, self._constant_is_free(basis))
-        H = None if basis is None else np.asarray(basis(X), dtype=np.float64)
-        problem = FitProblem(gram, self.loss_, y, float(self.alpha), weight, H)
-        self._check_sizes(problem)
-        return problem, basis
-
-    def _check_sizes(self, problem: FitProblem) -> None:
-        """Refuse kernel values, and coefficients up to wℓ′/α, of which squares or norms are no floats."""
-        some = np.arange(min(problem.gram.n, 8))
-        values = np.concatenate([host(problem.gram.diagonal()), host(problem.gram.block(some, some)).ravel()])
-        unit, strength = exponent(values), exponent(np.array([problem.alpha]))
-        if abs(unit) > SQUARED:
-            raise ValueError(
-                f"{where(self)}: the kernel {self.kernel_} has values of size {2.0**unit:.0e}, whose squares are no "
-                "floating-point numbers; scale the data or the kernel, and alpha with it."
-            )
-        labels = problem.loss.task in LABELS
-        pull = problem.weight if labels else problem.weight * problem.spread
-        if 2 * (exponent(pull) - strength) + max(unit, 0) > 2 * SQUARED:
-            raise ValueError(
-                f"{where(self)}: alpha = {self.alpha!r} is so small that coefficients, of size {'1' if labels else 'y'}"
-                f"/alpha, have no floating-point squares; raise alpha{'' if labels else ', or scale y'}."
-            )
-
-    def _constant_is_free(self, basis: Any) -> bool:
-        """Whether the coefficients sum to zero, so that g(x) + g(y) may be added to the kernel."""
-        return annihilated(basis) > 0 and not (isinstance(self.penalty, str) and self.penalty == "l1")
-
-    def _keep(self, problem: FitProblem, basis: Any, solutions: list[FitSolution], many: bool = False) -> None:
-        """Attributes of the fitted function, of one column or of one for each solution."""
-        for solution in solutions:
-            self._warn(solution)
-        self.dual_coef_, self.free_coef_ = solutions[0].coefficients, solutions[0].free
-        if many:
-            self.dual_coef_ = np.stack([s.coefficients for s in solutions], axis=1)
-            self.free_coef_ = None if basis is None else np.stack([np.asarray(s.free) for s in solutions], axis=1)
-        self.n_iter_ = max(1, *(s.n_iter for s in solutions))
-        self.function_ = self._function(problem.gram, self.dual_coef_, basis, self.free_coef_)
-        self.free_coef_ = self._at_zero(problem.gram, self.dual_coef_, self.free_coef_)
-        used = np.flatnonzero(np.asarray(self.function_.coefficients).reshape(len(self.function_), -1).any(axis=1))
-        if 0 < len(used) < len(self.function_):  # sparse expansions answer from what they use
-            self.function_ = self.function_.restrict(used)
-
-    def _check_parameters(self) -> None:
-        check_number(self, "alpha", self.alpha, above=0)
-        check_number(self, "tol", self.tol, above=0)
-        if not isinstance(self.solver, FitSolver):
-            check_choice(self, "solver", self.solver, ("auto", *NAMES))
-        if self.max_iter is not None:
-            check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
-        if isinstance(self.penalty, tuple) and len(self.penalty) == 2 and self.penalty[0] == "ball":
-            check_number(self, "penalty: the radius", self.penalty[1], at_least=0)
-            if self.alpha != 1.0:
-                raise ValueError(f"{where(self)}: alpha = {self.alpha} has no meaning within a ball; leave it at 1.")
-        elif isinstance(self.penalty, type) or not callable(self.penalty):
-            check_choice(self, "penalty", self.penalty, ("squared", "norm", "l1"))
-
-    def _targets(self, y: Array, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Targets as the loss wants them, and weights with those of the classes."""
-        loss = self.loss_
-        if loss.task not in LABELS:
-            if self.class_weight is not None:
-                raise ValueError(f"{where(self)}: class_weight has no meaning for loss = {self.loss!r}; leave it out.")
-            return np.asarray(host(y), dtype=np.float64), weight
-        labels, weight = encode(self, y, weight)
-        if loss.task == "multiclass":
-            return labels, weight
-        if len(self.classes_) > 2:
-            raise ValueError(
-                f"{where(self)}: Only binary classification is supported by loss = {self.loss!r}; y holds "
-                f"{len(self.classes_)} classes. Use loss='multinomial'."
-            )
-        return np.where(labels == 1, 1.0, -1.0), weight
-
-    # ---- from a problem to its solution
-
-    def _minimise(self, problem: FitProblem) -> tuple[FitSolution, float]:
-        """The solution, and the weight of the squared penalty that leads to it."""
-        if isinstance(self.penalty, str) and self.penalty == "squared":
-            return self._solve(problem), problem.alpha
-        if isinstance(self.penalty, str) and self.penalty == "l1":
-            if not problem.loss.smooth or len(problem.shape) > 1:
-                raise ValueError(f"{where(self)}: penalty = 'l1' needs a smooth loss of one value, not {self.loss!r}.")
-            return l1(problem, max(self.tol, 1e-6), self.max_iter or 200), np.nan
-        last: list[FitSolution] = []
-
-        def at(mu: float) -> FitSolution:
-            found = self._solve(replace(problem, alpha=mu), last[-1] if last else None)
-            if found.status.external:  # a path of solutions that were cut short would lead anywhere
-                raise StoppedError(found.status)
-            last.append(found)
-            return found
-
-        def norm(s: FitSolution) -> float:
-            smooth = s.values - problem.free_part(s.free)
-            return float(np.sqrt(max(float(np.sum(s.coefficients * smooth)), 0.0)))
-
-        # μ‖f‖ = ‖Σ wℓ′ k(·, xᵢ)‖ at the solution: from the slopes at 0, a μ for which f is next to 0
-        diagonal = np.asarray(problem.gram.diagonal(), dtype=np.float64)
-        largest = 1e4 * float(np.sum(problem.weight * np.abs(diagonal))) or 1.0
-        if isinstance(self.penalty, tuple):
-            mu, solution = within_ball(at, norm, float(self.penalty[1]), largest)
-            return solution, mu
-
-        def zero(s: FitSolution) -> FitSolution:
-            return finish(problem, 0.0 * s.coefficients, s.free, s.status, s.n_iter, s.method)
-
-        def penalty(r: float) -> float:
-            return float(self.alpha) * (r if self.penalty == "norm" else float(self.penalty(r)))
-
-        best, _ = minimise_penalty(
-            at, norm, lambda s: problem.total(s.values), penalty, largest, zero, problem.loss.floor
-        )
-        return best.solution, best.mu
-
-    def _solve(self, problem: FitProblem, start: FitSolution | None = None, solver: Any = None) -> FitSolution:
-        """The solution, from a near one where the solver can start anywhere."""
-        return fit_solver(solver or self.solver, problem, self.tol, self.max_iter).solve(problem, start)
-
-    def _warn(self, solution: FitSolution) -> None:
-        if not solution.converged:
-            advice = solution.status.remedy("Scale the data, raise alpha or max_iter, or try another solver.")
-            warn(
-                f"{where(self)}: the solver stopped early ({solution.status}). {advice}",
-                ConvergenceWarning,
-            )
+    loss: LossLike = "squared"
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian(lengthscale='median')"
+    alpha: float = 1.0
+    free: FreePart = None
+    penalty: Any = "squared"
+    gram: GramLike = "auto"
+    solver: str | FitSolver = "auto"
+    tol: float = 1e-8
+    max_iter: int | None = None
+    class_weight: ClassWeight = None
+    time_budget: float | None = None
+    random_state: RandomState = None

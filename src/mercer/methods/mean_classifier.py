@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from .._array import host, is_numpy, like, namespace
+from .._array import host, like, namespace
 from .._errors import where
+from ..basis import Polynomials
 from ..context import current
 from ..gram import GramLike
 from ..kernels import KernelLike
+from ..space import Function
 from ..types import Array, Data, RandomState
 from ._base import KernelEstimator, classes_of
 
 
+@dataclass(eq=False, repr=False)
 class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
     r"""Nearest class mean in feature space.
 
@@ -29,12 +33,8 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
     ----------
     kernel : str, Kernel or callable
         Positive definite, or conditionally so of order 1 (distances to means need no more).
-    gram : str or Representation
-        How the kernel matrix is held or approximated.
-    random_state : int, RandomState, Generator or None
-        For representations that draw.
-    time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
+    gram, random_state, time_budget
+        As in `KernelRidge`.
 
     Attributes
     ----------
@@ -66,18 +66,11 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
     array(['low', 'high'], dtype='<U4')
     """
 
-    def __init__(
-        self,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        *,
-        gram: GramLike = "auto",
-        random_state: RandomState = None,
-        time_budget: float | None = None,
-    ):
-        self.kernel = kernel
-        self.gram = gram
-        self.random_state = random_state
-        self.time_budget = time_budget
+    kernel: KernelLike = "gaussian(lengthscale='median')"
+    _: KW_ONLY
+    gram: GramLike = "auto"
+    random_state: RandomState = None
+    time_budget: float | None = None
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X with labels y; weights weigh the means."""
@@ -110,11 +103,15 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
     def decision_function(self, X: Data) -> Any:
         """g(x): one value for two classes (positive for ``classes_[1]``), else one per class."""
         X = self._check_new(X)
-        return self.function_(X) + self.intercept_
+        return self.function_.values(X) + self.intercept_
+
+    @property
+    def decision(self) -> Function:
+        """g: `function_` with the constant `intercept_`."""
+        f = self.function_
+        b = like(np.asarray(host(self.intercept_))[None, ...], f.coefficients)
+        return Function(f.kernel, f.points, f.coefficients, Polynomials(0), b)
 
     def predict(self, X: Data) -> Any:
         """The label of the nearest mean."""
-        values = self.decision_function(X)
-        g, xp = host(values), namespace(values)
-        labels = self.classes_[(g >= 0).astype(int) if g.ndim == 1 else g.argmax(axis=1)]
-        return labels if is_numpy(xp) else like(labels, values, dtype=getattr(xp, labels.dtype.name))
+        return self.decide(self.decision_function(X))

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone, is_classifier, is_clusterer, is_regressor
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import BaseEstimator, is_classifier, is_clusterer, is_regressor
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._array import host, namespace
-from .._errors import INSTEAD, check_choice, check_number, warn, where
+from .._errors import INSTEAD, ONE_OR_NONE, POSITIVE, SWITCH, check_parameters, where
 from .._random import generator_of
 from .._units import power_of_two
-from ..context import current
+from ..context import current, warn_early
 from ..gram import Gram, as_representation
-from ..gram.centered import CenteredGram
-from ..gram.combined import Combined
-from ..kernels import Kernel, KernelLike, Table, is_kernel
-from ..kernels.algebra import Scaled, Sum, Translated
-from ..kernels.expression import as_kernel
+from ..kernels import Kernel
+from ..kernels.algebra import Translated
 from ..solvers.multiple import (
-    Descent,
     align,
     alignf,
     alignments,
@@ -34,60 +28,24 @@ from ..solvers.multiple import (
     consensus,
     inner_products,
     on_simplex,
-    quadratic_forms,
-    shares,
     target_columns,
     variance,
 )
 from ..types import Array, Data, EstimatorLike
 from ._base import KernelEstimator, classes_of
-from ._multitask import Multitask
-from .cca import KernelCCA
-from .dimension_reduction import KernelDimensionReduction
-from .ica import KernelICA
-from .logistic import ImportVectorMachine
-from .lssvc import LeastSquaresSVC
-from .machine import KernelMachine
-from .ridge import KernelRidge
-from .robust import RobustKernelRegression
-from .svc import SVC
-from .svr import SVR, NuSVR, OneClassSVM
+from ._delegation import Delegating, copy_tags, delegated, inner_has
+from ._named_kernels import NamedKernels
+from ._weighted import Weighted
 
+ROUNDS = 200  # at most, unless others are asked for
 METHODS = ("auto", "uniform", "align", "alignf", "consensus", "alternate", "simplemkl", "lp", "easymkl")
 BY_TARGETS = ("align", "alignf", "easymkl")
 BY_OBJECTIVE = ("simplemkl", "lp")
 BY_FITS = (*BY_OBJECTIVE, "easymkl", "alternate")
-# what minimises Σ wℓ + α/2 ‖f‖² for a convex loss and a fixed α (or C)
-MINIMISERS = (
-    SVC,
-    SVR,
-    NuSVR,
-    OneClassSVM,
-    KernelRidge,
-    LeastSquaresSVC,
-    KernelMachine,
-)
-BUT = (RobustKernelRegression, ImportVectorMachine)  # machines of losses that are not convex, and on chosen points only
-ELSEWHERE = {  # what the kernel of a method compares, where that is not the samples
-    KernelCCA: "samples of each of its views. Learn a kernel for each, as "
-    "MultipleKernel(KernelPCA(), kernels).fit(view).kernel_, and list them",
-    KernelICA: "values of its components; give it one kernel",
-    KernelDimensionReduction: "projections of the samples; give it one kernel",
-    Multitask: "samples apart from their tasks; use task=None, or give it one kernel",
-}
 
 
-def _inner_has(name: str) -> Any:
-    """Whether the estimator has a method, fitted or not."""
-
-    def check(self: MultipleKernel) -> bool:
-        getattr(getattr(self, "estimator_", self.estimator), name)
-        return True
-
-    return available_if(check)
-
-
-class MultipleKernel(KernelEstimator):
+@dataclass(eq=False, repr=False)
+class MultipleKernel(NamedKernels, Delegating, KernelEstimator):
     r"""A method in the space of a combination of kernels, whose weights are learned.
 
     .. math:: k = \sum_{j=1}^m \mu_j\, \frac{k_j}{s_j}, \qquad \mu_j \ge 0,
@@ -117,8 +75,8 @@ class MultipleKernel(KernelEstimator):
     tol : float > 0
         "simplemkl" and "lp" stop at this duality gap, relative to ½‖f‖² (which is below the objective), and "alternate"
         where other weights would raise the alignment by no more than this part of it.
-    max_iter : int >= 1
-        Rounds at most of these three.
+    max_iter : int >= 1, optional
+        Rounds at most of these three; None for 200.
     time_budget : float > 0, optional
         Seconds after which they begin no other round.
 
@@ -188,89 +146,29 @@ class MultipleKernel(KernelEstimator):
     (True, True)
     """
 
-    def __init__(
-        self,
-        estimator: EstimatorLike,
-        kernels: Any,
-        *,
-        method: str = "auto",
-        p: float = 2.0,
-        lam: float = 0.1,
-        normalize: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 200,
-        time_budget: float | None = None,
-    ):
-        self.estimator = estimator
-        self.kernels = kernels
-        self.method = method
-        self.p = p
-        self.lam = lam
-        self.normalize = normalize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_budget = time_budget
-
-    # ---- parameters
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        params = super().get_params(deep)
-        if deep and isinstance(self.kernels, (Mapping, list, tuple)) and len(self.kernels):
-            for name, given in self._named().items():
-                kernel = params[f"kernels__{name}"] = given[0] if isinstance(given, tuple) and given else given
-                if is_kernel(kernel):
-                    params |= {f"kernels__{name}__{key}": value for key, value in kernel.get_params().items()}
-        return params
-
-    def set_params(self, **params: Any) -> Self:
-        inner = {key: params.pop(key) for key in sorted(params) if key.startswith("kernels__")}
-        super().set_params(**params)
-        for key, value in inner.items():  # a whole kernel before its parameters
-            name, _, rest = key.removeprefix("kernels__").partition("__")
-            kernels: Any = dict(self.kernels) if isinstance(self.kernels, Mapping) else list(self.kernels)
-            places = dict(
-                zip(self._named(), kernels if isinstance(kernels, dict) else range(len(kernels)), strict=True)
-            )
-            if name not in places:
-                raise ValueError(f"{where(self)}: {key!r} is no parameter; the kernels are {', '.join(places)}.")
-            given = kernels[place := places[name]]
-            kernel, *columns = given if isinstance(given, tuple) else (given,)
-            kernel = as_kernel(kernel).set_params(**{rest: value}) if rest else value
-            kernels[place] = (kernel, *columns) if columns else kernel
-            self.kernels = kernels
-        return self
-
-    def _kernel(self, n_features: int) -> Kernel:
-        return Sum([_base_kernel(self, k) for k in self._named().values()])
-
-    def _named(self) -> dict[str, Any]:
-        """The kernels under their names, in order."""
-        if isinstance(self.kernels, Mapping):
-            named = {str(name): kernel for name, kernel in self.kernels.items()}
-        elif isinstance(self.kernels, (list, tuple)):
-            named = {str(i): kernel for i, kernel in enumerate(self.kernels)}
-        else:
-            raise TypeError(f"{where(self)}: kernels = {self.kernels!r} must be a list of kernels, or a dict of names.")
-        if not named:
-            raise ValueError(f"{where(self)}: kernels is empty; give at least one kernel.")
-        return named
+    estimator: EstimatorLike
+    kernels: Any
+    _: KW_ONLY
+    method: str = "auto"
+    p: float = 2.0
+    lam: float = 0.1
+    normalize: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+    time_budget: float | None = None
 
     def _check_parameters(self) -> None:
-        check_choice(self, "method", self.method, METHODS)
-        check_choice(self, "normalize", self.normalize, (True, False))
-        check_number(self, "p", self.p, at_least=1, besides=(np.inf,))
-        check_number(self, "lam", self.lam, above=0)
+        check_parameters(self, {"method": METHODS, "normalize": SWITCH, "lam": POSITIVE})
+        check_parameters(self, {"p": {"at_least": 1, "besides": (np.inf,)}, "tol": POSITIVE, "max_iter": ONE_OR_NONE})
         if self.lam >= 1:
             raise ValueError(f"{where(self)}: lam = {self.lam!r} must be between 0 and 1.")
-        check_number(self, "tol", self.tol, above=0)
-        check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
         if not isinstance(self.estimator, BaseEstimator) or "kernel" not in self.estimator.get_params(deep=False):
             raise TypeError(
                 f"{where(self)}: estimator = {self.estimator!r} must be an estimator with a parameter `kernel`."
             )
-        for cls, what in ELSEWHERE.items():
-            if isinstance(self.estimator, cls) and getattr(self.estimator, "task", "") is not None:
-                raise TypeError(f"{where(self)}: the kernel of {where(self.estimator)} compares {what}.")
+        compares = getattr(self.estimator, "kernel_compares", "")
+        if compares and getattr(self.estimator, "task", "") is not None:
+            raise TypeError(f"{where(self)}: the kernel of {where(self.estimator)} compares {compares}.")
 
     def _chosen_method(self, y: Array) -> str:
         method: str = self.method
@@ -305,7 +203,7 @@ class MultipleKernel(KernelEstimator):
 
     def _minimises(self) -> bool:
         fixed = getattr(self.estimator, "penalty", "squared") == "squared"
-        return fixed and isinstance(self.estimator, MINIMISERS) and not isinstance(self.estimator, BUT)
+        return fixed and getattr(self.estimator, "minimises_risk", False)
 
     def _labelled(self, y: Array) -> bool:
         if is_classifier(self.estimator) or is_regressor(self.estimator):
@@ -330,7 +228,7 @@ class MultipleKernel(KernelEstimator):
             raise ValueError(self._too_large(len(grams), grams[0].n))
         scales = [variance(gram, weight) if self.normalize else 1.0 for gram in near]
         self.scales_ = np.array([s or 1.0 for s in scales])  # a kernel that is constant on the sample stays as it is
-        problem = _Problem(self, kernels, grams, near, self.scales_, X, y, weight)
+        problem = Weighted(self.estimator, kernels, grams, near, self.scales_, X, y, weight)
         M, a = self._inner_products(near, target, weight)
         self.weights_ = self._learn(method, M, a, problem)
         if a is None:
@@ -358,10 +256,10 @@ class MultipleKernel(KernelEstimator):
 
     def _grams(self, kernels: list[Kernel], X: Data) -> list[Gram]:
         """The operators of the kernels, as the estimator would hold that of one; they share the memory of "auto"."""
-        preferred = getattr(self.estimator, "_prefers_factor", False)
-        representation = as_representation(getattr(self.estimator, "gram", "auto"), factor=preferred)
+        needs = "factor" if self.estimator._needs(self.kernel_.domain.size(X)) == "factor" else "matrix"
+        representation = as_representation(getattr(self.estimator, "gram", "auto"), needs)
         representation, rng = representation.shared(len(kernels)), generator_of(self.estimator)
-        return [representation.build(kernel, X, rng) for kernel in kernels]
+        return [representation._build(kernel, X, rng) for kernel in kernels]
 
     def _near(self, kernels: list[Kernel], grams: list[Gram], X: Data) -> list[Gram]:
         """The operators where constants are free: about the mean of X, if a kernel loses digits far from it."""
@@ -397,7 +295,7 @@ class MultipleKernel(KernelEstimator):
         m = len(grams)
         return M[:m, :m], None if target is None else M[:m, m] / (np.sqrt(M[m, m]) or 1.0)
 
-    def _learn(self, method: str, M: np.ndarray, a: Array, problem: _Problem) -> np.ndarray:
+    def _learn(self, method: str, M: np.ndarray, a: Array, problem: Weighted) -> np.ndarray:
         m, self.n_iter_ = len(M), 1
         self._forget("descent_")
         if method == "uniform":
@@ -411,23 +309,17 @@ class MultipleKernel(KernelEstimator):
         if method == "easymkl":
             return problem.hull_distances(self.lam)
         if method == "simplemkl":
-            self.descent_ = on_simplex(problem.forms, m, self.tol, self.max_iter)
+            self.descent_ = on_simplex(problem.forms, m, self.tol, self.max_iter or ROUNDS)
         elif method == "alternate":
-            self.descent_ = alternating(problem.partition, M, self.tol, self.max_iter)
+            self.descent_ = alternating(problem.partition, M, self.tol, self.max_iter or ROUNDS)
         else:
-            self.descent_ = blockwise(problem.forms, m, float(self.p), self.tol, self.max_iter)
+            self.descent_ = blockwise(problem.forms, m, float(self.p), self.tol, self.max_iter or ROUNDS)
         self.n_iter_ = max(1, self.descent_.n_iter)
-        self._report_descent(self.descent_)
+        if not self.descent_.converged:
+            left = f"the weights were left at a relative gap of {self.descent_.gap:.2g} (tol = {self.tol:g})"
+            advice = "Raise max_iter or tol, or lower the tolerance of the estimator."
+            warn_early(self, left, self.descent_.status, advice)
         return self.descent_.weights
-
-    def _report_descent(self, descent: Descent) -> None:
-        if not descent.converged:
-            advice = descent.status.remedy("Raise max_iter or tol, or lower the tolerance of the estimator.")
-            warn(
-                f"{where(self)}: the weights were left at a relative gap of {descent.gap:.2g} (tol = {self.tol:g}): "
-                f"{descent.status}. {advice}",
-                ConvergenceWarning,
-            )
 
     # ---- what the fitted estimator does
 
@@ -446,68 +338,43 @@ class MultipleKernel(KernelEstimator):
             return getattr(self.estimator_, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def _delegate(self, name: str, *args: Any, **options: Any) -> Any:
-        check_is_fitted(self)
-        return getattr(self.estimator_, name)(*args, **options)
+    def fitted_form(self) -> Any:
+        """The estimator with the learned kernel."""
+        return self.estimator_
 
-    @_inner_has("predict")
-    def predict(self, X: Data) -> Any:
-        """What the estimator predicts."""
-        return self._delegate("predict", X)
+    predict = delegated("predict", "What the estimator predicts.")
+    decision_function = delegated("decision_function", "The decision function of the estimator.")
+    predict_proba = delegated("predict_proba", "The probabilities of the estimator.")
+    predict_log_proba = delegated("predict_log_proba", "Their logarithms.")
+    score_samples = delegated("score_samples", "The scores of single samples.")
+    transform = delegated("transform", "The features of the estimator.")
+    inverse_transform = delegated("inverse_transform", "Back from features to samples, as the estimator does it.")
 
-    @_inner_has("decision_function")
-    def decision_function(self, X: Data) -> Any:
-        """The decision function of the estimator."""
-        return self._delegate("decision_function", X)
-
-    @_inner_has("predict_proba")
-    def predict_proba(self, X: Data) -> Any:
-        """The probabilities of the estimator."""
-        return self._delegate("predict_proba", X)
-
-    @_inner_has("predict_log_proba")
-    def predict_log_proba(self, X: Data) -> Any:
-        """Their logarithms."""
-        return self._delegate("predict_log_proba", X)
-
-    @_inner_has("score_samples")
-    def score_samples(self, X: Data) -> Any:
-        """The scores of single samples."""
-        return self._delegate("score_samples", X)
-
-    @_inner_has("transform")
-    def transform(self, X: Data) -> Any:
-        """The features of the estimator."""
-        return self._delegate("transform", X)
-
-    @_inner_has("inverse_transform")
-    def inverse_transform(self, X: Data) -> Any:
-        """Back from features to samples, as the estimator does it."""
-        return self._delegate("inverse_transform", X)
-
-    @_inner_has("score")
+    @inner_has("score")
     def score(self, X: Data, y: Array = None, sample_weight: Array = None) -> float:
         """The score of the estimator."""
+        check_is_fitted(self)
         options = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(self._delegate("score", X, y, **options))
+        return float(self.estimator_.score(X, y, **options))
 
-    @_inner_has("fit_transform")
+    @inner_has("fit_transform")
     def fit_transform(self, X: Data, y: Array = None, sample_weight: Array = None) -> Any:
         """The features of the sample itself."""
         return self.fit(X, y, sample_weight).transform(X)
 
-    @_inner_has("fit_predict")
+    @inner_has("fit_predict")
     def fit_predict(self, X: Data, y: Array = None, sample_weight: Array = None) -> Any:
         """The labels of the sample itself."""
         fitted = self.fit(X, y, sample_weight).estimator_
         return fitted.labels_ if hasattr(fitted, "labels_") else fitted.predict(X)
 
-    @_inner_has("get_feature_names_out")
+    @inner_has("get_feature_names_out")
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """The names of the features of the estimator."""
-        return self._delegate("get_feature_names_out", input_features)
+        check_is_fitted(self)
+        return self.estimator_.get_feature_names_out(input_features)
 
-    @_inner_has("set_output")
+    @inner_has("set_output")
     def set_output(self, *, transform: str | None = None) -> Self:
         """The container of the features, as scikit-learn's "default", "pandas" or "polars"."""
         for estimator in [self.estimator, *([self.estimator_] if hasattr(self, "estimator_") else [])]:
@@ -515,100 +382,4 @@ class MultipleKernel(KernelEstimator):
         return self
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        for name in ("estimator_type", "target_tags", "transformer_tags", "classifier_tags", "regressor_tags"):
-            setattr(tags, name, getattr(inner, name))
-        tags.non_deterministic = inner.non_deterministic
-        return tags
-
-
-class _Problem:
-    """The estimator on one sample, as a function of the weights."""
-
-    def __init__(
-        self,
-        model: MultipleKernel,
-        kernels: list[Kernel],
-        grams: list[Gram],
-        near: list[Gram],
-        scales: np.ndarray,
-        X: Data,
-        y: Array,
-        weight: Array,
-    ):
-        self.model, self.kernels, self.grams, self.near, self.scales = model, kernels, grams, near, scales
-        self.X, self.y = X, y
-        self.unit = power_of_two(host(y)) if is_regressor(model.estimator) else 1.0
-        self.weight, self.options = weight, {} if weight is None else {"sample_weight": weight}
-
-    def kernel(self, mu: np.ndarray) -> Kernel:
-        """Σ μⱼ kⱼ/sⱼ, without the kernels of weight 0."""
-        pairs = zip(self.kernels, mu / self.scales, strict=True)
-        terms: list[Kernel] = [Scaled(kernel, float(c)) for kernel, c in pairs if c > 0]
-        return terms[0] if len(terms) == 1 else Sum(terms)
-
-    def fitted(self, mu: np.ndarray, representation: Any, estimator: EstimatorLike = None) -> Any:
-        """The estimator fitted with weights μ, from operators that are there (None: as its parameters say)."""
-        model = clone(self.model.estimator if estimator is None else estimator)
-        own = model.get_params(deep=False).get("gram")
-        model.set_params(kernel=self.kernel(mu))
-        with current().sheltered():
-            if own is None or representation is None:
-                return model.fit(self.X, self.y, **self.options)
-            model.set_params(gram=representation).fit(self.X, self.y, **self.options)
-        return model.set_params(gram=own)  # the operators are not kept
-
-    def combined(self, mu: np.ndarray) -> Combined:
-        """The operator with weights μ."""
-        return Combined(self.grams, mu / self.scales, None if self.near is self.grams else self.near)
-
-    def coefficients(self, mu: np.ndarray, estimator: EstimatorLike = None) -> tuple[Sequence[Gram], np.ndarray]:
-        """Those of the fitted functions, on the whole sample: a column for each; and the operators used for them."""
-        representation = self.combined(mu)
-        self.fitted(mu, representation, estimator)
-        A = np.asarray(host(representation.expanded_), dtype=np.float64)
-        return representation.grams_, A.reshape(len(A), -1)
-
-    def forms(self, mu: np.ndarray) -> np.ndarray:
-        """aᵀKⱼa for the normalised kernels: minus the derivatives of the objective, but for the factor α/2."""
-        grams, A = self.coefficients(mu)
-        alpha = np.atleast_1d(np.asarray(getattr(self.model.estimator, "alpha", 1.0), dtype=np.float64))
-        if len(alpha) > 1:  # a penalty for each output
-            A = A * np.sqrt(alpha / alpha.max())
-        return quadratic_forms(grams, A / self.unit) / self.scales
-
-    def partition(self, mu: np.ndarray) -> np.ndarray:
-        """⟨Kⱼ, P⟩ for the projection P onto the indicators of the clusters at μ: the scatter between them."""
-        labels = self.fitted(mu, self.combined(mu)).labels_
-        w = shares(len(labels), self.weight)
-        member = w[:, None] * target_columns(labels, classes=True)
-        member = member[:, member.sum(axis=0) > 0]
-        centred = [CenteredGram(gram, w) for gram in self.near]
-        return quadratic_forms(centred, member / np.sqrt(member.sum(axis=0))) / self.scales
-
-    def hull_distances(self, lam: float) -> np.ndarray:
-        r"""The weights of EasyMKL.
-
-        The problem :math:`\min_\gamma (1 - \Lambda)\, \gamma^\top Y K Y \gamma + \Lambda \lVert \gamma \rVert^2` over
-        distributions γ on each of two classes is, up to a factor of γ, the dual of the squared hinge at
-        :math:`C = (1 - \Lambda) / 2 \Lambda`.
-        """
-        machine = SVC(C=(1 - lam) / (2 * lam), loss="squared_hinge", multi_class="ovr", tol=1e-6)
-        grams, A = self.coefficients(np.ones(len(self.grams)), machine)
-        gamma = 2 * A / np.abs(A).sum(axis=0)
-        forms = quadratic_forms(grams, gamma) / self.scales
-        return np.asarray(forms / forms.sum())
-
-
-def _base_kernel(owner: object, kernel: KernelLike) -> Kernel:
-    """A kernel, its text, or a pair of it and columns: places in an array, or names in a table."""
-    if not isinstance(kernel, tuple):
-        return as_kernel(kernel, "kernels")
-    if len(kernel) != 2:
-        raise TypeError(f"{where(owner)}: kernels holds {kernel!r}; a pair is (kernel, columns).")
-    inner, columns = as_kernel(kernel[0], "kernels"), kernel[1]
-    names = [columns] if isinstance(columns, str) else list(columns) if isinstance(columns, (list, tuple)) else []
-    if names and all(isinstance(name, str) for name in names):
-        return Table({tuple(names) if len(names) > 1 else names[0]: inner}, combine="sum")
-    return inner.on(columns)
+        return copy_tags(super().__sklearn_tags__(), self.estimator, "transformer_tags", "non_deterministic")

@@ -2,113 +2,36 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._array import host, is_sparse, like
-from .._errors import check_class_weight, check_number, check_targets, warn, where
-from .._random import generator
+from .._errors import check_grid, check_number, is_one_of, where
+from .._targets import check_class_weight, check_targets
 from .._units import SQUARED, unit_of_squares
-from ..context import Status, current
-from ..gram import Gram, GramLike
-from ..kernels import Kernel, KernelLike
+from ..context import current
+from ..gram import Gram
+from ..kernels import KernelLike
 from ..kernels.algebra import Tensor
 from ..kernels.tasks import Tasks
-from ..solvers.linear import System, solve
-from ..solvers.multitask import Complete, Scattered, TaskGram
-from ..solvers.spectral import Spectral
+from ..solvers.multitask import TaskGram
 from ..space import Function
-from ..types import Array, ClassWeight, Data, RandomState
+from ..types import Array, ClassWeight, Data
 from ._base import classes_of
+from ._forms import decision_array
 from ._multitask import Multitask, Points, preferred
+from ._multitask_problems import Entries, Rotated
+from ._multitask_search import TaskSearch
 from .ridge_cv import ALPHAS
 from .svc import SVC
 
-VANISHING = 1e-13  # of the largest eigenvalue of B; smaller ones count as this, which fits nothing
 
-
-class Rotated:
-    """Targets Y of all tasks at all samples: one problem for each eigenvector of B."""
-
-    def __init__(self, gram: Gram, Y: np.ndarray, weight: Array):
-        self.gram, self.Y, self.weight = gram, Y, weight
-
-    @cached_property
-    def path(self) -> Spectral:
-        return Spectral(self.gram, None, self.weight)
-
-    @staticmethod
-    def _eigen(B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        values, vectors = np.linalg.eigh(B)
-        return np.maximum(values, VANISHING * values[-1]), vectors
-
-    def left_out(self, B: np.ndarray, alphas: np.ndarray) -> np.ndarray:
-        """The predictions of all tasks at each sample by the fit without it, of shape (n, T, A)."""
-        values, V = self._eigen(B)
-        Z = like(self.Y @ V, self.gram.like)
-        parts = [self.path.leave_one_out(Z[:, [j]], alphas / v)[:, 0, :] for j, v in enumerate(values)]
-        return np.einsum("ija,tj->ita", host(np.stack(parts, axis=1)), V)
-
-    def errors(self, B: np.ndarray, alphas: np.ndarray) -> np.ndarray:
-        """Their squared errors, the mean over the tasks, of shape (n, A)."""
-        return np.mean((self.left_out(B, alphas) - self.Y[:, :, None]) ** 2, axis=1)
-
-    def solve(self, B: np.ndarray, alpha: float) -> np.ndarray:
-        """a of shape (n, T), of f_t = Σ aᵢₛ B_st k(·, xᵢ)."""
-        values, V = self._eigen(B)
-        Z = like(self.Y @ V, self.gram.like)
-        if self.gram.provides:
-            c = host(self.path.solve(Z, alpha / values).coefficients)
-        else:  # a lazy matrix is not decomposed
-            systems = (System(self.gram, Z[:, j], alpha / v, weight=self.weight) for j, v in enumerate(values))
-            c = np.stack([host(solve(system).coefficients) for system in systems], axis=1)
-        return (c / values) @ V.T
-
-    def evidence(self) -> Complete:
-        return Complete(self.path, self.Y)
-
-
-class Entries:
-    """Targets at some samples and tasks: one problem on all of them."""
-
-    def __init__(self, gram: Gram, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: Array):
-        self.gram, self.rows, self.tasks, self.y, self.weight = gram, rows, tasks, y, weight
-
-    def _gram(self, B: np.ndarray) -> TaskGram:
-        return TaskGram(self.gram, self.rows, self.tasks, B)
-
-    def left_out(self, B: np.ndarray, alphas: np.ndarray) -> np.ndarray:
-        """The prediction of each entry by the fit without all entries of its sample, of shape (N, A)."""
-        path, b = Spectral(self._gram(B), None, self.weight), self.y[:, None]
-        if len(np.unique(self.rows)) == len(self.rows):
-            return path.leave_one_out(b, alphas)[:, 0, :]
-        order = np.argsort(self.rows, kind="stable")
-        groups = np.split(order, np.flatnonzero(np.diff(self.rows[order])) + 1)
-        splits = [(np.setdiff1d(order, group), group) for group in groups]
-        out = np.empty((len(b), len(alphas)))
-        for (_, group), values in zip(splits, path.held_out(b, alphas, splits), strict=True):
-            out[group] = values[:, 0, :]
-        return out
-
-    def errors(self, B: np.ndarray, alphas: np.ndarray) -> np.ndarray:
-        """Its squared error, of shape (N, A)."""
-        return (self.left_out(B, alphas) - self.y[:, None]) ** 2
-
-    def solve(self, B: np.ndarray, alpha: float) -> np.ndarray:
-        gram = self._gram(B)
-        a = solve(System(gram, self.y, alpha, weight=self.weight)).coefficients
-        return gram.spread(host(a))
-
-    def evidence(self) -> Scattered:
-        return Scattered(host(self.gram.block(self.rows, self.rows)), self.tasks, self.y[:, None], self.weight)
-
-
+@dataclass(eq=False, repr=False)
 class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
     r"""Kernel ridge regression of many tasks, which learn from each other as far as they are alike.
 
@@ -120,9 +43,12 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
 
     Parameters
     ----------
-    alpha : float > 0, or "auto"
-        Weight of the penalty; larger is smoother. "auto" takes the power of ten from 10⁻⁶ to 10³ with the least error
-        of leave-one-out, in closed form; where B is learned, the variance of the noise of the largest likelihood.
+    alpha : float > 0, or {"auto", "loo", "marginal_likelihood"}
+        Weight of the penalty; larger is smoother. "loo" takes the one of `alphas` with the least error of
+        leave-one-out, in closed form. "marginal_likelihood", where B is learned, finds the variance of the noise with
+        it. "auto" is the one of them that the coupling allows.
+    alphas : array of numbers > 0
+        What "loo" chooses from.
     kernel : Kernel, name or expression
         k. For an offset of the tasks add a constant (``"gaussian + 1"``), which is coupled and penalised as all else
         is: standardise targets that are far from zero.
@@ -202,26 +128,9 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
     array([[ 0.84, -1.68]])
     """
 
-    def __init__(
-        self,
-        alpha: Any = "auto",
-        *,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        task: Any = None,
-        coupling: Any = "auto",
-        rank: int = 1,
-        gram: GramLike = "auto",
-        time_budget: float | None = None,
-        random_state: RandomState = None,
-    ):
-        self.alpha = alpha
-        self.kernel = kernel
-        self.task = task
-        self.coupling = coupling
-        self.rank = rank
-        self.gram = gram
-        self.time_budget = time_budget
-        self.random_state = random_state
+    alpha: Any = "auto"
+    _: KW_ONLY
+    alphas: Any = ALPHAS
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X, with their tasks or with targets y of shape (n, T)."""
@@ -265,9 +174,13 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if isinstance(self.alpha, str) and self.alpha == "auto":
-            return
-        check_number(self, "alpha", self.alpha, above=0)
+        check_number(self, "alpha", self.alpha, above=0, besides=("auto", "loo", "marginal_likelihood"))
+        learned = isinstance(self.coupling, str) and self.coupling == "learned"
+        if is_one_of(self.alpha, ("loo",) if learned else ("marginal_likelihood",)):
+            other = "marginal_likelihood" if learned else "loo"
+            raise ValueError(
+                f"{where(self)}: alpha = {self.alpha!r} does not go with coupling = {self.coupling!r}; use {other!r}."
+            )
 
     def _check_training(self, X: Data, y: Array, **options: Any) -> tuple[Points, Any]:
         Y = host(check_targets(self, y))
@@ -293,7 +206,7 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
     def _choose(self, problem: Rotated | Entries) -> None:
         """The coupling and the strength with the least error of leave-one-out."""
         kernels = self._couplings()
-        alphas = np.array(ALPHAS) if isinstance(self.alpha, str) else np.array([float(self.alpha)])
+        alphas = check_grid(self, "alphas", self.alphas) if isinstance(self.alpha, str) else np.array([self.alpha])
         chosen, strengths = 0, np.zeros(len(kernels), dtype=np.int64)
         if len(kernels) * len(alphas) > 1:
             squares = [problem.errors(self._matrix(kernel), alphas) for kernel in kernels]
@@ -313,7 +226,7 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         check_is_fitted(self)
         X, labels = self._check_new(X)
         if labels is None:
-            return self.function_(X)
+            return self.function_.values(X)
         distinct, place = np.unique(labels, return_inverse=True)
         columns = host(self.task_kernel_(self.tasks_, distinct)).astype(np.float64)
         return np.take_along_axis(self._coupled(columns)(X), place.reshape(-1, 1), axis=1)[:, 0]
@@ -332,7 +245,8 @@ class MultitaskKernelRidge(MultiOutputMixin, RegressorMixin, Multitask):
         return values.reshape(self._target.shape)
 
 
-class MultitaskSVC(ClassifierMixin, Multitask):
+@dataclass(kw_only=True, eq=False, repr=False)
+class MultitaskSVC(ClassifierMixin, TaskSearch):
     r"""Support vector classification of many tasks, which learn from each other as far as they are alike.
 
     .. math:: \min_{f_1, \dots, f_T}\; \tfrac12 \sum_{s, t} (B^{-1})_{st}\, \langle f_s, f_t \rangle_H
@@ -402,36 +316,12 @@ class MultitaskSVC(ClassifierMixin, Multitask):
     array([ True, False])
     """
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        task: Any = None,
-        coupling: Any = "auto",
-        rank: int = 1,
-        cv: int = 5,
-        class_weight: ClassWeight = None,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        gram: GramLike = "auto",
-        n_jobs: int | None = None,
-        time_budget: float | None = None,
-        random_state: RandomState = None,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.task = task
-        self.coupling = coupling
-        self.rank = rank
-        self.cv = cv
-        self.class_weight = class_weight
-        self.tol = tol
-        self.cache_size = cache_size
-        self.gram = gram
-        self.n_jobs = n_jobs
-        self.time_budget = time_budget
-        self.random_state = random_state
+    C: float = 1.0
+    cv: int = 5
+    class_weight: ClassWeight = None
+    tol: float = 1e-3
+    cache_size: float | str = "auto"
+    n_jobs: int | None = None
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X, with their tasks or with an indicator matrix y of shape (n, T)."""
@@ -485,104 +375,14 @@ class MultitaskSVC(ClassifierMixin, Multitask):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_number(self, "cv", self.cv, at_least=2, integer=True)
-        for name in ("C", "tol", "cache_size"):
-            if name != "C" or not np.array_equal(self.C, np.inf):
-                check_number(self, name, getattr(self, name), above=0)
+        for name, besides in (("C", (np.inf,)), ("tol", ()), ("cache_size", ("auto",))):
+            check_number(self, name, getattr(self, name), above=0, besides=besides)
         check_class_weight(self)
 
     def _machine(self, kernel: KernelLike) -> SVC:
         names = ("C", "class_weight", "tol", "cache_size", "n_jobs", "time_budget", "random_state")
         gram = "auto" if isinstance(kernel, str) else self.gram
         return SVC(kernel=kernel, fit_intercept=False, gram=gram, **{name: getattr(self, name) for name in names})
-
-    def _decide(self, X: Data, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: Array) -> None:
-        """The kernel between tasks; y and tasks are of entries, of which `rows` tells the samples."""
-        if self._learns:
-            self._learn(self._evidence(self._build(X), tasks, y, weight), None)
-            B = self.learned_.matrix
-            self._couple(Tasks(B * (len(B) / np.trace(B)), self.tasks_))
-            return
-        kernels = self._couplings()
-        if len(kernels) > 1:
-            kernels = [kernels[self._judge(kernels, self._build(X), rows, tasks, y, weight)]]
-        self._couple(kernels[0])
-
-    def _evidence(self, gram: Gram, tasks: np.ndarray, y: np.ndarray, weight: Array) -> Complete | Scattered:
-        """The likelihood of a regression on ±1, of one target for each class or one for two.
-
-        Each is centred, so that classes which are rare in all tasks do not make them alike.
-        """
-        classes = np.unique(y)
-        signs = np.where(y[:, None] == (classes if len(classes) > 2 else classes[1:])[None, :], 1.0, -1.0)
-        signs = signs.reshape(gram.n, -1)
-        signs -= np.average(signs, axis=0, weights=weight)
-        if self._many:
-            return Complete(Spectral(gram, None, weight), signs)
-        return Scattered(host(gram.dense()), tasks, signs, weight)
-
-    def _judge(
-        self, kernels: list[Kernel], gram: Gram, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: Array
-    ) -> int:
-        """Which of the kernels between tasks makes the fewest errors on samples held out."""
-        weight = None if weight is None else weight[rows]
-        fold = self._folds(rows, tasks, y)
-        judged = np.flatnonzero(fold >= 0)
-        if not len(judged):
-            warn(
-                f"{where(self)}: coupling = 'auto' holds samples out, but no class has two samples in a task; the "
-                "tasks are kept apart. Give coupling a number, or more samples.",
-                UserWarning,
-            )
-            return 0
-        matrices = (TaskGram(gram, rows, tasks, self._matrix(kernel)).dense() for kernel in kernels)
-        found: list[np.ndarray] = []
-        context = current()
-        for K in matrices:
-            held_out = self._held_out(K, y, weight, fold)
-            if status := context():
-                self._report_unjudged(status, kernels[len(found) :])
-                break
-            found.append(held_out[judged] != y[judged])
-        if not found:
-            return 0
-        wrong = np.stack(found).astype(np.float64)
-        weight = None if weight is None else weight[judged]
-        self.scores_ = 1 - np.average(wrong, axis=1, weights=weight)
-        return preferred(wrong, weight)
-
-    def _report_unjudged(self, status: Status, kernels: list[Kernel]) -> None:
-        shares = ", ".join(f"{kernel.share:g}" for kernel in kernels if hasattr(kernel, "share"))
-        warn(
-            f"{where(self)}: {status} before the shares {shares} were judged. {status.remedy('')} With coupling "
-            "given there is nothing to judge.",
-            ConvergenceWarning,
-        )
-
-    def _folds(self, rows: np.ndarray, tasks: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The fold of each entry: samples of each class in each task are dealt out in turn.
-
-        −1 for one that is alone, without which nothing is known of its class in its task.
-        """
-        rng, n = generator(self.random_state or 0), int(rows[-1]) + 1
-        cell = np.zeros(n, dtype=np.int64)
-        if not self._many:
-            classes, labels = np.unique(y, return_inverse=True)
-            cell = tasks * len(classes) + labels
-        order = np.lexsort((rng.random(n), rng.random(cell.max() + 1)[cell]))  # cell by cell, in any order
-        order = order[np.bincount(cell)[cell[order]] > 1]
-        fold = np.full(n, -1)
-        fold[order] = np.arange(len(order)) % self.cv
-        return fold[rows]
-
-    def _held_out(self, K: np.ndarray, y: np.ndarray, weight: Array, fold: np.ndarray) -> np.ndarray:
-        """The class of each entry by a machine that had not seen its sample."""
-        out = y.copy()
-        for k in range(fold.max() + 1):
-            train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-            machine = self._machine("precomputed").set_params(time_budget=None)  # that of all of them is above
-            machine.fit(K[np.ix_(train, train)], y[train], None if weight is None else weight[train])
-            out[test] = machine.predict(K[np.ix_(test, train)])
-        return out
 
     def _points(self, X: Data) -> Any:
         X, labels = self._check_new(X)
@@ -599,8 +399,13 @@ class MultitaskSVC(ClassifierMixin, Multitask):
         """The class of each sample in its task, or of an indicator matrix zeros and ones of shape (n, T)."""
         check_is_fitted(self)
         if self._many:
-            return (self.decision_function(X) >= 0).astype(np.int64)
+            return self.decide(self.decision_function(X))
         return self.machine_.predict(self._points(X))
+
+    def decide(self, values: np.ndarray) -> np.ndarray:
+        """What `predict` answers at points where `decision_function` has these values."""
+        check_is_fitted(self)
+        return (decision_array(self, values) >= 0).astype(np.int64) if self._many else self.machine_.decide(values)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 
-from .._array import host, is_array
-from .._errors import check_labels, check_number, remedies, where
+from .._array import host
+from .._errors import POSITIVE, SHARE, check_number, check_parameters, remedies, where
+from .._targets import check_labels
 from ..basis import Polynomials
 from ..context import current, warn_early
 from ..evaluation import bind
@@ -23,6 +25,7 @@ BLOCK = 1 << 20  # kernel values that are computed at once
 DIVERGED = 1e6  # times the steepest slope at f = 0: a slope that is not met where steps are short enough
 
 
+@dataclass(eq=False, repr=False)
 class OnlineKernelMachine(LossEstimator):
     r"""Stochastic gradient descent in the space of a kernel (NORMA), for any loss with a gradient.
 
@@ -102,26 +105,15 @@ class OnlineKernelMachine(LossEstimator):
     (500, True)
     """
 
-    def __init__(
-        self,
-        loss: LossLike = "squared",
-        *,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        alpha: float = 1e-3,
-        eta0: float = 1.0,
-        power_t: float = 0.5,
-        budget: int | None = None,
-        fit_intercept: bool = False,
-        time_budget: float | None = None,
-    ):
-        self.loss = loss
-        self.kernel = kernel
-        self.alpha = alpha
-        self.eta0 = eta0
-        self.power_t = power_t
-        self.budget = budget
-        self.fit_intercept = fit_intercept
-        self.time_budget = time_budget
+    loss: LossLike = "squared"
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian(lengthscale='median')"
+    alpha: float = 1e-3
+    eta0: float = 1.0
+    power_t: float = 0.5
+    budget: int | None = None
+    fit_intercept: bool = False
+    time_budget: float | None = None
 
     # ---- the stream
 
@@ -157,9 +149,7 @@ class OnlineKernelMachine(LossEstimator):
         return self._pass(X, X, y)
 
     def _check_parameters(self) -> None:
-        check_number(self, "alpha", self.alpha, above=0)
-        check_number(self, "eta0", self.eta0, above=0)
-        check_number(self, "power_t", self.power_t, at_least=0, at_most=1)
+        check_parameters(self, {"alpha": POSITIVE, "eta0": POSITIVE, "power_t": SHARE})
         if self.eta0 * self.alpha > 1:
             raise ValueError(f"{where(self)}: eta0 = {self.eta0!r} must be at most 1/alpha = {1 / self.alpha:g}.")
         if self.budget is not None:
@@ -213,8 +203,7 @@ class OnlineKernelMachine(LossEstimator):
 
     def _pass(self, X: Data, centres: Array, y: Array) -> Self:
         """Take the samples one by one; `centres` are what f keeps of them."""
-        if is_array(X) and not isinstance(X, np.ndarray):
-            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
+        self._require_numpy(X)
         y = self._encode(y)
         self.loss_.check(y)
         take, n, start, context = self.kernel_.domain.take, self.kernel_.domain.size(X), 0, current()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,16 +11,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import asymmetry, host, is_array, is_sparse, like, namespace
-from .._errors import REMEDIES, check_number, where
+from .._errors import REMEDIES, check_number, is_one_of, where
 from .._random import generator
 from ..context import current
 from ..domains import Vectors
-from ..gram import Gram, GramLike, as_representation
+from ..gram import GramLike, as_representation
 from ..gram.centered import CenteredGram
-from ..gram.packed import Packed, suits
 from ..kernels import Kernel, KernelLike
 from ..preimage import as_preimage
-from ..solvers.eigen import Eigenproblem, Spectrum, check_eigen_solver, eigen_solver
+from ..solvers.eigen import MIDDLE, Eigenproblem, Spectrum, check_eigen_solver, eigen_solver
 from ..solvers.linear import System, solve
 from ..space import Function
 from ..types import Array, Data, RandomState
@@ -40,6 +39,7 @@ def _streams(estimator: KernelPCA) -> bool:
     )
 
 
+@dataclass(eq=False, repr=False)
 class KernelPCA(KernelTransformer):
     r"""Kernel PCA: the directions in the kernel's space along which the sample varies most.
 
@@ -75,7 +75,7 @@ class KernelPCA(KernelTransformer):
         For the Krylov solver's start and for representations that draw.
     gram : str or Representation
         How the kernel matrix is held or approximated. "auto" holds its upper half as far as 768 MiB go where few
-        components are wanted of more than 500 samples, and otherwise chooses as everywhere.
+        components are wanted of more than 3,000 samples, and otherwise chooses as everywhere.
     time_budget : float > 0, optional
         Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
@@ -132,46 +132,25 @@ class KernelPCA(KernelTransformer):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        kernel: KernelLike = "linear",
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        alpha: float = 1.0,
-        fit_inverse_transform: bool = False,
-        eigen_solver: Any = "auto",
-        tol: float = 0,
-        max_iter: int | None = None,
-        iterated_power: Any = "auto",
-        remove_zero_eig: bool = False,
-        random_state: RandomState = None,
-        copy_X: bool = True,
-        n_jobs: int | None = None,
-        gram: GramLike = "auto",
-        time_budget: float | None = None,
-    ):
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.alpha = alpha
-        self.fit_inverse_transform = fit_inverse_transform
-        self.eigen_solver = eigen_solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.iterated_power = iterated_power
-        self.remove_zero_eig = remove_zero_eig
-        self.random_state = random_state
-        self.copy_X = copy_X
-        self.n_jobs = n_jobs
-        self.gram = gram
-        self.time_budget = time_budget
+    n_components: int | None = None
+    _: KW_ONLY
+    kernel: KernelLike = "linear"
+    gamma: float | None = None
+    degree: float = 3
+    coef0: float = 1
+    kernel_params: dict[str, Any] | None = None
+    alpha: float = 1.0
+    fit_inverse_transform: bool = False
+    eigen_solver: Any = "auto"
+    tol: float = 0
+    max_iter: int | None = None
+    iterated_power: Any = "auto"
+    remove_zero_eig: bool = False
+    random_state: RandomState = None
+    copy_X: bool = True
+    n_jobs: int | None = None
+    gram: GramLike = "auto"
+    time_budget: float | None = None
 
     def _keeps_sample(self) -> bool:
         return self.copy_X
@@ -187,7 +166,7 @@ class KernelPCA(KernelTransformer):
         X, shift = self._without_skew(self._start(X))
         if self.fit_inverse_transform:
             self._require_vectors(X)
-        gram = CenteredGram(self._build(X))
+        gram = CenteredGram(self._build(X, constants=True))
         self.spectrum_ = self._spectrum(gram)
         self._keep_spectrum(gram, self.spectrum_)
         if shift is not None:
@@ -232,23 +211,18 @@ class KernelPCA(KernelTransformer):
             return K, None  # which is refused
         return K - skew, d
 
-    def _build(self, X: Data, constants: bool = True) -> Gram:
-        n, kernel = self.kernel_.domain.size(X), self.kernel_.about(X)
-        few = n > 500 and self.n_components is not None and 10 * self.n_components <= n
-        thin = "feature_map" in kernel.provides and 4 * kernel.feature_count(X) <= n
-        by_products = few and not thin and isinstance(self.eigen_solver, str) and self.eigen_solver in BY_PRODUCTS
-        if not (isinstance(self.gram, str) and self.gram == "auto" and by_products and suits(kernel, X)):
-            return super()._build(X, constants)
-        self.gram_choice_ = f"Packed: {self.n_components} components of {n} samples need products only"
-        return Packed().build(kernel, X)
+    def _needs(self, n: int) -> str:
+        few = self.n_components is not None and 10 * self.n_components <= n
+        many = n > MIDDLE or not is_one_of(self.eigen_solver, ("auto",))
+        return "products" if few and many and is_one_of(self.eigen_solver, BY_PRODUCTS) else "matrix"
 
     def _check_parameters(self) -> None:
         if self.n_components is not None:
             check_number(self, "n_components", self.n_components, at_least=1, integer=True)
         check_number(self, "alpha", self.alpha, at_least=0)
         check_number(self, "tol", self.tol, at_least=0)
-        if self.max_iter is not None:
-            check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
+        check_number(self, "max_iter", self.max_iter, at_least=1, integer=True, besides=(None,))
+        check_number(self, "iterated_power", self.iterated_power, at_least=0, integer=True, besides=("auto",))
         check_eigen_solver(self, self.eigen_solver, SOLVERS)
 
     def _spectrum(self, gram: CenteredGram) -> Spectrum:
@@ -322,7 +296,7 @@ class KernelPCA(KernelTransformer):
             )
         if getattr(self, "_features", None) is None:
             X = self._start(X)
-            gram = self._build(X)
+            gram = self._build(X, constants=True)
             self._computed, self._features = gram.kernel, gram.features  # type: ignore[attr-defined]
             Z = gram.factor()
         else:
@@ -393,7 +367,7 @@ class KernelPCA(KernelTransformer):
     def project(self, X: Data) -> Function:
         r"""The projections :math:`\mu + \sum_j \langle f_j, \varphi(x) - \mu \rangle f_j`, one per column."""
         X = self._check_new(X)
-        return self._projection(self.function_(X) - self.offset_)
+        return self._projection(self.function_.values(X) - self.offset_)
 
     def _projection(self, Z: Array) -> Function:
         f, xp = self.function_, namespace(Z)
@@ -411,7 +385,7 @@ class KernelPCA(KernelTransformer):
             its `find` on ``pca.project(X)`` also tells the distances in the space, and where it fell back.
         """
         X = self._check_new(X)
-        Z = self.function_(X) - self.offset_
+        Z = self.function_.values(X) - self.offset_
         square = self._mean_square + np.sum(host(Z) * (2 * host(self.offset_) + host(Z)), axis=1)
         target = self._projection(Z)
         return as_preimage(preimage).find(target, X, norm=np.sqrt(np.maximum(square, 0.0))).points
@@ -431,7 +405,7 @@ class KernelPCA(KernelTransformer):
         mean = self.mean_(X)
         xp = namespace(mean)
         own = self._computed.evaluate_diag(X) if diagonal is None else like(diagonal, mean)
-        left = own - 2 * mean + self._mean_square - xp.sum((self.function_(X) - self.offset_) ** 2, axis=1)
+        left = own - 2 * mean + self._mean_square - xp.sum((self.function_.values(X) - self.offset_) ** 2, axis=1)
         return xp.where(left > 0, left, xp.zeros_like(left))
 
     def __sklearn_tags__(self) -> Any:

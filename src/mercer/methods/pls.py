@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, Self
 
@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from .._array import eps, host, is_numpy, like, namespace
-from .._errors import check_number, warn, where
+from .._array import eps, host, like, namespace
+from .._errors import FROM_ONE, check_number, check_parameters, warn, where
 from .._folds import folds
 from .._random import generator
 from .._units import exponent, power_of_two, unit_of_squares
@@ -26,35 +26,20 @@ from ..solvers.clustering import largest
 from ..space import Function
 from ..types import Array, ClassWeight, Data, Index, RandomState, Splitter
 from ._classifier import encode
-from ._ridge import chosen
 from ._transformer import KernelTransformer
 
 
 @dataclass(frozen=True)
 class Components:
-    """Score functions, and what the targets have of them.
-
-    Attributes
-    ----------
-    gram : CenteredGram
-    coefficients, scores : arrays of shape (n, p)
-        Of the score functions on the centred sample, and their values at all samples, those of weight 0 too.
-    loadings : array of shape (m, p)
-        The targets are near mean + scores · loadingsᵀ.
-    mean : array of shape (m,)
-    explained : array of shape (p,)
-        The share of the targets' variance that each component explains.
-    status : Status or None
-        Why there are fewer than asked for, if the context asked to end.
-    """
+    """Score functions, and what the targets have of them: these are near mean + scores · loadingsᵀ."""
 
     gram: CenteredGram
-    coefficients: Any
-    scores: Any
-    loadings: Any
-    mean: Any
-    explained: np.ndarray
-    status: Status | None = None
+    coefficients: Any  # (n, p): of the score functions on the centred sample
+    scores: Any  # (n, p): their values at all samples, those of weight 0 too
+    loadings: Any  # (m, p)
+    mean: Any  # (m,)
+    explained: np.ndarray  # (p,): the share of the targets' variance that each component explains
+    status: Status | None = None  # why there are fewer than asked for, if the context asked to end
 
     def up_to_each(self, rows: Index) -> np.ndarray:
         """The fitted values at some samples with 1, …, p components, of shape (p, rows, m)."""
@@ -112,18 +97,24 @@ def components(base: Gram, Y: Data, weight: Array, count: int) -> Components:
     return Components(gram, A * scale / root, S * scale * root, loadings / root, mean, shares, status)
 
 
+@dataclass(eq=False, repr=False)
 class PartialLeastSquares(KernelTransformer):
     """What the regressor and the classifier share: components of targets, and how many."""
 
-    _prefers_factor = True
-    n_components: Any
-    max_components: int
-    cv: Any
-    random_state: Any
+    n_components: Any = 2
+    kernel: KernelLike = "gaussian(lengthscale='median')"
+    _: KW_ONLY
+    max_components: int = 20
+    cv: Splitter = 5
+    gram: GramLike = "auto"
+    random_state: RandomState = None
+    time_budget: float | None = None
+
+    def _needs(self, n: int) -> str:
+        return "factor"
 
     def _check_parameters(self) -> None:
-        check_number(self, "n_components", self.n_components, at_least=1, integer=True, besides=("cv",))
-        check_number(self, "max_components", self.max_components, at_least=1, integer=True)
+        check_parameters(self, {"n_components": {**FROM_ONE, "besides": ("cv",)}, "max_components": FROM_ONE})
 
     def _fit_targets(self, X: Data, target: Array, weight: Array, y: Array) -> None:
         """Components of targets of shape (n,) or (n, m)."""
@@ -199,11 +190,6 @@ class PartialLeastSquares(KernelTransformer):
     def _losses(self, target: np.ndarray, values: np.ndarray) -> np.ndarray:
         """The loss of values of shape (p, rows, m), of shape (p, rows)."""
         return np.mean((values - target) ** 2, axis=2)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
 
 class KernelPLS(MultiOutputMixin, RegressorMixin, PartialLeastSquares):
@@ -290,25 +276,6 @@ class KernelPLS(MultiOutputMixin, RegressorMixin, PartialLeastSquares):
     True
     """
 
-    def __init__(
-        self,
-        n_components: Any = 2,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        *,
-        max_components: int = 20,
-        cv: Splitter = 5,
-        gram: GramLike = "auto",
-        random_state: RandomState = None,
-        time_budget: float | None = None,
-    ):
-        self.n_components = n_components
-        self.kernel = kernel
-        self.max_components = max_components
-        self.cv = cv
-        self.gram = gram
-        self.random_state = random_state
-        self.time_budget = time_budget
-
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X and targets y of shape (n,) or (n, n_targets)."""
         self._check_parameters()
@@ -319,9 +286,10 @@ class KernelPLS(MultiOutputMixin, RegressorMixin, PartialLeastSquares):
     def predict(self, X: Data) -> Any:
         """The values of `prediction_` at X, of shape (n,) or (n, n_targets)."""
         X = self._check_new(X)
-        return self.prediction_(X)
+        return self.prediction_.values(X)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelPLSClassifier(ClassifierMixin, PartialLeastSquares):
     r"""Kernel partial least squares on labels: discriminant analysis by a few functions that go along with the classes.
 
@@ -363,26 +331,7 @@ class KernelPLSClassifier(ClassifierMixin, PartialLeastSquares):
     1.0
     """
 
-    def __init__(
-        self,
-        n_components: Any = 2,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        *,
-        max_components: int = 20,
-        cv: Splitter = 5,
-        class_weight: ClassWeight = None,
-        gram: GramLike = "auto",
-        random_state: RandomState = None,
-        time_budget: float | None = None,
-    ):
-        self.n_components = n_components
-        self.kernel = kernel
-        self.max_components = max_components
-        self.cv = cv
-        self.class_weight = class_weight
-        self.gram = gram
-        self.random_state = random_state
-        self.time_budget = time_budget
+    class_weight: ClassWeight = None
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X with labels y."""
@@ -401,10 +350,8 @@ class KernelPLSClassifier(ClassifierMixin, PartialLeastSquares):
     def decision_function(self, X: Data) -> Any:
         """The values of `prediction_`: one for two classes (positive for ``classes_[1]``), else one per class."""
         X = self._check_new(X)
-        return self.prediction_(X)
+        return self.prediction_.values(X)
 
     def predict(self, X: Data) -> Any:
         """The labels."""
-        values = self.decision_function(X)
-        labels, xp = chosen(self.classes_, host(values)), namespace(values)
-        return labels if is_numpy(xp) else like(labels, values, dtype=getattr(xp, labels.dtype.name))
+        return self.decide(self.decision_function(X))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -16,17 +16,27 @@ from ..losses import Expectile, Loss, Pinball
 from ..solvers.fit import FitProblem, FitSolution
 from ..solvers.fit.ordered import ordered
 from ..types import Array, Data, FreePart, RandomState
-from .machine import KernelMachine
+from .machine import Machine
 
 
-class LevelMethod(RegressorMixin, KernelMachine):
+@dataclass(eq=False, repr=False)
+class LevelMethod(RegressorMixin, Machine):
     """One function for each of several levels, apart or in order."""
 
-    penalty = "squared"
-    class_weight = None
-    non_crossing: Any
     or_points = ("non_crossing",)
-    level_name: str
+    level_name: ClassVar[str]
+
+    kernel: KernelLike = "gaussian(lengthscale='median')"
+    _: KW_ONLY
+    alpha: float = 1.0
+    free: FreePart = 0
+    non_crossing: Any = False
+    gram: GramLike = "auto"
+    solver: str = "auto"
+    tol: float = 1e-8
+    max_iter: int | None = None
+    time_budget: float | None = None
+    random_state: RandomState = None
 
     def _at(self, level: float) -> Loss:
         """The loss of a level."""
@@ -133,6 +143,7 @@ class LevelMethod(RegressorMixin, KernelMachine):
         raise NotImplementedError
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelQuantileRegression(LevelMethod):
     r"""Kernel quantile regression: the value that y stays below with probability τ, given x.
 
@@ -199,32 +210,8 @@ class KernelQuantileRegression(LevelMethod):
 
     level_name = "quantiles"
 
-    def __init__(
-        self,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        *,
-        quantiles: Any = 0.5,
-        alpha: float = 1.0,
-        free: FreePart = 0,
-        non_crossing: Any = False,
-        gram: GramLike = "auto",
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        time_budget: float | None = None,
-        random_state: RandomState = None,
-    ):
-        self.kernel = kernel
-        self.quantiles = quantiles
-        self.alpha = alpha
-        self.free = free
-        self.non_crossing = non_crossing
-        self.gram = gram
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_budget = time_budget
-        self.random_state = random_state
+    quantiles: Any = 0.5
+    tol: float = 1e-6
 
     def _at(self, level: float) -> Loss:
         return Pinball(level)
@@ -233,6 +220,7 @@ class KernelQuantileRegression(LevelMethod):
         return np.full_like(y, np.quantile(y, level, weights=w, method="inverted_cdf"))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelExpectileRegression(LevelMethod):
     r"""Kernel expectile regression: asymmetric least squares.
 
@@ -281,32 +269,7 @@ class KernelExpectileRegression(LevelMethod):
 
     level_name = "expectiles"
 
-    def __init__(
-        self,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        *,
-        expectiles: Any = 0.5,
-        alpha: float = 1.0,
-        free: FreePart = 0,
-        non_crossing: Any = False,
-        gram: GramLike = "auto",
-        solver: str = "auto",
-        tol: float = 1e-8,
-        max_iter: int | None = None,
-        time_budget: float | None = None,
-        random_state: RandomState = None,
-    ):
-        self.kernel = kernel
-        self.expectiles = expectiles
-        self.alpha = alpha
-        self.free = free
-        self.non_crossing = non_crossing
-        self.gram = gram
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_budget = time_budget
-        self.random_state = random_state
+    expectiles: Any = 0.5
 
     def _at(self, level: float) -> Loss:
         return Expectile(level)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.utils.validation import check_is_fitted
 
 from .._array import eps, host, is_sparse, like, namespace, on_host
-from .._errors import check_number, where
+from .._errors import ONE_OR_NONE, POSITIVE, SHARE, check_number, check_parameters, where
 from .._neighbours import check_rule, check_weights, connecting_length, links, nearest, within
 from ..gram import GramLike, Operator
 from ..gram.normalized import GraphGram, NormalizedGram
 from ..kernels import KernelLike
 from ..solvers.laplacian import spread
 from ..types import Array, Data, RandomState
-from ._base import KernelEstimator, validated
+from ._base import KernelEstimator, require_fitted, validated
 
 
+@dataclass(eq=False, repr=False)
 class ManifoldRanking(KernelEstimator):
     r"""Scores that spread from some samples along the data: the ranking of all others by how near they are on the way.
 
@@ -44,10 +45,8 @@ class ManifoldRanking(KernelEstimator):
         Residual of the limit, relative to y.
     gram : str or Representation
         How the matrix of all affinities is held or approximated, where ``graph=None``.
-    random_state : int, RandomState, Generator or None
-        For representations that draw.
-    time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
+    random_state, time_budget
+        As in `KernelRidge`.
 
     Attributes
     ----------
@@ -86,26 +85,15 @@ class ManifoldRanking(KernelEstimator):
     True
     """
 
-    def __init__(
-        self,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        *,
-        alpha: float = 0.99,
-        graph: Any = 6,
-        max_iter: int | None = None,
-        tol: float = 1e-10,
-        gram: GramLike = "auto",
-        random_state: RandomState = None,
-        time_budget: float | None = None,
-    ):
-        self.kernel = kernel
-        self.alpha = alpha
-        self.graph = graph
-        self.max_iter = max_iter
-        self.tol = tol
-        self.gram = gram
-        self.random_state = random_state
-        self.time_budget = time_budget
+    kernel: KernelLike = "gaussian(lengthscale='median')"
+    _: KW_ONLY
+    alpha: float = 0.99
+    graph: Any = 6
+    max_iter: int | None = None
+    tol: float = 1e-10
+    gram: GramLike = "auto"
+    random_state: RandomState = None
+    time_budget: float | None = None
 
     def fit(self, X: Data, y: Array = None) -> Self:
         """Link the samples X, or take a matrix of affinities; with queries y (n,) or (n, n_queries), score all."""
@@ -134,14 +122,11 @@ class ManifoldRanking(KernelEstimator):
         return self
 
     def _check_parameters(self) -> None:
-        check_number(self, "alpha", self.alpha, at_least=0, at_most=1)
+        check_parameters(self, {"alpha": SHARE, "max_iter": ONE_OR_NONE, "tol": POSITIVE})
         if self.alpha == 1:
             raise ValueError(f"{where(self)}: alpha = 1 must be < 1, where the sum of all steps is finite.")
         if self.graph is not None:
             check_rule(self, "graph", self.graph)
-        if self.max_iter is not None:
-            check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
-        check_number(self, "tol", self.tol, above=0)
 
     def _given_graph(self, X: Data) -> Operator:
         X = validated(self, X, accept_sparse="csr", dtype=np.float64)
@@ -173,7 +158,7 @@ class ManifoldRanking(KernelEstimator):
 
     def scores(self, y: Array) -> Any:
         """f for other queries y, of shape (n_samples,) or (n_samples, n_queries), over the same samples."""
-        check_is_fitted(self)
+        require_fitted(self)
         return self._at_home(self._spread(self._check_queries(y)).coefficients)
 
     def retrieve(self, X: Data, k: int = 10) -> np.ndarray:
@@ -189,7 +174,7 @@ class ManifoldRanking(KernelEstimator):
 
     def score_samples(self, X: Data) -> Any:
         """f at new points; 0 without affinity to any sample. For a precomputed matrix give their rows."""
-        check_is_fitted(self, "_operator")
+        require_fitted(self)
         if not hasattr(self, "scores_"):
             raise ValueError(f"{where(self)}: fit was called without y, so that there are no scores; give the queries.")
         scale, cross = self._links_to(X)
@@ -219,7 +204,7 @@ class ManifoldRanking(KernelEstimator):
 
     def _links_to(self, X: Data) -> tuple[Any, Any]:
         """1/√d(x) of new points, and their affinities to the samples as an operator."""
-        check_is_fitted(self)
+        require_fitted(self)
         base: Any = self._operator.base
         cross: Any = GraphGram(self._new_links(X)) if "sparse" in base.provides else base.cross(self._check_new(X))
         degree = cross @ (0 * self._operator.degrees + 1)

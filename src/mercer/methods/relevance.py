@@ -2,77 +2,64 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
 
-from .._array import host, is_array
-from .._errors import check_number, warn, where
+from .._array import host
+from .._errors import ONE_OR_NONE, POSITIVE, check_number, check_parameters, where
 from .._units import unit_of_squares
 from ..basis import Polynomials
-from ..context import Status
+from ..context import Status, warn_early
 from ..gram import Gram, GramLike
 from ..kernels import KernelLike
 from ..losses import Logistic
-from ..solvers.fit.relevance import Design, Evidence, maximise_bernoulli, maximise_gaussian
+from ..solvers.fit.relevance import Dictionary, Evidence, maximise_bernoulli, maximise_gaussian
 from ..space import Function
 from ..types import Array, Data, RandomState
 from ._base import KernelEstimator, classes_of
 
+STEPS = 10_000  # of an ascent at most, unless others are asked for
 LEAST = 2.0**-480  # noise variance in the unit of y², below which squares over it overflow
 
 
+@dataclass(eq=False, repr=False)
 class RelevanceMethod(KernelEstimator):
     """What regression and classification share: parameters, the ascent, and the function that it leaves."""
 
-    def __init__(
-        self,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        *,
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        gram: GramLike = "auto",
-        random_state: RandomState = None,
-        time_budget: float | None = None,
-    ):
-        self.kernel = kernel
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.gram = gram
-        self.random_state = random_state
-        self.time_budget = time_budget
+    kernel: KernelLike = "gaussian(lengthscale='median')"
+    _: KW_ONLY
+    fit_intercept: bool = True
+    tol: float = 1e-6
+    max_iter: int | None = None
+    gram: GramLike = "auto"
+    random_state: RandomState = None
+    time_budget: float | None = None
 
     def _check_sample_and_targets(self, X: Data, y: Array, **options: Any) -> tuple[Any, Any]:
         """X, in double precision where it is numbers, and y; all parameters checked."""
-        check_number(self, "tol", self.tol, above=0)
-        check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
+        check_parameters(self, {"tol": POSITIVE, "max_iter": ONE_OR_NONE})
         X, y = self._check_fit(X, y, **options)
-        if is_array(X) and not isinstance(X, np.ndarray):
-            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
+        self._require_numpy(X)
         if self.kernel_.domain.numbers:
             X = X.astype(np.float64)
             self.dtype_ = X.dtype
         return X, y
 
-    def _design(self, X: Data) -> Design:
+    def _design(self, X: Data) -> Dictionary:
         """The columns on the sample, whose squares have to be numbers."""
         gram = self._build(X)
         unit_of_squares(self, "the kernel matrix", gram.diagonal())
-        return Design(gram, bool(self.fit_intercept))
+        return Dictionary(gram, bool(self.fit_intercept))
 
     def _finish(self, evidence: Evidence, history: list[float], status: Status, unit: float = 1.0) -> None:
         """Keep what the ascent found, of targets that were divided by `unit`."""
         if status is not Status.CONVERGED:
-            warn(
-                f"{where(self)}: the evidence still rises by more than tol = {self.tol:g} a step after "
-                f"{len(history) - 1} steps: {status}. {status.remedy('Raise max_iter or tol.')}",
-                ConvergenceWarning,
-            )
-        gram, n = evidence.design.gram, evidence.design.n
+            rises = f"the evidence still rises by more than tol = {self.tol:g} a step after {len(history) - 1} steps"
+            warn_early(self, rises, status, "Raise max_iter or tol.")
+        gram, n = evidence.dictionary.gram, evidence.dictionary.n
         order = np.argsort(evidence.active)
         active, mean, root = np.array(evidence.active, dtype=int)[order], evidence.mean[order], evidence.root[:, order]
         mean, root, shift = unit * mean, unit * root, n * np.log(unit)
@@ -100,14 +87,15 @@ class RelevanceMethod(KernelEstimator):
 
     def _mean(self, X: Data) -> np.ndarray:
         X = self._check_new(X)
-        return np.asarray(self.function_(X))
+        return np.asarray(self.function_.values(X))
 
     def _moments(self, X: Data) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of f at new points, under the posterior of the weights."""
         X = self._check_new(X)
-        return np.asarray(self.function_(X)), np.sum(np.asarray(self._deviations(X)) ** 2, axis=1)
+        return np.asarray(self.function_.values(X)), np.sum(np.asarray(self._deviations.values(X)) ** 2, axis=1)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
     r"""Sparse Bayesian regression on the columns of a kernel matrix.
 
@@ -134,14 +122,12 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
     tol : float > 0
         In units of the log-evidence: the ascent ends when no change of one precision, nor of σ², gains more. Larger
         ends sooner, with columns that were about to leave.
-    max_iter : int ≥ 1
-        Changes at most.
+    max_iter : int >= 1, optional
+        Changes at most; None for 10,000.
     gram : str or Representation
         How the kernel matrix is held; an approximation puts its own columns in place of K's.
-    random_state : int, RandomState, Generator or None
-        For representations that draw.
-    time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
+    random_state, time_budget
+        As in `KernelRidge`.
 
     Attributes
     ----------
@@ -200,28 +186,7 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
     True
     """
 
-    def __init__(
-        self,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        *,
-        noise_variance: float | None = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        gram: GramLike = "auto",
-        random_state: RandomState = None,
-        time_budget: float | None = None,
-    ):
-        super().__init__(
-            kernel,
-            fit_intercept=fit_intercept,
-            tol=tol,
-            max_iter=max_iter,
-            gram=gram,
-            random_state=random_state,
-            time_budget=time_budget,
-        )
-        self.noise_variance = noise_variance
+    noise_variance: float | None = None
 
     def fit(self, X: Data, y: Array) -> Self:
         """Fit to samples X and targets y of shape (n,)."""
@@ -239,7 +204,7 @@ class RelevanceVectorMachine(RegressorMixin, RelevanceMethod):
                 "have, up to rounding; give it in the unit of y², or None."
             )
         design = self._design(X)
-        evidence, history, status = maximise_gaussian(design, y / unit, noise, self.tol, self.max_iter)
+        evidence, history, status = maximise_gaussian(design, y / unit, noise, self.tol, self.max_iter or STEPS)
         self._finish(evidence, history, status, unit)
         self.noise_variance_ = unit**2 * evidence.noise
         return self
@@ -266,21 +231,11 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
 
     Parameters
     ----------
-    kernel : str, Kernel or expression
-        Any: columns need no positive definiteness. A longer lengthscale leaves fewer relevance vectors.
-    fit_intercept : bool
-        Whether the constant is a column, with a precision of its own like the others.
+    kernel, fit_intercept, max_iter, gram, random_state, time_budget
+        As in `RelevanceVectorMachine`.
     tol : float > 0
         In units of the log-evidence: the ascent ends when no change of one precision promises more, B held fixed.
         Larger ends sooner, with columns that were about to leave.
-    max_iter : int ≥ 1
-        Changes at most.
-    gram : str or Representation
-        How the kernel matrix is held; an approximation puts its own columns in place of K's.
-    random_state : int, RandomState, Generator or None
-        For representations that draw.
-    time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
 
     Attributes
     ----------
@@ -336,7 +291,7 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
                 "sklearn.multiclass.OneVsRestClassifier."
             )
         design = self._design(X)
-        self._finish(*maximise_bernoulli(design, np.where(index == 1, 1.0, -1.0), self.tol, self.max_iter))
+        self._finish(*maximise_bernoulli(design, np.where(index == 1, 1.0, -1.0), self.tol, self.max_iter or STEPS))
         return self
 
     def decision_function(self, X: Data) -> np.ndarray:
@@ -345,8 +300,7 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceMethod):
 
     def predict(self, X: Data) -> np.ndarray:
         """The more probable label."""
-        second = self.decision_function(X) >= 0
-        return self.classes_[second.astype(int)]
+        return self.decide(self.decision_function(X))
 
     def predict_proba(self, X: Data) -> np.ndarray:
         """Probabilities of the two classes, averaged over the weights."""

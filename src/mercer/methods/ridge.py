@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from .._array import host
 from .._errors import where
+from ..context import Monitor
 from ..gram import GramLike
 from ..kernels import Kernel, KernelLike
+from ..solvers.hyper import RIDGE, Objective
 from ..solvers.linear import LinearSolver
 from ..types import Array, Data, FreePart, RandomState
+from ._objective import checked, of_ridge
 from ._ridge import RidgeRegressor
 
 
+@dataclass(eq=False, repr=False)
 class KernelRidge(RidgeRegressor):
     r"""Kernel ridge regression: least squares with a penalty on the norm in the kernel's space.
 
@@ -98,34 +103,22 @@ class KernelRidge(RidgeRegressor):
     True
     """
 
-    def __init__(
-        self,
-        alpha: Any = 1,
-        *,
-        kernel: KernelLike = "linear",
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        fit_intercept: bool = False,
-        free: FreePart = None,
-        gram: GramLike = "auto",
-        solver: str | LinearSolver = "auto",
-        random_state: RandomState = None,
-        time_budget: float | None = None,
-    ):
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.fit_intercept = fit_intercept
-        self.free = free
-        self.gram = gram
-        self.solver = solver
-        self.random_state = random_state
-        self.time_budget = time_budget
+    criteria = RIDGE
+    minimises_risk = True
+
+    alpha: Any = 1
+    _: KW_ONLY
+    kernel: KernelLike = "linear"
+    gamma: float | None = None
+    degree: float = 3
+    coef0: float = 1
+    kernel_params: dict[str, Any] | None = None
+    fit_intercept: bool = False
+    free: FreePart = None
+    gram: GramLike = "auto"
+    solver: str | LinearSolver = "auto"
+    random_state: RandomState = None
+    time_budget: float | None = None
 
     def _kernel(self, n_features: int) -> Kernel:
         return self._sklearn_kernel(n_features)
@@ -139,12 +132,26 @@ class KernelRidge(RidgeRegressor):
         self._fit_system(X, y, alpha, weight, basis)
         return self
 
+    def tuning_objective(
+        self, criterion: str, X: Data, y: Array, sample_weight: Array = None, monitor: Monitor | None = None
+    ) -> Objective:
+        """One of `criteria` on these data."""
+        X, y = checked(self, X, y, multi_output=True, y_numeric=True)
+        b = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        alpha = np.unique(self._check_alpha(b.shape[1]))
+        if len(alpha) > 1 or not alpha[0] > 0:
+            raise ValueError(f"{where(self)}: alpha = {self.alpha!r} must be one number > 0, to start from.")
+        basis = self._free_basis(X, self.free, self.fit_intercept)
+        return of_ridge(self, criterion, X, b, self._check_weight(sample_weight, X), basis, float(alpha[0]))
+
     def _check_alpha(self, n_targets: int) -> np.ndarray:
         alpha = np.atleast_1d(host(self.alpha))
         if alpha.dtype.kind not in "fiu":
             raise TypeError(f"{where(self)}: alpha = {self.alpha!r} must be a number >= 0, or one per target.")
         if alpha.ndim != 1 or not np.all(np.isfinite(alpha)) or (alpha < 0).any():
-            raise ValueError(f"{where(self)}: alpha = {self.alpha!r} must be >= 0, one number or one per target.")
+            raise ValueError(
+                f"{where(self)}: alpha = {self.alpha!r} must be finite and >= 0, one number or one per target."
+            )
         if len(alpha) not in (1, n_targets):
             raise ValueError(f"{where(self)}: alpha has {len(alpha)} entries, but y has {n_targets} target(s).")
         return alpha

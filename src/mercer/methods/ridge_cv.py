@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from inspect import signature
 from typing import Any, Self
 
@@ -11,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from .._array import host, like
-from .._errors import check_choice, is_one_of, where
+from .._errors import check_choice, check_grid, where
 from .._folds import folds
 from .._units import unit_of_squares
 from ..basis import annihilated
@@ -21,11 +22,12 @@ from ..kernels import Kernel, KernelLike
 from ..kernels.expression import as_kernel
 from ..solvers.likelihood import maximise_likelihood
 from ..solvers.spectral import Spectral
-from ..types import Array, Data
-from ._ridge import RidgeClassifier, RidgeMethod, RidgeRegressor, chosen
+from ..types import Array, ClassWeight, Data, FreePart, RandomState, Splitter
+from ._forms import chosen
+from ._ridge import RidgeClassifier, RidgeMethod, RidgeRegressor
 from .ridge import KernelRidge
 
-CRITERIA = ("gcv", "marginal_likelihood")
+CRITERIA = ("loo", "gcv", "reml", "marginal_likelihood", "cv")
 ALPHAS = tuple(10.0**e for e in range(-6, 4))
 
 
@@ -57,57 +59,68 @@ class HeldOutLabels(ClassifierMixin, BaseEstimator):
         return chosen(self.classes, X)
 
 
+@dataclass(eq=False, repr=False)
 class RidgeSearch(RidgeMethod):
     """The search over strengths and kernels, which regression and classification share."""
 
-    alphas: Any
-    cv: Any
-    scoring: Any
-    alpha_per_target: bool = False
-    fit_intercept: bool
-    free: Any
-    store_cv_results: bool
-    optimize: bool
+    alpha_per_target = False
+
+    alphas: Any = ALPHAS
+    _: KW_ONLY
+    alpha: str = "loo"
+    kernel: KernelLike | Sequence[KernelLike] = "gaussian(lengthscale='median')"
+    fit_intercept: bool = True
+    free: FreePart = None
+    cv: Splitter = None
+    scoring: Any = None
+    store_cv_results: bool = False
+    optimize: bool = False
+    gram: GramLike = "auto"
+    random_state: RandomState = None
+    time_budget: float | None = None
 
     def _kernel(self, n_features: int) -> Kernel:
-        return as_kernel(self.kernel[0] if self._is_list(self.kernel) else self.kernel)
+        return self._kernels()[0]
 
-    @staticmethod
-    def _is_list(kernel: KernelLike) -> bool:
-        return isinstance(kernel, (list, tuple)) and len(kernel) > 0
+    def _kernels(self) -> list[Kernel]:
+        """The kernels to choose from."""
+        given: Any = self.kernel if isinstance(self.kernel, (list, tuple)) and self.kernel else [self.kernel]
+        return [as_kernel(kernel) for kernel in given]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        named = isinstance(state.get("cv"), str)  # in earlier versions it was also the criterion
+        super().__setstate__(state | {"alpha": state["cv"], "cv": None} if named else state)
+
+    @property
+    def _criterion(self) -> str:
+        """What decides: folds where `cv` is given, as in scikit-learn's RidgeCV, otherwise what `alpha` names."""
+        return "cv" if self.alpha == "loo" and self.cv is not None else self.alpha
 
     def _check_search(self) -> np.ndarray:
-        alphas = np.atleast_1d(host(self.alphas))
-        if alphas.dtype.kind not in "fiu":
-            raise TypeError(f"{where(self)}: alphas = {self.alphas!r} must be numbers > 0.")
-        if alphas.ndim != 1 or not alphas.size or not np.all(np.isfinite(alphas)) or (alphas <= 0).any():
-            raise ValueError(f"{where(self)}: alphas = {self.alphas!r} must be numbers > 0, at least one.")
-        if isinstance(self.cv, str) and self.cv not in CRITERIA:
-            raise ValueError(
-                f"{where(self)}: cv = {self.cv!r} is unknown; give None (leave-one-out), 'gcv', 'marginal_likelihood', "
-                "a number of folds or a splitter."
-            )
-        if isinstance(self.cv, str) and self.scoring is not None:
-            raise ValueError(f"{where(self)}: cv = {self.cv!r} is a criterion of its own; leave scoring out.")
-        if self.optimize and (not is_one_of(self.cv, ("marginal_likelihood",)) or self.alpha_per_target):
+        alphas = check_grid(self, "alphas", self.alphas)
+        check_choice(self, "alpha", self.alpha, CRITERIA)
+        for name in ("cv", "scoring"):
+            if self._criterion not in ("loo", "cv") and getattr(self, name) is not None:
+                raise ValueError(f"{where(self)}: alpha = {self.alpha!r} is a criterion of its own; leave {name} out.")
+        if self.optimize and (self._criterion != "marginal_likelihood" or self.alpha_per_target):
             raise ValueError(
                 f"{where(self)}: optimize=True follows the gradient of the likelihood; it needs "
-                "cv='marginal_likelihood' and one alpha for all targets."
+                "alpha='marginal_likelihood' and one alpha for all targets."
             )
-        if self.store_cv_results and self.cv is not None:
-            raise ValueError(f"{where(self)}: store_cv_results=True needs cv=None (leave-one-out).")
+        if self.store_cv_results and self._criterion != "loo":
+            raise ValueError(f"{where(self)}: store_cv_results=True needs alpha='loo' and cv=None.")
         if self.scoring is not None and (isinstance(self.scoring, type) or not callable(self.scoring)):
             check_choice(self, "scoring", self.scoring, tuple(get_scorer_names()))
-        return alphas.astype(np.float64)
+        return alphas
 
     def _search(self, X: Data, y: Array, target: Array, weight: Array, groups: Array) -> None:
         """Score every strength with every kernel, and keep the best; y is what scorers are given."""
         alphas = self._check_search()
         unit_of_squares(self, "y", target)
         basis = self._free_basis(X, self.free, self.fit_intercept and self.free is None)
-        kernels = [as_kernel(k) for k in self.kernel] if self._is_list(self.kernel) else [self._kernel(1)]
+        kernels = self._kernels()
         splits = None
-        if self.cv is not None and not isinstance(self.cv, str):
+        if self._criterion == "cv":
             n = self.kernel_.domain.size(X)
             splits = folds(self, self.cv, n, host(y), is_classifier(self), groups)
         self.kernels_, table, best = [], [], None
@@ -166,9 +179,11 @@ class RidgeSearch(RidgeMethod):
     def _scores(
         self, path: Spectral, b: Array, alphas: np.ndarray, y: np.ndarray, splits: Any
     ) -> tuple[np.ndarray, Any]:
-        if is_one_of(self.cv, ("gcv",)):
+        if self._criterion == "gcv":
             return self._joined(-host(path.gcv(b, alphas)), np.mean), None
-        if is_one_of(self.cv, ("marginal_likelihood",)):
+        if self._criterion == "reml":
+            return self._joined(-host(path.reml(b, alphas)), np.sum), None
+        if self._criterion == "marginal_likelihood":
             return self._joined(host(path.log_marginal_likelihood(b, alphas)), np.sum), None
         weight = None if path.design.weight is None else host(path.design.weight)
         if splits is None:
@@ -229,6 +244,7 @@ def _by_target(values: np.ndarray) -> list[np.ndarray]:
     return [values[:, i, :] for i in range(values.shape[1])]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelRidgeCV(RidgeSearch, RidgeRegressor):
     r"""Kernel ridge regression with alpha and the kernel chosen by leave-one-out, in closed form.
 
@@ -239,19 +255,22 @@ class KernelRidgeCV(RidgeSearch, RidgeRegressor):
     One decomposition for each kernel gives the whole path of alphas: the second equation holds exactly, for every α,
     with weights and free part. Likewise the other criteria:
 
-    =========================  ===========================================================================
-    cv                         score, larger is better
-    =========================  ===========================================================================
-    None                       `scoring` of the leave-one-out predictions (None: minus their squared error)
-    "gcv"                      minus the generalised cross-validation :math:`n \|W^{1/2} r\|^2 / (n - \mathrm{tr} A)^2`
-    "marginal_likelihood"      log likelihood of the Gaussian process with covariance k and noise variance α
-    number of folds, splitter  `scoring` (None: R²), mean over the folds; each is exact
-    =========================  ===========================================================================
+    =====================  ===============================================================================
+    alpha                  score, larger is better
+    =====================  ===============================================================================
+    "loo"                  `scoring` of the leave-one-out predictions (None: minus their squared error)
+    "gcv"                  minus the generalised cross-validation :math:`n \|W^{1/2} r\|^2 / (n - \mathrm{tr} A)^2`
+    "reml"                 twice the restricted log likelihood at the best noise variance, up to a constant
+    "marginal_likelihood"  log likelihood of the Gaussian process with covariance k and noise variance α
+    "cv"                   `scoring` (None: R²), mean over the folds of `cv`; each is exact
+    =====================  ===============================================================================
 
     Parameters
     ----------
     alphas : array of numbers > 0
         The strengths to choose from; many cost little more than one.
+    alpha : {"loo", "gcv", "reml", "marginal_likelihood", "cv"}
+        How to choose, as above.
     kernel : str, Kernel or callable, or a list of them
         Positive definite, or conditionally so where the free part has the polynomials that it needs. Of a list the best
         with its best alpha is chosen; data-driven parameters are filled in on all samples.
@@ -260,8 +279,9 @@ class KernelRidgeCV(RidgeSearch, RidgeRegressor):
     free : None, int, list of functions, or basis
         Unpenalised part: a polynomial degree (which includes the intercept) or functions X → (n,). Given, it takes the
         place of the intercept.
-    cv : None, "gcv", "marginal_likelihood", int, splitter or list of (train, test)
-        See above. Folds are computed from the same decomposition where that is cheaper than from their own.
+    cv : None, int, splitter or list of (train, test)
+        Folds, which take the place of leave-one-out, as in scikit-learn's ``RidgeCV``; None stands for five if alpha is
+        "cv". They are computed from the same decomposition where that is cheaper than from their own.
     scoring : str, callable or None
         A scorer of scikit-learn, or a function of (estimator, X, y). It is given all leave-one-out predictions at once,
         or those of a fold, and the weights where there are any and it has a parameter `sample_weight`.
@@ -270,15 +290,13 @@ class KernelRidgeCV(RidgeSearch, RidgeRegressor):
     store_cv_results : bool
         Whether to keep `cv_results_`; with leave-one-out only.
     optimize : bool
-        With ``cv="marginal_likelihood"``: whether to climb from the best of the grid to the next maximum in alpha and
-        all parameters of the kernel that it has derivatives for (one lengthscale per feature, scales and weights of
-        composite kernels). O(n³) a step.
+        With ``alpha="marginal_likelihood"``: whether to climb from the best of the grid to the next maximum in alpha
+        and all parameters of the kernel that it has derivatives for (one lengthscale per feature, scales and weights
+        of composite kernels). O(n³) a step.
     gram : str or Representation
         How the kernel matrix is held or approximated. A low-rank one costs O(nr²); a lazy one is formed.
-    random_state : int, RandomState, Generator or None
-        For representations that draw.
-    time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
+    random_state, time_budget
+        As in `KernelRidge`.
 
     Attributes
     ----------
@@ -324,34 +342,7 @@ class KernelRidgeCV(RidgeSearch, RidgeRegressor):
     True
     """
 
-    def __init__(
-        self,
-        alphas: Any = ALPHAS,
-        *,
-        kernel: KernelLike | Sequence[KernelLike] = "gaussian(lengthscale='median')",
-        fit_intercept: bool = True,
-        free: Any = None,
-        cv: Any = None,
-        scoring: Any = None,
-        alpha_per_target: bool = False,
-        store_cv_results: bool = False,
-        optimize: bool = False,
-        gram: GramLike = "auto",
-        random_state: Any = None,
-        time_budget: float | None = None,
-    ):
-        self.alphas = alphas
-        self.kernel = kernel
-        self.fit_intercept = fit_intercept
-        self.free = free
-        self.cv = cv
-        self.scoring = scoring
-        self.alpha_per_target = alpha_per_target
-        self.store_cv_results = store_cv_results
-        self.optimize = optimize
-        self.gram = gram
-        self.random_state = random_state
-        self.time_budget = time_budget
+    alpha_per_target: bool = False
 
     def plain_form(self) -> KernelRidge:
         """`KernelRidge` with the alpha that was chosen."""
@@ -365,6 +356,7 @@ class KernelRidgeCV(RidgeSearch, RidgeRegressor):
         return self
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelRidgeClassifierCV(RidgeSearch, RidgeClassifier):
     r"""Classification by kernel ridge regression on labels ±1, with alpha and the kernel chosen in closed form.
 
@@ -377,7 +369,7 @@ class KernelRidgeClassifierCV(RidgeSearch, RidgeClassifier):
 
     Parameters
     ----------
-    alphas, kernel, fit_intercept, free, cv, store_cv_results, optimize, gram, random_state, time_budget
+    alphas, alpha, kernel, fit_intercept, free, cv, store_cv_results, optimize, gram, random_state, time_budget
         As in `KernelRidgeCV`.
     scoring : str, callable or None
         A scorer of scikit-learn; None is the accuracy. Those that need probabilities have none here.
@@ -410,34 +402,7 @@ class KernelRidgeClassifierCV(RidgeSearch, RidgeClassifier):
     (1.0, array(['a', 'b'], dtype='<U1'))
     """
 
-    def __init__(
-        self,
-        alphas: Any = ALPHAS,
-        *,
-        kernel: KernelLike | Sequence[KernelLike] = "gaussian(lengthscale='median')",
-        fit_intercept: bool = True,
-        free: Any = None,
-        cv: Any = None,
-        scoring: Any = None,
-        class_weight: Any = None,
-        store_cv_results: bool = False,
-        optimize: bool = False,
-        gram: GramLike = "auto",
-        random_state: Any = None,
-        time_budget: float | None = None,
-    ):
-        self.alphas = alphas
-        self.kernel = kernel
-        self.fit_intercept = fit_intercept
-        self.free = free
-        self.cv = cv
-        self.scoring = scoring
-        self.class_weight = class_weight
-        self.store_cv_results = store_cv_results
-        self.optimize = optimize
-        self.gram = gram
-        self.random_state = random_state
-        self.time_budget = time_budget
+    class_weight: ClassWeight = None
 
     def chosen_parameters(self) -> dict[str, Any]:
         """The alpha that was chosen."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,14 +14,15 @@ from ..kernels import KernelLike
 from ..losses import Hampel, Huber, Loss
 from ..solvers.fit import FitProblem
 from ..types import Array, Data, FreePart, RandomState
-from .machine import KernelMachine
+from .machine import Machine
 
 NORMAL = 0.6744897501960817  # the upper quartile of the normal distribution: the median of |z|
 NEARLY = 0.1  # of the spread of y: up to where the nearly absolute error of the pilot fit is quadratic
 EXACT = 1e-8  # of the spread of y: the smallest scale, where f fits exactly
 
 
-class RobustKernelRegression(RegressorMixin, KernelMachine):
+@dataclass(eq=False, repr=False)
+class RobustKernelRegression(RegressorMixin, Machine):
     r"""Kernel regression with a loss that bounds the influence of outliers, in units of a robust scale.
 
     .. math:: \min_{f \in H,\, c}\; \sum_i w_i\, s^2 \rho\!\left(\frac{y_i - f(x_i) - c}{s}\right)
@@ -45,9 +46,7 @@ class RobustKernelRegression(RegressorMixin, KernelMachine):
         s. "mad" estimates it once: the median of the absolute residuals of a pilot fit, over 0.6745.
     free : None, int, list of functions, or basis
         Unpenalised part; 0 is the intercept.
-    gram : str or Representation
-        How the kernel matrix is held or approximated.
-    solver, tol, max_iter, time_budget, random_state
+    gram, solver, tol, max_iter, time_budget, random_state
         As in `KernelMachine`.
 
     Attributes
@@ -82,37 +81,21 @@ class RobustKernelRegression(RegressorMixin, KernelMachine):
     (True, array([0., 0., 0., 0., 0.]))
     """
 
-    penalty = "squared"
-    class_weight = None
+    minimises_risk = False  # the loss need not be convex
 
-    def __init__(
-        self,
-        kernel: KernelLike = "gaussian(lengthscale='median')",
-        *,
-        loss: str = "huber",
-        alpha: float = 1.0,
-        tuning: Any = None,
-        scale: Any = "mad",
-        free: FreePart = 0,
-        gram: GramLike = "auto",
-        solver: str = "auto",
-        tol: float = 1e-8,
-        max_iter: int | None = None,
-        time_budget: float | None = None,
-        random_state: RandomState = None,
-    ):
-        self.kernel = kernel
-        self.loss = loss
-        self.alpha = alpha
-        self.tuning = tuning
-        self.scale = scale
-        self.free = free
-        self.gram = gram
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_budget = time_budget
-        self.random_state = random_state
+    kernel: KernelLike = "gaussian(lengthscale='median')"
+    _: KW_ONLY
+    loss: str = "huber"
+    alpha: float = 1.0
+    tuning: Any = None
+    scale: Any = "mad"
+    free: FreePart = 0
+    gram: GramLike = "auto"
+    solver: str = "auto"
+    tol: float = 1e-8
+    max_iter: int | None = None
+    time_budget: float | None = None
+    random_state: RandomState = None
 
     def _check_parameters(self) -> None:
         check_choice(self, "loss", self.loss, ("huber", "hampel"))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._array import eps, host, is_array, like
-from .._errors import check_choice, check_number, warn, where
+from .._array import eps, host, like
+from .._errors import ONE_OR_NONE, POSITIVE, check_number, check_parameters, warn, where
 from ..context import Status, current
 from ..gram import Gram, GramLike
 from ..kernels import KernelLike
@@ -34,6 +34,7 @@ class Mean(Solution):
     history: list[float]
 
 
+@dataclass(eq=False, repr=False)
 class RobustKernelDensity(DensityEstimator):
     r"""Robust kernel density estimation: the mean in the kernel's space with a loss that bounds the pull of outliers.
 
@@ -62,8 +63,8 @@ class RobustKernelDensity(DensityEstimator):
         How the kernel matrix is held or approximated while weights are found; densities are exact.
     tol : float > 0
         Reweighting ends when Σ|Δwᵢ| is below.
-    max_iter : int >= 1
-        Reweightings at most.
+    max_iter : int >= 1, optional
+        Reweightings at most; None for 1000.
     time_budget : float, optional
         Seconds after which the weights so far are kept, with a warning.
     random_state : int, RandomState, Generator or None
@@ -81,7 +82,7 @@ class RobustKernelDensity(DensityEstimator):
         The objective after every reweighting, which never rises.
     n_iter_ : int
         Their number.
-    bandwidth_, kernel_, log_normalizer_, function_, X_fit_, cv_bandwidths_, cv_scores_
+    bandwidth_, kernel_, log_normalizer_, function_, X_fit_, bandwidths_, loo_scores_
         As in `KernelDensity`.
     gram_choice_ : str
         How the matrix was held, and why.
@@ -110,40 +111,23 @@ class RobustKernelDensity(DensityEstimator):
     (2, 1)
     """
 
-    def __init__(
-        self,
-        kernel: KernelLike = "gaussian",
-        *,
-        bandwidth: Any = "cv",
-        bandwidths: Any = None,
-        criterion: str = "least_squares",
-        loss: str = "huber",
-        tuning: Any = None,
-        gram: GramLike = "auto",
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-        time_budget: float | None = None,
-        random_state: RandomState = None,
-    ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.bandwidths = bandwidths
-        self.criterion = criterion
-        self.loss = loss
-        self.tuning = tuning
-        self.gram = gram
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_budget = time_budget
-        self.random_state = random_state
+    kernel: KernelLike = "gaussian"
+    _: KW_ONLY
+    bandwidth: Any = "loo"
+    bandwidths: Any = None
+    criterion: str = "least_squares"
+    loss: str = "huber"
+    tuning: Any = None
+    gram: GramLike = "auto"
+    tol: float = 1e-8
+    max_iter: int | None = None
+    time_budget: float | None = None
+    random_state: RandomState = None
 
     def fit(self, X: Data, y: Array = None, sample_weight: Array = None) -> Self:
         """Fit to samples X; y is ignored."""
-        check_choice(self, "loss", self.loss, ("huber", "hampel"))
-        check_number(self, "tol", self.tol, above=0)
-        check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
-        if is_array(X) and not isinstance(X, np.ndarray):
-            raise TypeError(f"{where(self)}: X is a {type(X).__module__} array; give NumPy arrays or CSR matrices.")
+        check_parameters(self, {"loss": ("huber", "hampel"), "tol": POSITIVE, "max_iter": ONE_OR_NONE})
+        self._require_numpy(X)
         X, p = self._fit_kernel(X, sample_weight)
         self._require_definite(X, 0)
         gram = self._build(X)
@@ -186,7 +170,7 @@ class RobustKernelDensity(DensityEstimator):
         return Hampel(a, b, max(constants[2], b * (1 + EXACT)))
 
     def _reweighted(self, gram: Gram, loss: Loss, p: np.ndarray, w: np.ndarray) -> Mean:
-        found = reweight(gram, loss, p, w, self.tol, int(self.max_iter))
+        found = reweight(gram, loss, p, w, self.tol, self.max_iter or 1000)
         if not found.converged:
             warn(
                 f"{where(self)}: the weights still change after {len(found.history)} steps ({found.status}). "
@@ -251,7 +235,7 @@ def reweight(gram: Gram, loss: Loss, p: np.ndarray, w: np.ndarray, tol: float, m
         if float(np.abs(new - w).sum()) <= tol:
             status = Status.CONVERGED
             break
-        if reason := context():
+        if reason := context({"gap": float(np.abs(new - w).sum()), "round": len(history)}):
             status = reason
             break
         w = new

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from inspect import signature
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
-from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import host, is_array
@@ -20,17 +18,12 @@ from ..kernels.deformed import Deformed
 from ..kernels.expression import as_kernel
 from ..types import Array, Data, EstimatorLike
 from ._base import Estimator, is_kernel_estimator
+from ._delegation import Delegating, copy_tags, delegated, inner_has
+from ._forms import instead_of_named
 
 
-def _has(method: str) -> Any:
-    def check(self: SemiSupervised) -> bool:
-        getattr(getattr(self, "estimator_", self.estimator), method)  # whose own message is raised where it is not
-        return True
-
-    return available_if(check)
-
-
-class SemiSupervised(MetaEstimatorMixin, Estimator):
+@dataclass(eq=False, repr=False)
+class SemiSupervised(Delegating, MetaEstimatorMixin, Estimator):
     r"""An estimator fitted to the labelled samples, with a kernel bent along all of them.
 
     .. math:: \min_f\; \sum_{i \text{ labelled}} \ell(y_i, f(x_i))
@@ -93,26 +86,15 @@ class SemiSupervised(MetaEstimatorMixin, Estimator):
     (array([50]), array([ 0, 50]))
     """
 
-    def __init__(
-        self,
-        estimator: EstimatorLike,
-        *,
-        graph: Any = 6,
-        weight: float = 100.0,
-        power: int = 1,
-        laplacian: str = "normalized",
-        normalized: bool = True,
-        unlabelled: Any = -1,
-        time_budget: float | None = None,
-    ):
-        self.estimator = estimator
-        self.graph = graph
-        self.weight = weight
-        self.power = power
-        self.laplacian = laplacian
-        self.normalized = normalized
-        self.unlabelled = unlabelled
-        self.time_budget = time_budget
+    estimator: EstimatorLike
+    _: KW_ONLY
+    graph: Any = 6
+    weight: float = 100.0
+    power: int = 1
+    laplacian: str = "normalized"
+    normalized: bool = True
+    unlabelled: Any = -1
+    time_budget: float | None = None
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to samples X, of which those have a label where y says so; weights of the others do not count."""
@@ -168,9 +150,7 @@ class SemiSupervised(MetaEstimatorMixin, Estimator):
 
         several = isinstance(inner.kernel, (list, tuple))
         kernel = [bend(as_kernel(k).resolve(X)) for k in inner.kernel] if several else bend(inner.kernel_)
-        parameters = signature(type(inner)).parameters
-        used = [name for name in ("gamma", "degree", "coef0", "kernel_params") if name in parameters]
-        return {"kernel": kernel} | {name: parameters[name].default for name in used}
+        return instead_of_named(inner, kernel)
 
     def _has_label(self, y: Array, n: int) -> np.ndarray:
         values = host(y)
@@ -204,25 +184,15 @@ class SemiSupervised(MetaEstimatorMixin, Estimator):
 
     # ---- what the estimator does
 
-    @_has("predict")
-    def predict(self, X: Data) -> Any:
-        """The estimator's predictions at new points."""
-        return self._fitted().predict(X)
+    predict = delegated("predict", "The estimator's predictions at new points.")
+    decision_function = delegated("decision_function", "The estimator's decision values at new points.")
+    predict_proba = delegated("predict_proba", "The estimator's probabilities of the classes at new points.")
 
-    @_has("decision_function")
-    def decision_function(self, X: Data) -> Any:
-        """The estimator's decision values at new points."""
-        return self._fitted().decision_function(X)
-
-    @_has("predict_proba")
-    def predict_proba(self, X: Data) -> Any:
-        """The estimator's probabilities of the classes at new points."""
-        return self._fitted().predict_proba(X)
-
-    @_has("score")
+    @inner_has("score")
     def score(self, X: Data, y: Array, sample_weight: Array = None) -> float:
         """The estimator's score, accuracy or R², on the samples that have a label."""
-        model, values = self._fitted(), host(y)
+        check_is_fitted(self)
+        model, values = self.estimator_, host(y)
         known = np.flatnonzero(~self._gaps(values))
         if len(known) == len(values):
             return model.score(X, y, sample_weight)
@@ -232,12 +202,5 @@ class SemiSupervised(MetaEstimatorMixin, Estimator):
         checked = X if hasattr(X, "iloc") else model._check_new(X)
         return model.score(model.kernel_.domain.take(checked, known), self._labels(y, known), weight)
 
-    def _fitted(self) -> Any:
-        check_is_fitted(self, "estimator_")
-        return self.estimator_
-
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
-        for name in ("estimator_type", "classifier_tags", "regressor_tags", "input_tags", "target_tags"):
-            setattr(tags, name, getattr(inner, name))
-        return tags
+        return copy_tags(super().__sklearn_tags__(), self.estimator, "input_tags")

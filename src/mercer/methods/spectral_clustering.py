@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, Self
 
@@ -10,10 +11,9 @@ from scipy.sparse import csr_array, csr_matrix
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import ClusterMixin
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils.validation import check_is_fitted
 
 from .._array import asymmetry, eps, host, is_sparse, like, namespace
-from .._errors import check_choice, check_number, warn, where
+from .._errors import FROM_ONE, check_choice, check_number, check_parameters, warn, where
 from .._random import generator
 from .._units import lengths, power_of_two
 from ..context import Status, current, warn_early
@@ -26,7 +26,7 @@ from ..solvers.eigen import Eigenproblem, Spectrum, canonical, check_eigen_solve
 from ..solvers.eigen.shift_invert import ResolventGram
 from ..space import Function
 from ..types import Array, Data, RandomState
-from ._base import KernelEstimator, validated
+from ._base import KernelEstimator, require_fitted, validated
 
 GRAPHS = ("nearest_neighbors", "precomputed_nearest_neighbors")
 SOLVERS = (None, "auto", "arpack", "lobpcg", "amg", "dense", "krylov")
@@ -35,6 +35,7 @@ MANY = 64  # vectors of a repeated eigenvalue that are looked for
 ISOLATED = -1
 
 
+@dataclass(eq=False, repr=False)
 class SpectralClustering(ClusterMixin, KernelEstimator):
     r"""Clusters of the leading eigenvectors of the normalised affinity matrix, which relax the normalised cut.
 
@@ -50,8 +51,9 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
     n_clusters : int >= 1
         k.
     eigen_solver : {None, "arpack", "lobpcg", "amg", "dense", "krylov"} or EigenSolver
-        scikit-learn's names stand for ours: dense up to 500 samples, else block Krylov iteration, by products or, for
-        sparse graphs, by an LU decomposition; "krylov" is by products always.
+        scikit-learn's names stand for ours: dense up to 200 samples, ARPACK up to 3,000 whose matrix is held, else
+        block Krylov iteration, by products or, for sparse graphs, by an LU decomposition; "krylov" is by products
+        always.
     n_components : int >= 1, optional
         Eigenvectors; None takes n_clusters.
     random_state : int, RandomState, Generator or None
@@ -126,46 +128,25 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
     True
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        eigen_solver: Any = None,
-        n_components: int | None = None,
-        random_state: RandomState = None,
-        n_init: int = 10,
-        gamma: float = 1.0,
-        affinity: Any = "rbf",
-        n_neighbors: int = 10,
-        eigen_tol: Any = "auto",
-        assign_labels: str = "kmeans",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-        normalization: str = "shi-malik",
-        gram: GramLike = "auto",
-        time_budget: float | None = None,
-    ):
-        self.n_clusters = n_clusters
-        self.eigen_solver = eigen_solver
-        self.n_components = n_components
-        self.random_state = random_state
-        self.n_init = n_init
-        self.gamma = gamma
-        self.affinity = affinity
-        self.n_neighbors = n_neighbors
-        self.eigen_tol = eigen_tol
-        self.assign_labels = assign_labels
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.normalization = normalization
-        self.gram = gram
-        self.time_budget = time_budget
+    n_clusters: int = 8
+    _: KW_ONLY
+    eigen_solver: Any = None
+    n_components: int | None = None
+    random_state: RandomState = None
+    n_init: int = 10
+    gamma: float = 1.0
+    affinity: Any = "rbf"
+    n_neighbors: int = 10
+    eigen_tol: Any = "auto"
+    assign_labels: str = "kmeans"
+    degree: float = 3
+    coef0: float = 1
+    kernel_params: dict[str, Any] | None = None
+    n_jobs: int | None = None
+    verbose: bool = False
+    normalization: str = "shi-malik"
+    gram: GramLike = "auto"
+    time_budget: float | None = None
 
     def _kernel(self, n_features: int) -> Kernel:
         names = {"nearest_neighbors": "linear", "precomputed_nearest_neighbors": "precomputed"}
@@ -216,16 +197,14 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         if operator.isolated.any():
             warn(
                 f"{where(self)}: {operator.isolated.sum()} samples have no affinity to any other; they are labelled "
-                f"{ISOLATED}. Widen the kernel or raise n_neighbors to place them.",
-                UserWarning,
+                f"{ISOLATED}. Widen the kernel or raise n_neighbors to place them."
             )
         self._warn_of_parts(base, connected)
         self._keep(base, operator, walk)
         return self
 
     def _check_parameters(self) -> None:
-        for name in ("n_clusters", "n_init", "n_neighbors"):
-            check_number(self, name, getattr(self, name), at_least=1, integer=True)
+        check_parameters(self, {"n_clusters": FROM_ONE, "n_init": FROM_ONE, "n_neighbors": FROM_ONE})
         if self.n_components is not None:
             check_number(self, "n_components", self.n_components, at_least=1, integer=True)
         check_choice(self, "assign_labels", self.assign_labels, ("kmeans", "discretize", "cluster_qr"))
@@ -253,7 +232,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
                     f"{where(self)}: n_neighbors = {self.n_neighbors} exceeds the {X.shape[0]} samples; give fewer."
                 )
             self._neighbours = NearestNeighbors(n_neighbors=self.n_neighbors, metric=metric, n_jobs=self.n_jobs)
-            self._size = power_of_two(X.data if is_sparse(X) else X)  # squares of distances need not be floats
+            self._size = power_of_two(X)  # squares of distances need not be floats
             directed = self._neighbours.fit(X / self._size).kneighbors_graph(X / self._size)
             matrix = csr_array(0.5 * (directed + directed.T))
         else:
@@ -270,8 +249,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
             return A  # negative ones, which must not hide in a mean, are refused where all are
         warn(
             f"{where(self)}: the affinity matrix is not symmetric; the mean of it and its transpose is used. Give "
-            "(A + A.T) / 2 where that is meant.",
-            UserWarning,
+            "(A + A.T) / 2 where that is meant."
         )
         return (A + A.T) / 2
 
@@ -289,15 +267,13 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         if parts > 1:
             warn(
                 f"{where(self)}: the graph is not fully connected: it has {parts} parts without links between them, "
-                "which come before any other clusters. Widen the kernel or raise n_neighbors to link them.",
-                UserWarning,
+                "which come before any other clusters. Widen the kernel or raise n_neighbors to link them."
             )
 
     def _leading(self, operator: NormalizedGram, count: int, rng: np.random.Generator) -> Spectrum:
-        """The largest eigenvalues of the normalised affinities, with vectors that rounding does not choose.
-
-        Of an eigenvalue that is repeated beyond `count` all are needed; where products give them, some are looked for.
-        """
+        """The largest eigenvalues of the normalised affinities, with vectors that rounding does not choose."""
+        # Of an eigenvalue that is repeated beyond `count` all are needed; where products give them, some are looked
+        # for.
         most = operator.factor().shape[1] if "factor" in operator.provides else operator.n
         wanted = min(count + 1, most)
         found = self._solve(operator, wanted, rng)
@@ -342,7 +318,8 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
             best = found[0]
             if best.status is not Status.CONVERGED:
                 warn_early(self, "k-means on the embedding has not converged", best.status, "Lower n_clusters.")
-            self._rule = ("nearest", _means(E, best.labels, k))
+            member = np.eye(k)[best.labels]
+            self._rule = ("nearest", (member.T @ E) / member.sum(axis=0)[:, None])
             return best.labels
         if self.assign_labels == "discretize":
             runs = [_discretize(E, rng) for _ in current().draws(self.n_init)]
@@ -378,7 +355,7 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
 
     def predict(self, X: Data) -> np.ndarray:
         """The cluster of new points; −1 without affinity to any sample. For a precomputed matrix give their rows."""
-        check_is_fitted(self)
+        require_fitted(self)
         sums = host(self._extend(X)).astype(np.float64)
         degree = sums[:, 0]
         labels = np.full(len(sums), ISOLATED, dtype=np.int32)
@@ -398,11 +375,6 @@ class SpectralClustering(ClusterMixin, KernelEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = tags.input_tags.sparse or tags.input_tags.pairwise
         return tags
-
-
-def _means(E: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
-    member = np.eye(k)[labels]
-    return (member.T @ E) / member.sum(axis=0)[:, None]
 
 
 def _discretize(E: np.ndarray, rng: np.random.Generator, max_iter: int = 100) -> tuple[float, np.ndarray]:

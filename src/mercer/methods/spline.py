@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from math import inf, log2
 from typing import Any, NamedTuple, Self
 
@@ -13,14 +14,15 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import is_array, is_sparse
-from .._errors import check_number, check_targets, check_weight, where
+from .._errors import check_number, where
+from .._targets import check_targets, check_weight
 from .._units import unit_of_squares
 from ..basis import Polynomials
 from ..context import current
 from ..domains import plain, refuse_masked
 from ..kernels.polyharmonic import duchon
 from ..solvers.banded import smooth
-from ..solvers.smoothing import minimiser, modified_gcv, reml
+from ..solvers.regularisation import gcv, minimiser, modified_gcv, reml
 from ..space import Function
 from ..types import Array, Data
 from ._base import Estimator, validated
@@ -45,6 +47,7 @@ class Evaluation(NamedTuple):
     sweep: Any
 
 
+@dataclass(eq=False, repr=False)
 class SmoothingSpline(Smoother, RegressorMixin, Estimator):
     r"""Smoothing spline of one variable, in O(n).
 
@@ -135,22 +138,13 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
 
     substitutes = ("df", "lam", "spar")
 
-    def __init__(
-        self,
-        alpha: float | str = "gcv",
-        *,
-        order: int = 2,
-        df: float | None = None,
-        lam: float | None = None,
-        spar: float | None = None,
-        time_budget: float | None = None,
-    ):
-        self.alpha = alpha
-        self.order = order
-        self.df = df
-        self.lam = lam
-        self.spar = spar
-        self.time_budget = time_budget
+    alpha: float | str = "gcv"
+    _: KW_ONLY
+    order: int = 2
+    df: float | None = None
+    lam: float | None = None
+    spar: float | None = None
+    time_budget: float | None = None
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None) -> Self:
         """Fit to points X of shape (n,) or (n, 1) and values y of shape (n,)."""
@@ -159,7 +153,7 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         x, y = X[:, 0], y.astype(np.float64)
         unit = unit_of_squares(self, "y", y)
         y = y / unit
-        w = self._check_weight(sample_weight, len(x))
+        w = check_weight(self, 1.0 if sample_weight is None else sample_weight, len(x)).astype(np.float64)
         used = w > 0
         place = self._gather(x[used], y[used], w[used], unit)
         self.lam_ = self._choose(lambda lam: self._evaluate(lam, y[used], w[used], place))
@@ -221,9 +215,6 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
                 f"{where(self)}: X has {X.shape[1]} columns; a smoothing spline has one. Try ThinPlateSpline."
             )
         return (X, y) if fitting else X
-
-    def _check_weight(self, sample_weight: Array, n: int) -> np.ndarray:
-        return check_weight(self, 1.0 if sample_weight is None else sample_weight, n).astype(np.float64)
 
     # ---- the mathematics
 
@@ -321,7 +312,7 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
         alone = share[place] * (1 + (self.weight_[place] - w) * sweep.variance[place])
         left_out = (y - self.y_[place] + residual[place]) / alone
         criteria = {
-            "gcv": n * rss / free**2,
+            "gcv": gcv(n, rss, free),
             "loo": float(np.sum(w * left_out**2)) / n,
             "reml": reml(n - m, sweep.objective + self._within, sweep.log_determinant),
         }
@@ -424,7 +415,6 @@ class SmoothingSpline(Smoother, RegressorMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
         tags.input_tags.one_d_array = True
         tags.input_tags.two_d_array = False
         return tags

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,21 +13,34 @@ from sklearn.exceptions import ConvergenceWarning
 from .._array import host
 from .._errors import check_choice, check_number, is_one_of, warn, where
 from .._threads import Workers
-from ..context import Context
-from ..gram import GramLike
-from ..kernels import KernelLike
+from ..context import Context, Monitor
 from ..losses import FAR, Hinge, SquaredHinge
 from ..solvers.fit.multiclass import MulticlassProblem
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
-from ..types import Array, ClassWeight, Data, FilePath, RandomState
-from ._classifier import Classifier, Solved, Task
+from ..solvers.hyper import MARGIN, Objective
+from ..types import Array, ClassWeight, Data, RandomState
+from ._classifier import Classifier, Layout, SolvedTask, Task
 from ._forms import NoProblemError, SolvedProblem
-from ._svm import HARD, KernelRows, Sample, rescaled
+from ._objective import of_machines
+from ._svm import HARD, DropIn, KernelRows, Rows, Sample, rescaled
 
 JOINT = ("crammer_singer", "kbb")
 
 
-class SVC(Classifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class DropInClassifier(DropIn, Classifier):
+    """The parameters that both classifiers have besides."""
+
+    class_weight: ClassWeight = None
+    decision_function_shape: str = "ovr"
+    break_ties: bool = False
+    random_state: RandomState = None
+    probability: bool = False
+    calibration: str | None = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SVC(DropInClassifier):
     r"""Support vector classification.
 
     .. math:: \min_{f \in H,\, b}\; \tfrac12 \|f\|_H^2 + C \sum_i w_i \big(1 - y_i (f(x_i) + b)\big)_+
@@ -58,8 +71,8 @@ class SVC(Classifier):
         Accepted; the working-set solver has no use for it.
     tol : float > 0
         LIBSVM's criterion, judged in double precision: max{f : β can grow} − min{f : β can fall} ≤ tol.
-    cache_size : float
-        Megabytes for kernel rows.
+    cache_size : float or "auto"
+        Megabytes for kernel rows; "auto" takes a quarter of the machine's memory, if that is free.
     class_weight : dict, "balanced" or None
         Multiplies C for each class.
     verbose : bool
@@ -122,58 +135,14 @@ class SVC(Classifier):
     (array(['b'], dtype='<U1'), 2.0)
     """
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: KernelLike = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: ClassWeight = None,
-        verbose: bool = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: RandomState = None,
-        probability: bool = False,
-        loss: str = "hinge",
-        budget: float | None = None,
-        multi_class: str = "ovo",
-        fit_intercept: bool = True,
-        calibration: str | None = None,
-        gram: GramLike = "auto",
-        n_jobs: int | None = None,
-        time_budget: float | None = None,
-        checkpoint: FilePath | None = None,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.probability = probability
-        self.loss = loss
-        self.budget = budget
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.calibration = calibration
-        self.gram = gram
-        self.n_jobs = n_jobs
-        self.time_budget = time_budget
-        self.checkpoint = checkpoint
+    criteria = MARGIN
+    minimises_risk = True
+
+    C: float = 1.0
+    loss: str = "hinge"
+    budget: float | None = None
+    multi_class: str = "ovo"
+    fit_intercept: bool = True
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -213,6 +182,20 @@ class SVC(Classifier):
         loss = Hinge() if self.loss == "hinge" else SquaredHinge()
         return self._solved(X, loss, np.where(target == self.classes_[1], 1.0, -1.0), w)
 
+    def tuning_objective(
+        self, criterion: str, X: Data, y: Array, sample_weight: Array = None, monitor: Monitor | None = None
+    ) -> Objective:
+        """One of `criteria` on these data, summed over the machines."""
+        self._check_parameters()
+        if np.isinf(self.C) or self.budget is not None or self.multi_class in JOINT:
+            raise ValueError(
+                f"{where(self)}: a hard margin, a budget, or all classes at once have no bound with a gradient; give a "
+                "finite C to start from, and multi_class='ovo' or 'ovr'."
+            )
+        if criterion == "radius_margin" and not self.fit_intercept:
+            raise ValueError(f"{where(self)}: 'radius_margin' needs an offset; use 'span' or fit_intercept=True.")
+        return of_machines(self, criterion, X, y, sample_weight, monitor)
+
     @property
     def _hard(self) -> str | None:
         """What asks for a hard margin, if anything does."""
@@ -237,30 +220,41 @@ class SVC(Classifier):
             return None
         return 1 if self.multi_class in JOINT else super()._n_tasks
 
-    def _machines(
-        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, context: Context
-    ) -> list[Solved]:
-        if self.multi_class in JOINT:
-            return [self._solve_jointly(sample, members, weight, workers, context)]
-        solved = super()._machines(sample, members, weight, workers, context)
+    def _holds(self, sample: Sample, context: Context, copies: int = 1) -> bool:
+        return self.multi_class not in JOINT and super()._holds(sample, context, copies)
+
+    def _solve(
+        self, sample: Sample, y: Array, members: list[np.ndarray], weight: np.ndarray
+    ) -> tuple[Sequence[BoxSolution], list[SolvedTask]]:
+        solutions, solved = super()._solve(sample, y, members, weight)
         if self._n_tasks is None:
             self.C_ = np.array([np.inf if self._hard else s.strength for s in solved])
-        return solved
+        return solutions, solved
+
+    def _machines(
+        self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, context: Context
+    ) -> list[SolvedTask]:
+        if self.multi_class in JOINT:
+            return [self._solve_jointly(sample, members, weight, workers, context)]
+        return super()._machines(sample, members, weight, workers, context)
 
     def _solve_jointly(
         self, sample: Sample, members: list[np.ndarray], weight: np.ndarray, workers: Workers, context: Context
-    ) -> Solved:
+    ) -> SolvedTask:
         order, sizes = np.concatenate(members), [len(m) for m in members]
         labels = np.repeat(np.arange(len(members)), sizes)
-        problem = MulticlassProblem(labels, self.C * weight[order], len(members), self.multi_class, self.fit_intercept)
+        bound = float(self.C) * weight[order]
+        problem = MulticlassProblem(labels, bound, len(members), self.multi_class, self.fit_intercept)
         rows = KernelRows(self, sample, order, workers, context)
         solution = context.run(workers.pool, lambda: rows.minimise(problem, "machine"))
-        return Solved(Task("machine", labels, weight, labels), solution)
+        return SolvedTask(Task("machine", labels, weight, labels), solution)
 
-    def _coefficients(self, edges: np.ndarray, solved: list[Solved]) -> tuple[np.ndarray, np.ndarray]:
+    def _coefficients(
+        self, members: list[np.ndarray], solutions: Sequence[BoxSolution]
+    ) -> tuple[np.ndarray, np.ndarray]:
         if self.multi_class not in JOINT:
-            return super()._coefficients(edges, solved)
-        solution: Any = solved[0].solution
+            return super()._coefficients(members, solutions)
+        solution: Any = solutions[0]
         if len(self.classes_) > 2:
             return solution.beta, solution.intercept
         return solution.beta[:, :1] - solution.beta[:, 1:], solution.intercept[:1] - solution.intercept[1:]
@@ -273,10 +267,13 @@ class SVC(Classifier):
         group = np.zeros(len(y), dtype=np.int64) if self.fit_intercept else None
         return BoxProblem(y, np.where(y > 0, 0.0, -bound), np.where(y > 0, bound, 0.0), group, ridge=ridge)
 
-    def _scale_and_offset(self, solution: BoxSolution) -> tuple[float, float]:
-        return 1.0, float(solution.offsets[0]) if self.fit_intercept else 0.0
+    def _task_problems(self, layout: Layout, weight: np.ndarray) -> BoxProblem:
+        return self._task_problem(layout.y, weight)  # of each sample by itself
 
-    def _solve_task(self, rows: KernelRows, task: Task) -> Solved:
+    def _scale_and_offset(self, offsets: np.ndarray) -> tuple[Any, Any]:
+        return 1.0, offsets[..., 0] if self.fit_intercept else 0.0
+
+    def _solve_task(self, rows: Rows, task: Task) -> SolvedTask:
         if self._hard:
             task = replace(task, weight=np.ones_like(task.weight))
             C, solution = self._hard_margin(rows, task)
@@ -284,9 +281,9 @@ class SVC(Classifier):
             C, solution = self._meet_budget(rows, task)
         else:
             return super()._solve_task(rows, task)
-        return Solved(task, solution, self._held_out(rows, task, solution, C) if self._calibrated else None, C)
+        return SolvedTask(task, solution, self._held_out(rows, task, solution, C) if self._calibrated else None, C)
 
-    def _hard_margin(self, rows: KernelRows, task: Task) -> tuple[float, BoxSolution]:
+    def _hard_margin(self, rows: Rows, task: Task) -> tuple[float, BoxSolution]:
         found = rows.without_box(lambda C: self._task_problem(task.y, task.weight, C), task.name)
         if found is None:
             raise ValueError(
@@ -295,7 +292,7 @@ class SVC(Classifier):
             )
         return found
 
-    def _meet_budget(self, rows: KernelRows, task: Task) -> tuple[float, BoxSolution]:
+    def _meet_budget(self, rows: Rows, task: Task) -> tuple[float, BoxSolution]:
         """The least C, to four digits, with which the losses sum to no more than the budget, and its solution.
 
         f is unique for each C, and so is the sum of losses, which falls continuously as C grows. A run that is ended
@@ -322,7 +319,7 @@ class SVC(Classifier):
             solution = rows.minimise(problem, f"{task.name}, C = {C!r}")
             if not solution.converged:
                 raise _StoppedError(C, solution)
-            margin = task.y * (solution.values + self._scale_and_offset(solution)[1])
+            margin = task.y * (solution.values + self._scale_and_offset(solution.offsets)[1])
             loss = np.maximum(0.0, 1.0 - margin) ** (1 if self.loss == "hinge" else 2)
             found[C] = solution, float(task.weight @ loss) - budget
             return found[C][1]
@@ -351,7 +348,8 @@ class _StoppedError(Exception):
     """The run for a C ended before its optimum."""
 
 
-class NuSVC(Classifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class NuSVC(DropInClassifier):
     r"""Support vector classification with ν, which bounds the fraction of margin errors.
 
     .. math:: \min \tfrac12 \|f\|^2 - \nu\rho + \tfrac1n \sum_i w_i \big(\rho - y_i (f(x_i) + b)\big)_+
@@ -386,60 +384,26 @@ class NuSVC(Classifier):
 
     fit_intercept = True
 
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        kernel: KernelLike = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: ClassWeight = None,
-        verbose: bool = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: RandomState = None,
-        probability: bool = False,
-        calibration: str | None = None,
-        gram: GramLike = "auto",
-        n_jobs: int | None = None,
-        time_budget: float | None = None,
-        checkpoint: FilePath | None = None,
-    ):
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.probability = probability
-        self.calibration = calibration
-        self.gram = gram
-        self.n_jobs = n_jobs
-        self.time_budget = time_budget
-        self.checkpoint = checkpoint
+    nu: float = 0.5
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_number(self, "nu", self.nu, above=0, at_most=1)
 
-    def _solve_task(self, rows: KernelRows, task: Task) -> Solved:
-        least = min(task.weight[task.y > 0].sum(), task.weight[task.y < 0].sum())
-        if least < self.nu * task.weight.sum() / 2 * (1 - 1e-12):
+    def _task(self, fold: Any, order: np.ndarray, weight: np.ndarray, layout: Layout, machine: int) -> Task:
+        task = super()._task(fold, order, weight, layout, machine)
+        self._check_feasible(task.y, task.weight)
+        return task
+
+    def _task_problems(self, layout: Layout, weight: np.ndarray) -> BoxProblem:
+        for k in range(len(self._pairs)):
+            self._check_feasible(layout.y[layout[k]], weight[layout[k]])
+        return super()._task_problems(layout, weight)
+
+    def _check_feasible(self, y: np.ndarray, weight: np.ndarray) -> None:
+        least = min(weight[y > 0].sum(), weight[y < 0].sum())
+        if least < self.nu * weight.sum() / 2 * (1 - 1e-12):
             raise ValueError(f"{where(self)}: the specified nu = {self.nu} is infeasible; lower it.")
-        return super()._solve_task(rows, task)
 
     def _task_problem(self, y: np.ndarray, weight: np.ndarray, C: float | None = None) -> BoxProblem:
         most = min(weight[y > 0].sum(), weight[y < 0].sum())  # a fold may have less of one class than ν asks for
@@ -450,7 +414,7 @@ class NuSVC(Classifier):
         lower, upper = np.where(y > 0, 0.0, -weight), np.where(y > 0, weight, 0.0)
         return BoxProblem(np.zeros(len(y)), lower, upper, (y < 0).astype(np.int64), start)
 
-    def _report(self, solutions: list[BoxSolution], held_out: Sequence[BoxSolution] = ()) -> None:
+    def _report(self, solutions: Sequence[BoxSolution], held_out: Sequence[BoxSolution] = ()) -> None:
         super()._report(solutions, held_out)
         vanishing = [s for s in solutions if s.converged and s.offsets[1] - s.offsets[0] <= 2 * self.tol]
         if vanishing:
@@ -460,10 +424,11 @@ class NuSVC(Classifier):
                 ConvergenceWarning,
             )
 
-    def _scale_and_offset(self, solution: BoxSolution) -> tuple[float, float]:
-        plus, minus = solution.offsets  # b − ρ and b + ρ
-        rho = abs(minus - plus) / 2 or 1.0  # of a run that was ended early it may have the wrong sign
-        return float(1 / rho), float((plus + minus) / 2 / rho)
+    def _scale_and_offset(self, offsets: np.ndarray) -> tuple[Any, Any]:
+        plus, minus = offsets[..., 0], offsets[..., 1]  # b − ρ and b + ρ
+        rho = np.abs(minus - plus) / 2  # of a run that was ended early it may have the wrong sign
+        rho = np.where(rho > 0, rho, 1.0)
+        return 1 / rho, (plus + minus) / 2 / rho
 
 
 def filled(bounds: np.ndarray, total: float) -> np.ndarray:

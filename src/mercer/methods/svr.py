@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,44 +12,52 @@ from sklearn.utils.metaestimators import available_if
 
 from .._array import host, is_sparse
 from .._errors import check_choice, check_number, where
-from ..gram import GramLike
-from ..kernels import KernelLike
+from .._threads import one_blas_thread
 from ..losses import FAR, EpsilonInsensitive, SquaredEpsilonInsensitive
 from ..solvers.fit.working_set import BoxProblem, BoxSolution
-from ..types import Array, Data, FilePath
+from ..types import Array, Data
 from ._calibration import FOLDS, folds
-from ._forms import NoProblemError, SolvedProblem
-from ._svm import KernelRows, SupportVectorMachine
+from ._forms import NoProblemError, SolvedProblem, decision_array, require_fitted
+from ._svm import DropIn, HeldRows, Rows, SupportVectorMachine
 from .svc import filled
 
 
 class _OneMachine(SupportVectorMachine):
     """One function on all samples of positive weight."""
 
+    minimises_risk = True
+
     def _fit_one(self, X: Data, y: np.ndarray | None, sample_weight: Array) -> None:
-        sample = self._prepare(X)
-        n = self.kernel_.domain.size(X)
-        weight = self._check_weight(sample_weight, X)
-        weight = np.ones(n) if weight is None else weight.astype(np.float64)
-        kept = np.flatnonzero(weight > 0)
-        problem, copies = self._problem(None if y is None else y[kept].astype(np.float64), weight[kept])
-        with self._threads() as workers:
+        """Solve, and keep what scikit-learn keeps; BLAS on one thread, so that the digits are the same everywhere."""
+        with one_blas_thread:
+            sample = self._prepare(X)
+            n = self.kernel_.domain.size(X)
+            weight = self._check_weight(sample_weight, X)
+            weight = np.ones(n) if weight is None else weight.astype(np.float64)
+            kept = np.flatnonzero(weight > 0)
+            problem, copies = self._problem(None if y is None else y[kept].astype(np.float64), weight[kept])
             context = self._begin(self._n_tasks, X, y, weight)
-            rows = KernelRows(self, sample, kept, workers, context, copies)
-            solution = context.run(workers.pool, lambda: self._solve(rows, problem, weight[kept]))
-        self._report([solution], self.__dict__.pop("_folds", ()))
-        beta = solution.beta.reshape(copies, -1).sum(axis=0)
-        moving = np.flatnonzero(beta)
-        self.support_ = kept[moving].astype(np.int32)
-        self._n_support = np.array([len(moving)], dtype=np.int32)
-        self.n_iter_ = solution.inner_iter
-        self.intercept_ = np.array([self._offset(solution)])
-        dual = beta[moving][None, :]
-        self.dual_coef_ = csr_matrix(dual) if is_sparse(X) else dual
-        self.shape_fit_ = (n, getattr(self, "n_features_in_", 0))
-        self.support_vectors_ = self._support_vectors(X)
-        self.function_ = self._machine(sample, self.support_, beta[moving], self.intercept_[0])
-        self.intercept_ = self._offset_of(self.function_, self.intercept_)
+            if self._holds(sample, context, copies):
+                index = np.tile(np.arange(len(kept)), copies)
+                held = HeldRows(self, sample, kept, index, context)
+                solution = self._solve(held, problem, weight[kept])
+            else:
+                with self._threads() as workers:
+                    rows = self._rows(sample, kept, workers, context, copies)
+                    solution = context.run(workers.pool, lambda: self._solve(rows, problem, weight[kept]))
+            self._report([solution], self.__dict__.pop("_folds", ()))
+            beta = solution.beta.reshape(copies, -1).sum(axis=0)
+            moving = np.flatnonzero(beta)
+            self.support_ = kept[moving].astype(np.int32)
+            self._n_support = np.array([len(moving)], dtype=np.int32)
+            self.n_iter_ = solution.inner_iter
+            self.intercept_ = np.array([self._offset(solution)])
+            dual = beta[moving][None, :]
+            self.dual_coef_ = csr_matrix(dual) if is_sparse(X) else dual
+            self.shape_fit_ = (n, getattr(self, "n_features_in_", 0))
+            self.support_vectors_ = self._support_vectors(X)
+            self.function_ = self._machine(sample, self.support_, beta[moving], self.intercept_[0])
+            self.intercept_ = self._offset_of(self.function_, self.intercept_)
 
     _n_tasks = 1  # how many problems there are to solve
 
@@ -57,7 +65,7 @@ class _OneMachine(SupportVectorMachine):
         """The dual, and how often each sample stands in it."""
         raise NotImplementedError
 
-    def _solve(self, rows: KernelRows, problem: BoxProblem, weight: np.ndarray) -> BoxSolution:
+    def _solve(self, rows: Rows, problem: BoxProblem, weight: np.ndarray) -> BoxSolution:
         return rows.minimise(problem, "machine")
 
     def _offset(self, solution: BoxSolution) -> float:
@@ -94,7 +102,8 @@ class _Regressor(RegressorMixin, _OneMachine):
         return tags
 
 
-class SVR(_Regressor):
+@dataclass(kw_only=True, eq=False, repr=False)
+class SVR(DropIn, _Regressor):
     r"""Support vector regression with the ε-insensitive loss.
 
     .. math:: \min_{f \in H,\, b}\; \tfrac12 \|f\|_H^2 + C \sum_i w_i \big(|y_i - f(x_i) - b| - \varepsilon\big)_+
@@ -131,44 +140,10 @@ class SVR(_Regressor):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: KernelLike = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        loss: str = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        gram: GramLike = "auto",
-        n_jobs: int | None = None,
-        time_budget: float | None = None,
-        checkpoint: FilePath | None = None,
-    ):
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.gram = gram
-        self.n_jobs = n_jobs
-        self.time_budget = time_budget
-        self.checkpoint = checkpoint
+    C: float = 1.0
+    epsilon: float = 0.1
+    loss: str = "epsilon_insensitive"
+    fit_intercept: bool = True
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -182,7 +157,7 @@ class SVR(_Regressor):
         """Whether no error is allowed."""
         return bool(np.inf == self.C)
 
-    def _solve(self, rows: KernelRows, problem: BoxProblem, weight: np.ndarray) -> BoxSolution:
+    def _solve(self, rows: Rows, problem: BoxProblem, weight: np.ndarray) -> BoxSolution:
         if not self._hard:
             return super()._solve(rows, problem, weight)
 
@@ -218,7 +193,8 @@ class SVR(_Regressor):
         return BoxProblem(linear, *box, group, ridge=ridge), 2
 
 
-class NuSVR(_Regressor):
+@dataclass(kw_only=True, eq=False, repr=False)
+class NuSVR(DropIn, _Regressor):
     r"""Support vector regression in which ν replaces ε.
 
     .. math:: \min \tfrac12 \|f\|^2
@@ -253,40 +229,8 @@ class NuSVR(_Regressor):
 
     fit_intercept = True
 
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        C: float = 1.0,
-        kernel: KernelLike = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        gram: GramLike = "auto",
-        n_jobs: int | None = None,
-        time_budget: float | None = None,
-        checkpoint: FilePath | None = None,
-    ):
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.gram = gram
-        self.n_jobs = n_jobs
-        self.time_budget = time_budget
-        self.checkpoint = checkpoint
+    nu: float = 0.5
+    C: float = 1.0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -308,7 +252,8 @@ class NuSVR(_Regressor):
         return self
 
 
-class OneClassSVM(OutlierMixin, _OneMachine):
+@dataclass(kw_only=True, eq=False, repr=False)
+class OneClassSVM(DropIn, OutlierMixin, _OneMachine):
     r"""The region where a sample lies: the ν form, or the hinge form with a threshold.
 
     .. math:: \min \tfrac12 \|f\|^2 - \nu n \rho + \sum_i w_i (\rho - f(x_i))_+
@@ -355,44 +300,10 @@ class OneClassSVM(OutlierMixin, _OneMachine):
     (0.5, array([1.]))
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: KernelLike = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        nu: float = 0.5,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        C: float | None = None,
-        delta: float = 1.0,
-        calibration: str | None = None,
-        gram: GramLike = "auto",
-        n_jobs: int | None = None,
-        time_budget: float | None = None,
-        checkpoint: FilePath | None = None,
-    ):
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.nu = nu
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.C = C
-        self.delta = delta
-        self.calibration = calibration
-        self.gram = gram
-        self.n_jobs = n_jobs
-        self.time_budget = time_budget
-        self.checkpoint = checkpoint
+    nu: float = 0.5
+    C: float | None = None
+    delta: float = 1.0
+    calibration: str | None = None
 
     _to_free_the_offset = "leave C out, for the ν form"
 
@@ -439,7 +350,7 @@ class OneClassSVM(OutlierMixin, _OneMachine):
     def _offset(self, solution: BoxSolution) -> float:
         return float(solution.offsets[0]) if self.C is None else -float(self.delta)
 
-    def _solve(self, rows: KernelRows, problem: BoxProblem, weight: np.ndarray) -> BoxSolution:
+    def _solve(self, rows: Rows, problem: BoxProblem, weight: np.ndarray) -> BoxSolution:
         solution: BoxSolution = rows.minimise(problem, "machine")
         total, rho = float(solution.beta.sum()), -self._offset(solution)
         self.C_ = float(self.C) if self.C is not None else 1 / rho if rho > 0 else np.nan
@@ -450,7 +361,7 @@ class OneClassSVM(OutlierMixin, _OneMachine):
             self._held_out = np.sort(self._scores(rows, solution, weight))
         return solution
 
-    def _scores(self, rows: KernelRows, solution: BoxSolution, weight: np.ndarray) -> np.ndarray:
+    def _scores(self, rows: Rows, solution: BoxSolution, weight: np.ndarray) -> np.ndarray:
         """For each sample (f − ρ)/Σα of a machine that was fitted without it, with the same total weight."""
         scores, fold = np.empty(len(weight)), folds([np.arange(len(weight))], len(weight), np.random.default_rng(0))
         for k in range(fold.max() + 1):
@@ -474,7 +385,12 @@ class OneClassSVM(OutlierMixin, _OneMachine):
 
     def predict(self, X: Data) -> np.ndarray:
         """1 inside, −1 outside."""
-        return np.where(self.decision_function(X) >= 0, 1, -1)
+        return self.decide(self.decision_function(X))
+
+    def decide(self, values: np.ndarray) -> np.ndarray:
+        """1 for values of `decision_function` that are not negative, else −1."""
+        require_fitted(self)
+        return np.where(host(decision_array(self, values)) >= 0, 1, -1)
 
     def _has_p_values(self) -> bool:
         if self.calibration is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from math import comb, log2
 from typing import Any, Self
 
@@ -15,7 +16,7 @@ from ..context import current
 from ..gram import GramLike
 from ..kernels import Kernel
 from ..kernels.polyharmonic import Polyharmonic, Reduced, anchors_of, duchon
-from ..solvers.smoothing import alpha_with_edf, best_alpha
+from ..solvers.regularisation import alpha_with_edf, best_alpha
 from ..solvers.spectral import Spectral
 from ..space import Function
 from ..types import Array, Data, RandomState
@@ -23,6 +24,7 @@ from ._base import KernelEstimator
 from ._spline import Smoother
 
 
+@dataclass(eq=False, repr=False)
 class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
     r"""Thin-plate smoothing spline: the rotation-invariant spline in d dimensions.
 
@@ -46,10 +48,8 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
     gram : str or Representation
         "auto" or "dense": exact, O(n³) once for all alphas. ``Nystrom(rank=r)`` and others with a factor: the spline
         with r landmarks, O(nr²).
-    random_state : int, RandomState, Generator or None
-        For representations that draw.
-    time_budget : float > 0, optional
-        Seconds after which the fit ends: with the best so far and a warning, or, if there is none yet, with an error.
+    random_state, time_budget
+        As in `KernelRidge`.
 
     Attributes
     ----------
@@ -95,27 +95,18 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
 
     substitutes = ("df",)
 
-    def __init__(
-        self,
-        alpha: float | str = "gcv",
-        *,
-        order: int | None = None,
-        df: float | None = None,
-        gram: GramLike = "auto",
-        random_state: RandomState = None,
-        time_budget: float | None = None,
-    ):
-        self.alpha = alpha
-        self.order = order
-        self.df = df
-        self.gram = gram
-        self.random_state = random_state
-        self.time_budget = time_budget
+    alpha: float | str = "gcv"
+    _: KW_ONLY
+    order: int | None = None
+    df: float | None = None
+    gram: GramLike = "auto"
+    random_state: RandomState = None
+    time_budget: float | None = None
 
     def _kernel(self, n_features: int) -> Kernel:
         return Reduced(Polyharmonic(), None, 0)  # for its domain; the anchors come from the data
 
-    def _resolved_kernel(self, X: Data, n_features: int) -> Kernel:
+    def _resolved_kernel(self, kernel: Kernel, X: Data, n_features: int) -> Kernel:
         d, smallest = n_features, n_features // 2 + 1
         if self.order is not None:
             check_number(self, "order", self.order, at_least=smallest, integer=True)
@@ -127,8 +118,7 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
                 f"at least {p + 1} samples. Use fewer columns, or AnovaSpline."
             )
         self._check_size(X, max(2 * m - d, m - 1))
-        kernel = duchon(m, d) if 2 * m > d else Polyharmonic(1)
-        return Reduced(kernel, anchors_of(X, m - 1), m - 1)
+        return Reduced(duchon(m, d) if 2 * m > d else Polyharmonic(1), anchors_of(X, m - 1), m - 1)
 
     def _check_size(self, X: Data, power: int) -> None:
         """Refuse an X whose powers, as kernel and polynomials take them, have squares that are no floats."""
@@ -188,8 +178,3 @@ class ThinPlateSpline(Smoother, RegressorMixin, KernelEstimator):
         cross = self._path.design.gram.cross(X).dense()
         variance = self._path.variance(self.alpha_, cross, self.kernel_.evaluate_diag(X), self._basis(X))
         return values, (self.noise_variance_ / self.alpha_) ** 0.5 * namespace(X).sqrt(variance)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from inspect import signature
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 
 from .._array import host, is_array, like
 from .._errors import check_number, is_gap, remedies, warn, where
@@ -21,17 +19,14 @@ from ..kernels import sets as _sets  # noqa: F401  (enters the default kernel in
 from ..kernels.expression import as_kernel
 from ..types import Array, Data, EstimatorLike, RandomState
 from ._base import KernelEstimator, is_kernel_estimator
+from ._delegation import Delegating, copy_tags, inner_has
+from ._forms import with_kernel
 
-DROP_IN = ("gamma", "degree", "coef0", "kernel_params")  # parameters of the estimator that its kernel has taken up
 DISTRIBUTIONS = "distribution_gaussian(gaussian(lengthscale='median'), lengthscale='median')"
 
 
-def _has(name: str) -> Any:
-    """Whether the estimator has a method, fitted or not."""
-    return available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), name))
-
-
-class MarginalTransfer(KernelEstimator):
+@dataclass(eq=False, repr=False)
+class MarginalTransfer(Delegating, KernelEstimator):
     r"""Marginal transfer learning: a function of a point and of the distribution that the point was drawn from.
 
     .. math:: f(P, x) = \sum_{i,j} a_{ij}\, k_D(P, P_i)\, k(x, x_{ij}), \qquad
@@ -115,20 +110,12 @@ class MarginalTransfer(KernelEstimator):
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
     __metadata_request__score: ClassVar[dict[str, bool]] = {"groups": True}
 
-    def __init__(
-        self,
-        estimator: EstimatorLike,
-        distribution_kernel: Any = DISTRIBUTIONS,
-        *,
-        n_features: int | None = None,
-        random_state: RandomState = None,
-        time_budget: float | None = None,
-    ):
-        self.estimator = estimator
-        self.distribution_kernel = distribution_kernel
-        self.n_features = n_features
-        self.random_state = random_state
-        self.time_budget = time_budget
+    estimator: EstimatorLike
+    distribution_kernel: Any = DISTRIBUTIONS
+    _: KW_ONLY
+    n_features: int | None = None
+    random_state: RandomState = None
+    time_budget: float | None = None
 
     def _check_parameters(self) -> None:
         if not is_kernel_estimator(self.estimator) or not hasattr(self.estimator, "predict"):
@@ -148,8 +135,8 @@ class MarginalTransfer(KernelEstimator):
     def _kernel(self, n_features: int) -> Kernel:
         return self.estimator._kernel(n_features)
 
-    def _resolved_kernel(self, X: Data, n_features: int) -> Kernel:
-        return clone(self.estimator)._resolved_kernel(X, n_features)
+    def _resolved_kernel(self, kernel: Kernel, X: Data, n_features: int) -> Kernel:
+        return clone(self.estimator)._resolved_kernel(kernel, X, n_features)
 
     def fit(self, X: Data, y: Array, sample_weight: Array = None, groups: Array = None) -> Self:
         """Fit to points X with targets y; `groups` says for each point which sample it belongs to."""
@@ -164,8 +151,7 @@ class MarginalTransfer(KernelEstimator):
         if len(self.groups_) == 1:
             warn(
                 f"{where(self)}: there is one sample, so that nothing is transferred to others; give `groups` to fit "
-                "(in cross-validation as params={'groups': groups}, or by metadata routing).",
-                UserWarning,
+                "(in cross-validation as params={'groups': groups}, or by metadata routing)."
             )
             pairs = X
         else:
@@ -174,8 +160,7 @@ class MarginalTransfer(KernelEstimator):
             self.distribution_kernel_ = as_kernel(self.distribution_kernel).resolve(bags)
             pairs = self._learn_samples(X, which, bags)
             kernel = Linear() if self.n_features is not None else Linear() @ self.kernel_
-            defaults = signature(type(model)).parameters
-            model.set_params(kernel=kernel, **{name: defaults[name].default for name in DROP_IN if name in defaults})
+            model = with_kernel(model, kernel)
         current().check()
         self.estimator_ = model.fit(pairs, y, **({} if weight is None else {"sample_weight": weight}))
         current().tell_of(self.estimator_)
@@ -289,13 +274,13 @@ class MarginalTransfer(KernelEstimator):
         X = self._new(X, groups, sample)
         return self.estimator_.predict(X)
 
-    @_has("decision_function")
+    @inner_has("decision_function")
     def decision_function(self, X: Data, groups: Array = None, sample: Any = None) -> Any:
         """Values of the decision function for the points of one new sample X, or of several, as in `predict`."""
         X = self._new(X, groups, sample)
         return self.estimator_.decision_function(X)
 
-    @_has("predict_proba")
+    @inner_has("predict_proba")
     def predict_proba(self, X: Data, groups: Array = None, sample: Any = None) -> Any:
         """Probabilities of the classes for the points of one new sample X, or of several, as in `predict`."""
         X = self._new(X, groups, sample)
@@ -307,8 +292,4 @@ class MarginalTransfer(KernelEstimator):
         return float(score(host(y), host(self.predict(X, groups)), sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        for name in ("estimator_type", "target_tags", "classifier_tags", "regressor_tags"):
-            setattr(tags, name, getattr(inner, name))
-        return tags
+        return copy_tags(super().__sklearn_tags__(), self.estimator)

@@ -1,6 +1,6 @@
-"""Pictures of fitted models, in scikit-learn's form: ``SomeDisplay.from_…(…)`` computes and draws.
+"""Plots of fitted models, in scikit-learn's style: ``SomeDisplay.from_…(…)`` computes and draws.
 
-They need matplotlib (``pip install "mercer[plot]"``), which is imported when the first one is drawn.
+They need matplotlib (``pip install "mercer[plot]"``), which is imported when the first plot is drawn.
 """
 
 from .bias_variance import BiasVarianceDisplay

@@ -1,4 +1,4 @@
-"""What the displays share: axes on demand, colours, legends, styles, grids over the plane."""
+"""Shared parts of the displays: axes, colours, legends, styles, grids over the plane."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ import numpy as np
 
 from .._array import host, is_array, is_sparse, like
 from .._errors import check_number, optional
-from .._palette import BLUE, COLOURS, ORANGE
+from .._palette import BLUE, COLOURS, INK, MARKERS, ORANGE
 from .._steps import Unwrapped, last, unwrapped
-from ..types import Array, Axis, Data, EstimatorLike
+from ..gram import Centered, Gram, Representation
+from ..kernels import KernelLike
+from ..kernels.expression import as_kernel
+from ..types import Array, Axis, Data, EstimatorLike, RandomState
 
-MANY = 12  # names of a legend, beyond which they are small
-LARGER = {"^": 1.3, "v": 1.3, "P": 1.3, "X": 1.3, "*": 2.0}  # markers that would look small beside a square
+Keywords = dict[str, Any] | None  # of matplotlib's functions
+
+MANY = 12  # with more entries, a legend is small
+LARGER = {"^": 1.3, "v": 1.3, "P": 1.3, "X": 1.3, "*": 2.0}  # markers that look small beside a square
 
 
 class Display:
@@ -37,7 +42,7 @@ class Display:
         return ax
 
     def _panels(self, ax: Any, count: int, size: tuple[float, float], columns: int | None = None) -> list[Any]:
-        """`count` axes, kept as `axes_`: those given, those that one axes is divided into, or those of a new figure."""
+        """`count` axes, kept as `axes_`: the given ones, the parts of one given axes, or those of a new figure."""
         optional("matplotlib", "plot", type(self).__name__)
         if count == 1 and (ax is None or hasattr(ax, "get_subplotspec")):
             return [self._axes(ax, size)]
@@ -52,11 +57,11 @@ class Display:
             place = ax.get_subplotspec()
             if place is None:
                 raise ValueError(
-                    f"{type(self).__name__}: {count} panels are drawn, and axes at a free place cannot be divided; "
-                    f"give {count} axes."
+                    f"{type(self).__name__}: axes without a subplot grid cannot be divided into {count} panels; give "
+                    f"{count} axes."
                 )
             ax.set_axis_off()
-            # a figure that lays itself out leaves room for titles and numbers; any other needs to be told
+            # a layout engine leaves room for titles and tick labels; without one, we do
             room = {} if ax.figure.get_layout_engine() is not None else {"hspace": 0.65, "wspace": 0.4}
             grid = place.subgridspec(rows, columns, **room)
             axes = [ax.figure.add_subplot(grid[k // columns, k % columns]) for k in range(count)]
@@ -69,7 +74,7 @@ class Display:
 
 
 def colours(n: int) -> list[Any]:
-    """n colours: the house's as far as they go, ten that are unlike each other for digits, else from a colour map."""
+    """n colours: ours as far as they go, ten distinct ones for digits, else from a colour map."""
     if n <= len(COLOURS):
         return list(COLOURS[:n])
     from matplotlib import colormaps
@@ -80,14 +85,14 @@ def colours(n: int) -> list[Any]:
 
 
 def contours(draw: Any, *data: Any, **style: Any) -> Any:
-    """`draw` is ``ax.contour`` or one of its relatives; levels that the data do not reach are no reason to warn."""
+    """Call ``ax.contour`` or a relative, without its warning about levels that the data do not reach."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="No contour levels were found")
         return draw(*data, **style)
 
 
-def style(given: dict[str, Any] | None, **defaults: Any) -> dict[str, Any]:
-    """The user's keywords over the defaults, also where they are spelt in matplotlib's short way (``c``, ``lw``)."""
+def style(given: Keywords, **defaults: Any) -> dict[str, Any]:
+    """The defaults, overridden by the user's keywords, which may be matplotlib's abbreviations (``c``, ``lw``)."""
     from matplotlib import cbook, collections, lines, text
 
     kinds: tuple[Any, ...] = (collections.Collection, lines.Line2D, text.Text)
@@ -97,13 +102,13 @@ def style(given: dict[str, Any] | None, **defaults: Any) -> dict[str, Any]:
 
 
 def plain(label: Any) -> str:
-    """A name from the data as text: dollars start no mathematics, and no underscore hides it from a legend."""
+    """A name from the data as plain text: no mathematics between dollars, not hidden by a leading underscore."""
     words = str(label).replace("$", r"\$")
     return f" {words}" if words.startswith("_") else words
 
 
 def legend(ax: Axis, **place: Any) -> None:
-    """Names of what is drawn: beside the axes where the figure makes room for them, else over the data."""
+    """A legend: beside the axes if the figure has a layout engine, else over the data."""
     count = len(ax.get_legend_handles_labels()[1])
     beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0, "frameon": False, **place}
     within = {"loc": "best", "framealpha": 0.8}
@@ -111,25 +116,46 @@ def legend(ax: Axis, **place: Any) -> None:
     ax.legend(fontsize=None if roomy and count <= MANY else "small", **(beside if roomy else within))
 
 
+def scatter_classes(
+    ax: Axis, X: np.ndarray, y: np.ndarray, labels: Any, tints: Any, size: float, **look: Any
+) -> list[Any]:
+    """The points of each class in its colour, and with a marker of its own; a size among the looks is for all."""
+    drawn = []
+    for c, (label, tint) in enumerate(zip(labels, tints, strict=True)):
+        shape = MARKERS[c % len(MARKERS)]
+        named = {"color": tint, "marker": shape, "label": plain(label), "s": size * LARGER.get(shape, 1.0), **look}
+        drawn.append(ax.scatter(*X[y == c].T, **named))
+    return drawn
+
+
 def dress(ax: Axis, title: str = "", **labels: Any) -> None:
-    """Title at the left, names of the axes, and no frame beyond them."""
+    """Title at the left, axis labels, and no top and right spines."""
     ax.spines[["top", "right"]].set_visible(False)
     if title:
         ax.set_title(title, loc="left", fontsize=11)
     ax.set(**labels)
 
 
-def diverging() -> Any:
-    """Orange below, white at the middle, blue above."""
-    from matplotlib.colors import LinearSegmentedColormap
+def whole_ticks(*axes: Any) -> None:
+    """Ticks of the x- or y-axis at whole numbers only."""
+    from matplotlib.ticker import MaxNLocator
 
-    return LinearSegmentedColormap.from_list("mercer", [ORANGE, "#f3b48c", "#fafafa", "#93c0e2", BLUE])
+    for axis in axes:
+        axis.set_major_locator(MaxNLocator(integer=True))
+
+
+def star(ax: Any, x: float, y: float, **look: Any) -> list[Any]:
+    """The mark of the best point."""
+    return ax.plot([x], [y], "*", **{"color": "white", "markeredgecolor": INK, **look})
 
 
 def about_zero(values: Array, pale: float = 1.0) -> dict[str, Any]:
-    """Colours whose middle is zero, for values of both signs; `pale` > 1 leaves the darkest out, for things on top."""
+    """Orange below zero, white at it, blue above; `pale` > 1 leaves out the darkest colours, for plots below points."""
+    from matplotlib.colors import LinearSegmentedColormap
+
     top = pale * float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
-    return {"cmap": diverging(), "vmin": -top, "vmax": top}
+    cmap = LinearSegmentedColormap.from_list("mercer", [ORANGE, "#f3b48c", "#fafafa", "#93c0e2", BLUE])
+    return {"cmap": cmap, "vmin": -top, "vmax": top}
 
 
 def dense(X: Data) -> np.ndarray:
@@ -139,21 +165,21 @@ def dense(X: Data) -> np.ndarray:
 
 @contextmanager
 def unnamed() -> Iterator[None]:
-    """Within, a grid without names of columns may go to an estimator that was fitted to a data frame."""
+    """No warnings about missing column names, for a grid that goes to an estimator fitted to a data frame."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         yield
 
 
 def as_given(values: np.ndarray, X: Data) -> Any:
-    """The values in the form of X: a data frame with its columns, a tensor, or an array."""
+    """The values in the type of X: a data frame with the same columns, a tensor, or an array."""
     if hasattr(X, "columns"):
         return type(X)(values, **{"columns" if hasattr(X, "iloc") else "schema": X.columns})  # pandas, polars
     return like(values, X) if is_array(X) and not isinstance(X, np.ndarray) else values
 
 
 def plane(A: np.ndarray, pair: list[int], resolution: int, padding: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A grid around the points in two coordinates, and its members with the others at their mean."""
+    """A grid around the points in two coordinates, and its points, with the other coordinates at their mean."""
     sides = [interval(A[:, j], resolution, padding) for j in pair]
     xx0, xx1 = np.meshgrid(*sides)
     mesh = np.tile(A.mean(axis=0), (xx0.size, 1))
@@ -161,27 +187,45 @@ def plane(A: np.ndarray, pair: list[int], resolution: int, padding: float) -> tu
     return xx0, xx1, mesh.astype(A.dtype if A.dtype.kind == "f" else np.float64)
 
 
+def around(A: np.ndarray, resolution: int, padding: float) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+    """A grid around points of one or two coordinates, and its points as rows."""
+    if A.shape[1] == 1:
+        line = interval(A[:, 0], resolution, padding)
+        return (line,), line[:, None].astype(A.dtype)
+    *grid, mesh = plane(A, [0, 1], resolution, padding)
+    return tuple(grid), mesh
+
+
 def interval(x: np.ndarray, resolution: int, padding: float) -> np.ndarray:
-    """Points on the line around x, with a fraction of its range to either side."""
+    """Points on a line that covers x, padded by a fraction of its range on both sides."""
     low, high = x.min(), x.max()
     space = padding * (high - low if high > low else 1.0)
     return np.linspace(low - space, high + space, resolution)
 
 
 def check_grid(owner: str, resolution: Any, padding: Any) -> None:
-    """Raise unless they make a grid."""
+    """Raise for an invalid resolution or padding."""
     check_number(owner, "resolution", resolution, at_least=2, integer=True)
     check_number(owner, "padding", padding, at_least=0)
 
 
+def built(
+    who: str, kernel: KernelLike, X: Data, recipe: Representation, centred: bool, random_state: RandomState
+) -> Gram:
+    """The matrix of a kernel on a sample."""
+    k = as_kernel(kernel)
+    X = k.domain.check(X, who, "X")
+    return (Centered(recipe) if centred else recipe).build(k.resolve(X), X, random_state)
+
+
 def represented(model: EstimatorLike) -> dict[str, Any]:
-    """How a fitted estimator holds or approximates its matrix, as keywords."""
+    """The keywords `gram` and `random_state` of a fitted estimator."""
     given = {name: getattr(model, name, None) for name in ("gram", "random_state")}
     return {name: value for name, value in given.items() if value is not None}
 
 
 def fitted(owner: str, estimator: EstimatorLike, *names: str, remedy: str) -> Any:
-    """The last estimator, if it has all these attributes."""
+    """The last estimator; an error if it lacks one of these attributes."""
     model = last(estimator)
     lacking = [name for name in names if not hasattr(model, name)]
     if lacking:
@@ -190,6 +234,6 @@ def fitted(owner: str, estimator: EstimatorLike, *names: str, remedy: str) -> An
 
 
 def reached(owner: str, estimator: EstimatorLike, X: Data, *names: str, remedy: str) -> Unwrapped:
-    """The last estimator, if it has all these attributes, and X as it reaches it."""
+    """The same, and X after the steps before it."""
     fitted(owner, estimator, *names, remedy=remedy)
     return unwrapped(estimator, X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, Self
 
@@ -16,11 +17,12 @@ from .._errors import check_number
 from .._palette import BLUE, GREEN, INK, ORANGE
 from .._random import generator
 from ..types import Array, Axis, Data, EstimatorLike, RandomState
-from ._base import Display, dress, plain, style
+from ._base import Display, Keywords, dress, plain, star, style
 
 PARTS = {"bias": ("Bias²", BLUE), "variance": ("Variance", ORANGE), "error": ("Expected error", GREEN)}
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BiasVarianceDisplay(Display):
     r"""Squared bias, variance and expected squared error of a regression over one or two of its parameters.
 
@@ -29,17 +31,17 @@ class BiasVarianceDisplay(Display):
               + \underbrace{\mathbb{E}\big(\hat f(x) - \mathbb{E} \hat f(x)\big)^2}_{\text{variance}}
               + \underbrace{\mathbb{E}\big(y - f(x)\big)^2}_{\text{noise}}
 
-    in the mean over x, the expectation of :math:`\hat f` being over samples that it is fitted to. A wide kernel or a
-    large penalty has bias, a narrow or small one variance. Use `from_simulation` where the truth is known, and
-    `from_bootstrap` where it is not.
+    averaged over x; expectations of :math:`\hat f` are over training samples. A wide kernel or strong regularisation
+    gives bias, a narrow kernel or weak regularisation variance. Use `from_simulation` if the truth is known, and
+    `from_bootstrap` otherwise.
 
     Parameters
     ----------
     values : dict of str to array
-        The one or two parameters, and their values.
+        One or two parameters and their values.
     bias, variance, error : arrays of shape (n_values,) or (n_first, n_second)
     noise : float, optional
-        What the error contains besides bias² and variance; None where it is not known, and is within bias².
+        The part of the error besides bias² and variance; None if it is unknown and included in bias².
 
     Attributes
     ----------
@@ -50,7 +52,7 @@ class BiasVarianceDisplay(Display):
     images_ : dict of str to QuadMesh
         The same over two: the first parameter upwards, the second to the right.
     best_ : list of Line2D
-        Where the error is least.
+        Marks of the smallest error.
 
     References
     ----------
@@ -78,17 +80,14 @@ class BiasVarianceDisplay(Display):
     (True, True)
     """
 
-    def __init__(
-        self,
-        *,
-        values: Mapping[str, Any],
-        bias: np.ndarray,
-        variance: np.ndarray,
-        error: np.ndarray,
-        noise: float | None = 0.0,
-    ):
-        self.values = {name: np.asarray(v) for name, v in values.items()}
-        self.bias, self.variance, self.error, self.noise = bias, variance, error, noise
+    values: Mapping[str, Any]
+    bias: np.ndarray
+    variance: np.ndarray
+    error: np.ndarray
+    noise: float | None = 0.0
+
+    def __post_init__(self) -> None:
+        self.values = {name: np.asarray(v) for name, v in self.values.items()}
 
     @classmethod
     def from_simulation(
@@ -105,34 +104,28 @@ class BiasVarianceDisplay(Display):
         ax: Axis = None,
         **options: Any,
     ) -> Self:
-        """Fit to many samples that are drawn anew, and compare with the truth.
+        """Fit to many simulated samples, and compare with the truth.
 
         Parameters
         ----------
         estimator : regressor
             Of any kind; clones are fitted.
         draw : function of a Generator
-            Gives a sample (X, y). All values of the parameters see the same samples.
+            Returns a sample (X, y). All parameter values use the same samples.
         X : samples
-            Where predictions are compared.
+            Points at which predictions are compared.
         truth : array of shape (n_new,)
-            E(y | x) there.
+            E(y | x) at X.
         values : dict of one or two str to lists
             Parameters (``"alpha"``, ``"kernel__lengthscale"``) and their values.
         n_repeats : int >= 2
-            How many samples. Raising it makes the estimates more precise; variances are those of the sample, with
-            n_repeats − 1 in the denominator, and their part in bias² is subtracted, so that neither is biased.
+            Number of samples. More make the estimates more precise. Both estimates are unbiased: variances have
+            n_repeats − 1 in the denominator, and their contribution to bias² is subtracted.
         noise : float >= 0
-            The variance of y, to be added to the error.
+            The variance of y given x, which is added to the error.
         random_state : int, Generator or None
-        ax : matplotlib axes or array of them, optional
-            One is divided into the panels; None makes a figure.
-        **options
+        ax, **options
             Of `plot`.
-
-        Returns
-        -------
-        BiasVarianceDisplay
         """
         who = cls.__name__
         grid = _grid(who, values)
@@ -164,9 +157,9 @@ class BiasVarianceDisplay(Display):
         ax: Axis = None,
         **options: Any,
     ) -> Self:
-        """Fit to bootstrap samples of one sample, and compare with the targets that each fit has not seen.
+        """Fit to bootstrap samples, and compare with the targets that are not in each of them.
 
-        The noise cannot be told from bias without knowing the truth: what is called bias² here contains it.
+        Without the truth, noise cannot be separated from bias: bias² includes it here.
 
         Parameters
         ----------
@@ -176,12 +169,8 @@ class BiasVarianceDisplay(Display):
         values, random_state, ax, **options
             As in `from_simulation`.
         n_repeats : int >= 2
-            How many bootstrap samples; each leaves out about 37 % of the members. Members that fewer than two leave
-            out do not count.
-
-        Returns
-        -------
-        BiasVarianceDisplay
+            Number of bootstrap samples. Each leaves out about 37 % of the data; samples that are left out less than
+            twice do not count.
         """
         who = cls.__name__
         grid = _grid(who, values)
@@ -207,27 +196,17 @@ class BiasVarianceDisplay(Display):
         b, v = np.reshape(bias, shape), np.reshape(variance, shape)
         return cls(values=grid, bias=b, variance=v, error=b + v, noise=None).plot(ax=ax, **options)
 
-    def plot(
-        self,
-        ax: Axis = None,
-        *,
-        line_kw: dict[str, Any] | None = None,
-        image_kw: dict[str, Any] | None = None,
-        log: bool = True,
-    ) -> Self:
+    def plot(self, ax: Axis = None, *, line_kw: Keywords = None, image_kw: Keywords = None, log: bool = True) -> Self:
         """Draw.
 
         Parameters
         ----------
         ax : matplotlib axes or array of them, optional
+            One is divided into the panels; None makes a figure.
         line_kw, image_kw : dict, optional
             For ``Axes.plot`` over one parameter, ``Axes.pcolormesh`` over two.
         log : bool
-            Whether errors, and parameters with positive numbers as values, are on logarithmic scales.
-
-        Returns
-        -------
-        BiasVarianceDisplay
+            Whether errors and positive numerical parameters have logarithmic scales.
         """
         self.lines_: dict[str, Any] = {}
         self.images_: dict[str, Any] = {}
@@ -262,7 +241,7 @@ class BiasVarianceDisplay(Display):
         y, x = _places(rows), _places(columns)
         every = np.concatenate([getattr(self, key).ravel() for key in PARTS])
         positive = every[every > 0]
-        # one scale for all three, so that they can be compared; of more than three decades the lowest are one colour
+        # one scale for all three, so that they can be compared; it covers three decades at most
         low, high = max(positive.min(), positive.max() * 1e-3), positive.max()
         scale = LogNorm(low, high) if log else Normalize(0, high)
         best = np.unravel_index(int(np.nanargmin(self.error)), self.error.shape)
@@ -274,9 +253,7 @@ class BiasVarianceDisplay(Display):
             )
             _scale(panel, "x", columns, log)
             _scale(panel, "y", rows, log)
-            self.best_ += panel.plot(
-                x[best[1]], y[best[0]], "*", color="white", markersize=13, markeredgecolor=INK, markeredgewidth=0.9
-            )
+            self.best_ += star(panel, x[best[1]], y[best[0]], markersize=13, markeredgewidth=0.9)
             dress(panel, self._title(key), xlabel=_short(second))
         panels[0].set_ylabel(_short(first))
         self.figure_.colorbar(self.images_["error"], ax=panels, shrink=0.9)
@@ -295,12 +272,12 @@ def _settings(grid: Mapping[str, np.ndarray]) -> Iterable[dict[str, Any]]:
 def _prediction(
     who: str, estimator: EstimatorLike, setting: dict[str, Any], A: Array, b: Array, X: Data, target: Array
 ) -> np.ndarray:
-    """What the estimator predicts at X after a fit to (A, b)."""
+    """Predictions at X after a fit to (A, b)."""
     found = host(clone(estimator).set_params(**setting).fit(A, b).predict(X))
     if found.shape != target.shape or found.dtype.kind not in "fiu":
         raise ValueError(
             f"{who}: {type(estimator).__name__} predicts {found.dtype} values of shape {found.shape} for targets of "
-            f"shape {target.shape}; give a regressor of one target."
+            f"shape {target.shape}; give a regressor with one target."
         )
     return found
 
@@ -310,7 +287,7 @@ def _positive(values: np.ndarray, log: bool) -> bool:
 
 
 def _places(values: np.ndarray) -> np.ndarray:
-    """Where values stand on their axis: numbers at themselves, anything else one after the other."""
+    """Positions on the axis: numbers at their values, other values at 0, 1, …"""
     return values.astype(np.float64) if values.dtype.kind in "fiu" else np.arange(float(len(values)))
 
 
@@ -322,7 +299,7 @@ def _scale(ax: Axis, side: str, values: np.ndarray, log: bool) -> None:
 
 
 def _edges(x: np.ndarray, values: np.ndarray, log: bool) -> np.ndarray:
-    """Edges of cells halfway between their places, on the axis' own scale."""
+    """Edges of cells, halfway between their positions on the scale of the axis."""
     u = np.log(x) if _positive(values, log) else x
     if len(u) == 1:
         edges = np.array([u[0] - 0.5, u[0] + 0.5])
@@ -333,5 +310,5 @@ def _edges(x: np.ndarray, values: np.ndarray, log: bool) -> np.ndarray:
 
 
 def _short(name: str) -> str:
-    """The end of a nested parameter's name."""
+    """The last part of a nested parameter name."""
     return name.split("__")[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -17,15 +18,16 @@ from .._palette import BLUE, GREY, INK, ORANGE
 from .._random import generator
 from .._steps import last
 from ..types import Array, Axis, Data, EstimatorLike, RandomState
-from ._base import Display, dress, style
+from ._base import Display, Keywords, dress, style
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CanonicalDisplay(Display):
     r"""Canonical variables against each other, and the correlations against those of permuted pairings.
 
-    A panel shows :math:`f_j(x_i) - \bar f_j` against :math:`g_j(y_i) - \bar g_j` for each sample, with the correlation
-    of the points. The last one shows ρ₁ ≥ ρ₂ ≥ …, penalised as they were maximised, and the same for pairs
-    (xᵢ, y_π(i)) with random permutations π: what functions of this strength make of nothing. Use `from_estimator`.
+    Each panel shows :math:`f_j(x_i) - \bar f_j` against :math:`g_j(y_i) - \bar g_j`, and their correlation. The last
+    panel shows the regularised correlations ρ₁ ≥ ρ₂ ≥ …, and the same for pairs (xᵢ, y_π(i)) with random permutations
+    π: the correlations that chance gives. Use `from_estimator`.
 
     Parameters
     ----------
@@ -33,11 +35,11 @@ class CanonicalDisplay(Display):
     correlations : array of shape (n_components,)
         ρ.
     permuted : array of shape (n_permutations, n_components), optional
-        Those of permuted pairings.
+        Correlations of permuted pairings.
     components : sequence of int
-        Which are drawn.
+        Components to draw.
     y : array of shape (n_samples,), optional
-        Numbers or codes of labels, for colours.
+        Numbers or label codes, for the colours.
 
     Attributes
     ----------
@@ -64,17 +66,11 @@ class CanonicalDisplay(Display):
     ((3, 1), True)
     """
 
-    def __init__(
-        self,
-        *,
-        scores: tuple[np.ndarray, np.ndarray],
-        correlations: np.ndarray,
-        permuted: np.ndarray | None = None,
-        components: Sequence[int] = (0,),
-        y: np.ndarray | None = None,
-    ):
-        self.scores, self.correlations, self.permuted = scores, correlations, permuted
-        self.components, self.y = list(components), y
+    scores: tuple[np.ndarray, np.ndarray]
+    correlations: np.ndarray
+    permuted: np.ndarray | None = None
+    components: Sequence[int] = (0,)
+    y: np.ndarray | None = None
 
     @classmethod
     def from_estimator(
@@ -90,31 +86,25 @@ class CanonicalDisplay(Display):
         ax: Axis = None,
         **options: Any,
     ) -> Self:
-        """Draw the variables of the sample of the fit, or of new pairs.
+        """Draw the variables of the training sample, or of new pairs.
 
         Parameters
         ----------
         estimator : fitted KernelCCA
             Of two views.
         X, y : samples of the two views, optional
-            None draws those of the fit.
+            None draws the training sample.
         components : sequence of int
-            Which to draw, counted from 0.
+            Components to draw, counted from 0.
         n_permutations : int >= 0
-            Fits to permuted pairings, of the strengths ε of this one; X and y must be the sample of the fit. With 0 the
-            random pairings are drawn that ``epsilon="spectrum"`` compared with, if it did.
+            Number of fits to permuted pairings, with the same ε; X and y must be the training sample. With 0, the
+            random pairings that ``epsilon="spectrum"`` used are drawn, if there are any.
         random_state : int, Generator or None
             For the permutations.
         colour : array of shape (n_samples,), optional
             Numbers, for the colours of the points.
-        ax : matplotlib axes or array of them, optional
-            One is divided into the panels; None makes a figure.
-        **options
+        ax, **options
             Of `plot`.
-
-        Returns
-        -------
-        CanonicalDisplay
         """
         who, model = cls.__name__, last(estimator)
         if not isinstance(model, KernelCCA) or not hasattr(model, "scores_"):
@@ -125,12 +115,12 @@ class CanonicalDisplay(Display):
             check_number(who, "components", j, at_least=0, at_most=len(model.correlations_) - 1, integer=True)
         check_number(who, "n_permutations", n_permutations, at_least=0, integer=True)
         if (X is None) != (y is None):
-            raise ValueError(f"{who}: give both views, X and y, or none.")
+            raise ValueError(f"{who}: give both views, X and y, or neither.")
         pair = model.scores_ if X is None else [model.transform(A, view=j) for j, A in enumerate((X, y))]
         permuted = None
         if n_permutations:
             if X is None:
-                raise ValueError(f"{who}: n_permutations = {n_permutations} needs the sample of the fit, X and y.")
+                raise ValueError(f"{who}: n_permutations = {n_permutations} needs the training sample, X and y.")
             permuted = _permuted(model, X, y, n_permutations, generator(random_state))
         elif hasattr(model, "random_spectra_"):
             chosen = int(host(model.criterion_).argmax())
@@ -150,20 +140,15 @@ class CanonicalDisplay(Display):
         )
         return display.plot(ax=ax, **options)
 
-    def plot(
-        self, ax: Axis = None, *, scatter_kw: dict[str, Any] | None = None, line_kw: dict[str, Any] | None = None
-    ) -> Self:
+    def plot(self, ax: Axis = None, *, scatter_kw: Keywords = None, line_kw: Keywords = None) -> Self:
         """Draw.
 
         Parameters
         ----------
         ax : matplotlib axes or array of them, optional
+            One is divided into the panels; None makes a figure.
         scatter_kw, line_kw : dict, optional
             For ``Axes.scatter`` of the variables, and ``Axes.plot`` of the correlations.
-
-        Returns
-        -------
-        CanonicalDisplay
         """
         panels = self._panels(ax, len(self.components) + 1, (4.2, 3.6), 4)
         self.points_ = []
@@ -190,7 +175,7 @@ class CanonicalDisplay(Display):
         look = style(line_kw, color=BLUE, marker="o", markersize=5)
         (self.correlations_,) = panel.plot(place, self.correlations, **{"label": "pairs", **look})
         if self.permuted is not None:
-            panel.legend(edgecolor="none", labelcolor=INK)  # on paper of its own, or the line at 1 would cross it
+            panel.legend(edgecolor="none", labelcolor=INK)  # opaque, or the line at 1 would cross it
         panel.axhline(1.0, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
         panel.set_xticks(place if len(place) <= 12 else place[:: -(-len(place) // 10)])
         dress(panel, "Penalised correlations", xlabel="component", ylim=(0, 1.05), xlim=(0.5, len(place) + 0.5))
@@ -198,7 +183,7 @@ class CanonicalDisplay(Display):
 
 
 def _permuted(model: KernelCCA, X: Data, y: Array, count: int, rng: np.random.Generator) -> np.ndarray:
-    """The correlations of the same model on permuted pairings; zero where a fit finds fewer."""
+    """Correlations of the same model on permuted pairings, padded with zeros."""
     again = clone(model).set_params(epsilon=host(model.epsilon_).tolist(), n_permutations=0)
     found = np.zeros((count, len(model.correlations_)))
     for row in found:

@@ -1,8 +1,9 @@
-"""Scores of kernel PCA, Fisher's discriminant, PLS, CCA and ICA, and the component functions over the plane."""
+"""Scores of kernel PCA, Fisher discriminants, PLS, CCA and ICA, and the component functions over the plane."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Self
 
@@ -11,12 +12,12 @@ from sklearn.utils.multiclass import type_of_target
 
 from .._array import host
 from .._errors import check_number
-from .._palette import BLUE, INK, MARKERS
+from .._palette import BLUE, INK
 from .._steps import last
 from ..types import Array, Axis, Data, EstimatorLike
 from ._base import (
-    LARGER,
     Display,
+    Keywords,
     about_zero,
     as_given,
     check_grid,
@@ -27,34 +28,36 @@ from ._base import (
     fitted,
     plain,
     plane,
+    scatter_classes,
     style,
 )
 from ._base import legend as draw_legend
 
 PANEL = (4.4, 3.9)
-ABOVE = 44  # letters that fit side by side above a panel
+ABOVE = 44  # characters that fit above a panel
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ComponentsDisplay(Display):
-    r"""What a transformer makes of a sample: pairs of components, coloured by label.
+    r"""The components of a transformer: scatter plots of pairs, coloured by label.
 
-    Component j of a point is :math:`f_j(x) - \bar f_j`, with f_j a function in the kernel's space. Drawn are points in
-    the plane of two components, histograms of single ones, and for data in the plane the level lines of each f_j over
-    it. Use `from_estimator`.
+    Component j of a point is :math:`f_j(x) - \bar f_j`, with f_j a function in the kernel's space. A pair of components
+    is drawn as a scatter plot, a single one as a histogram. For two-dimensional data, level lines of each f_j can be
+    added. Use `from_estimator`.
 
     Parameters
     ----------
     scores : array of shape (n_samples, n_components)
     components : list of (int, int) and (int,)
-        A panel each: a pair is drawn as points, a single component as histograms.
+        One panel each.
     y : array of shape (n_samples,), optional
-        Positions in `labels`, or numbers where `labels` is None.
+        Positions in `labels`, or numbers if `labels` is None.
     labels : sequence, optional
         Names of the classes.
     names : list of str
         Of the components.
     surfaces : array of shape (rows, columns, n_components), optional
-        Their values over the plane.
+        Values of the components over the plane.
     xx0, xx1 : array of shape (rows, columns), optional
         The grid of the plane.
     X : array of shape (n_samples, 2), optional
@@ -65,11 +68,11 @@ class ComponentsDisplay(Display):
     ax_, figure_, axes_
         The first of the axes, their figure, and all of them: the pairs, then the surfaces.
     points_ : list of lists
-        For each panel its PathCollections, one a class, or for single components its histograms (StepPatch).
+        For each panel one PathCollection, or histogram (StepPatch), per class.
     contours_ : list of QuadContourSet
         The level lines of each component in the plane.
     colorbar_ : Colorbar or None
-        Where y are numbers.
+        If y are numbers.
 
     Examples
     --------
@@ -82,21 +85,15 @@ class ComponentsDisplay(Display):
     masked_array(data=[1.0, 1.0], ...
     """
 
-    def __init__(
-        self,
-        *,
-        scores: np.ndarray,
-        components: Sequence[tuple[int, ...]],
-        y: np.ndarray | None = None,
-        labels: Sequence[Any] | None = None,
-        names: Sequence[str],
-        surfaces: np.ndarray | None = None,
-        xx0: np.ndarray | None = None,
-        xx1: np.ndarray | None = None,
-        X: np.ndarray | None = None,
-    ):
-        self.scores, self.components, self.y, self.labels, self.names = scores, components, y, labels, names
-        self.surfaces, self.xx0, self.xx1, self.X = surfaces, xx0, xx1, X
+    scores: np.ndarray
+    components: Sequence[tuple[int, ...]]
+    y: np.ndarray | None = None
+    labels: Sequence[Any] | None = None
+    names: Sequence[str]
+    surfaces: np.ndarray | None = None
+    xx0: np.ndarray | None = None
+    xx1: np.ndarray | None = None
+    X: np.ndarray | None = None
 
     @classmethod
     def from_estimator(
@@ -118,28 +115,22 @@ class ComponentsDisplay(Display):
         Parameters
         ----------
         estimator : fitted transformer
-            `KernelPCA`, `KernelFisher`, `KernelPLS`, `KernelCCA`, `KernelICA`, or any other with `transform`; a
-            pipeline too.
+            `KernelPCA`, `KernelFisher`, `KernelPLS`, `KernelCCA`, `KernelICA`, any other with `transform`, or a
+            pipeline.
         X : samples
-            Of any kind that the estimator takes.
+            Any data that the estimator accepts.
         y : array of shape (n_samples,), optional
-            Labels, or numbers, which are shown by a scale of colours.
+            Labels, or numbers, which are shown by a colour scale.
         components : (int, int), int, or list of them, optional
-            Which to draw, counted from 0; None is the first two, or the only one.
+            Components to draw, counted from 0; by default the first two, or the only one.
         contours : bool
-            Whether to add a panel for each of these components with its level lines; for data of two columns.
+            Whether to add a panel with the level lines of each component; for data with two columns.
         view : int, optional
-            Of `KernelCCA`: which view X is of.
+            For `KernelCCA`: the view that X belongs to.
         resolution, padding
             Of the grid in the plane, as in `DecisionDisplay`.
-        ax : matplotlib axes or array of them, optional
-            One is divided into as many panels as there are; None makes a figure.
-        **options
+        ax, **options
             Of `plot`.
-
-        Returns
-        -------
-        ComponentsDisplay
         """
         who = cls.__name__
         check_grid(who, resolution, padding)
@@ -147,7 +138,7 @@ class ComponentsDisplay(Display):
         given = {} if view is None else {"view": view}
         found = estimator.transform(X, **given)
         if isinstance(found, tuple):
-            raise ValueError(f"{who}: the estimator has {len(found)} views; say with view=j which one X is of.")
+            raise ValueError(f"{who}: the estimator has {len(found)} views; give view=j, the view of X.")
         scores = dense(found)
         p = scores.shape[1]
         chosen = _chosen(components, p)
@@ -172,8 +163,8 @@ class ComponentsDisplay(Display):
         self,
         ax: Axis = None,
         *,
-        scatter_kw: dict[str, Any] | None = None,
-        contour_kw: dict[str, Any] | None = None,
+        scatter_kw: Keywords = None,
+        contour_kw: Keywords = None,
         cmap: Any = "viridis",
         legend: bool = True,
     ) -> Self:
@@ -182,15 +173,12 @@ class ComponentsDisplay(Display):
         Parameters
         ----------
         ax : matplotlib axes or array of them, optional
+            One is divided into the panels; None makes a figure.
         scatter_kw, contour_kw : dict, optional
             For ``Axes.scatter`` and ``Axes.contour``.
         cmap : str or Colormap
-            For numbers y.
+            For numerical y.
         legend : bool
-
-        Returns
-        -------
-        ComponentsDisplay
         """
         named = sorted({j for pair in self.components for j in pair}) if self.surfaces is not None else []
         axes = self._panels(ax, len(self.components) + len(named), PANEL, 3)
@@ -223,38 +211,26 @@ class ComponentsDisplay(Display):
                 draw_legend(axes[-1])
         return self
 
-    def _scatter(self, ax: Any, points: Any, given: dict[str, Any] | None, cmap: Any) -> list[Any]:
+    def _scatter(self, ax: Any, points: Any, given: Keywords, cmap: Any) -> list[Any]:
         size = float(np.clip(5000 / len(points), 10, 30))
-        rim = 0.4 if size > 15 else 0.2  # a small marker would be all rim
-        look = style(given, s=size, edgecolor="white", linewidth=rim)
+        rim = 0.4 if size > 15 else 0.2  # narrower for small markers
+        look = style(given, edgecolor="white", linewidth=rim)
         if self.y is None or self.labels is None:
             paint = {"color": BLUE} if self.y is None else {"c": self.y, "cmap": cmap}
             if "color" in look:
                 paint = {}
-            return [ax.scatter(*points.T, **paint, **look)]
-        drawn = []
-        for c, (label, tint) in enumerate(zip(self.labels, colours(len(self.labels)), strict=True)):
-            shape = MARKERS[c % len(MARKERS)]
-            look = style(given, s=size * LARGER.get(shape, 1.0), edgecolor="white", linewidth=rim)
-            paint = {"color": tint, "marker": shape, "label": plain(label), **look}
-            drawn.append(ax.scatter(*points[self.y == c].T, **paint))
-        return drawn
+            return [ax.scatter(*points.T, **{"s": size, **paint, **look})]
+        return scatter_classes(ax, points, self.y, self.labels, colours(len(self.labels)), size, **look)
 
     def _histograms(self, ax: Axis, values: np.ndarray) -> list[Any]:
         edges = np.histogram_bin_edges(values, "auto")
         if self.y is None or self.labels is None:
             return [ax.stairs(np.histogram(values, edges)[0], edges, fill=True, color=BLUE, alpha=0.6)]
-        return [
-            ax.stairs(
-                np.histogram(values[self.y == c], edges)[0],
-                edges,
-                fill=True,
-                color=tint,
-                alpha=0.55,
-                label=plain(label),
-            )
-            for c, (label, tint) in enumerate(zip(self.labels, colours(len(self.labels)), strict=True))
-        ]
+        drawn = []
+        for c, (label, tint) in enumerate(zip(self.labels, colours(len(self.labels)), strict=True)):
+            counts = np.histogram(values[self.y == c], edges)[0]
+            drawn.append(ax.stairs(counts, edges, fill=True, color=tint, alpha=0.55, label=plain(label)))
+        return drawn
 
 
 def _chosen(components: Any, p: int) -> list[tuple[int, ...]]:

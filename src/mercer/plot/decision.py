@@ -1,8 +1,9 @@
-"""Decision regions in the plane, with what a support vector machine adds to them."""
+"""Decision regions in the plane, with margins, slack and support vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,20 +11,21 @@ from scipy.ndimage import gaussian_filter
 
 from .._array import host
 from .._errors import check_choice, check_number
-from .._palette import COLOURS, GREY, INK, MARKERS
+from .._palette import COLOURS, GREY, INK
 from .._steps import last, unwrapped
 from ..types import Array, Axis, Data, EstimatorLike
-from ._base import LARGER, Display, as_given, check_grid, colours, contours, dense, plain, plane
+from ._base import Display, as_given, check_grid, colours, contours, dense, plain, plane, scatter_classes
 from ._base import legend as draw_legend
 
-VISIBLE = 0.01  # less slack is the solver's tolerance, and too short to be seen
+VISIBLE = 0.01  # smaller slack is within the solver's tolerance, and too short to see
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DecisionDisplay(Display):
     r"""Regions of a classifier in the plane: boundary, margins, support vectors and slack.
 
-    Drawn are the regions of the classes, the boundary f = 0, the margins f = ±1 (dashed), rings around the support
-    vectors, and for each point within or beyond its margin a line to it: the slack
+    The plot shows the regions of the classes, the boundary f = 0, the margins f = ±1 (dashed) and rings around the
+    support vectors. A line connects each point on the wrong side of its margin with the margin: the slack
     :math:`\xi_i = \max(0, 1 - y_i f(x_i)) > 0`. Use `from_estimator`.
 
     Parameters
@@ -31,19 +33,19 @@ class DecisionDisplay(Display):
     xx0, xx1 : array of shape (rows, columns)
         The grid.
     response : array of shape (rows, columns, n_classes)
-        Positive where the class is predicted: ±f for two classes; for more, or without f, ±½, softened over one cell.
+        Positive where the class is predicted: ±f for two classes; for more, or without f, ±½, smoothed over one cell.
     labels : sequence
         Names of the classes.
     X : array of shape (n_samples, 2)
         The points.
     y : array of int of shape (n_samples,), optional
-        Their classes; None where they are not known.
+        Their classes, if known.
     margins : bool
         Whether f = ±1 are margins.
     slack : array of shape (n_samples,)
-        ξ, zero where none is to be drawn.
+        ξ; zeros are not drawn.
     support : array of int
-        Which points are support vectors.
+        Positions of the support vectors.
     xlabel, ylabel : str
 
     Attributes
@@ -60,7 +62,7 @@ class DecisionDisplay(Display):
     support_ : PathCollection or None
         The rings.
     slack_ : LineCollection or None
-        From each point to the nearest place on its margin.
+        From each point to the nearest point on its margin.
 
     Examples
     --------
@@ -73,24 +75,17 @@ class DecisionDisplay(Display):
     array([-1., 1.])
     """
 
-    def __init__(
-        self,
-        *,
-        xx0: np.ndarray,
-        xx1: np.ndarray,
-        response: np.ndarray,
-        labels: Sequence[Any],
-        X: np.ndarray,
-        y: np.ndarray | None = None,
-        margins: bool = False,
-        slack: np.ndarray | None = None,
-        support: np.ndarray | None = None,
-        xlabel: str = "",
-        ylabel: str = "",
-    ):
-        self.xx0, self.xx1, self.response, self.labels = xx0, xx1, response, labels
-        self.X, self.y, self.margins, self.slack, self.support = X, y, margins, slack, support
-        self.xlabel, self.ylabel = xlabel, ylabel
+    xx0: np.ndarray
+    xx1: np.ndarray
+    response: np.ndarray
+    labels: Sequence[Any]
+    X: np.ndarray
+    y: np.ndarray | None = None
+    margins: bool = False
+    slack: np.ndarray | None = None
+    support: np.ndarray | None = None
+    xlabel: str = ""
+    ylabel: str = ""
 
     @classmethod
     def from_estimator(
@@ -111,31 +106,25 @@ class DecisionDisplay(Display):
         Parameters
         ----------
         estimator : fitted classifier or outlier detector
-            With `decision_function`, or with `predict` only; a pipeline or a search too.
+            With `decision_function`, or with `predict` only; may be a pipeline or a search.
         X : array of shape (n_samples, n_features)
-            Points to be drawn. Support vectors are ringed if these are the data of the fit.
+            Points to draw. Support vectors get rings if these are the training data.
         y : array of shape (n_samples,), optional
             Their labels.
         features : pair of int or of column names
-            Which two to draw. The others are held at their mean over X for the regions; then points do not lie in the
-            plane that is drawn, and no slack is.
+            The two to draw. Regions are computed with the others at their mean over X; slack is not drawn then,
+            because the points do not lie in that plane.
         margins : bool, optional
             Whether to draw f = ±1 and slack. None draws them for two classes if the estimator has support vectors.
         resolution : int >= 2
             Points of the grid along each axis.
         padding : float >= 0
             Space around the points, as a fraction of their range.
-        ax : matplotlib axes, optional
-            None makes a figure.
-        **options
+        ax, **options
             Of `plot`.
-
-        Returns
-        -------
-        DecisionDisplay
         """
         if isinstance(estimator, type) or not hasattr(estimator, "predict"):
-            raise TypeError(f"{cls.__name__}: {estimator!r:.60} predicts no classes; give a fitted classifier.")
+            raise TypeError(f"{cls.__name__}: {estimator!r:.60} does not predict classes; give a fitted classifier.")
         kind = estimator.__sklearn_tags__().estimator_type if hasattr(estimator, "__sklearn_tags__") else None
         if kind == "regressor":
             raise TypeError(f"{cls.__name__}: {type(estimator).__name__} is a regressor; give a classifier.")
@@ -191,10 +180,6 @@ class DecisionDisplay(Display):
         colors : sequence of colours, optional
             One for each class.
         legend : bool
-
-        Returns
-        -------
-        DecisionDisplay
         """
         k = len(self.labels)
         if colors is not None and len(colors) != k:
@@ -230,7 +215,7 @@ class DecisionDisplay(Display):
         if self.slack is None or self.y is None or self.margins_ is None:
             return
         lines, shades = [], []
-        # nearest as the eye sees it: in lengths on the page, not in the units of the data
+        # nearest on the page, not in the units of the data
         unit = np.array([np.ptp(self.xx0) / ax.bbox.width, np.ptp(self.xx1) / ax.bbox.height])
         unit = unit if ax.get_aspect() == "auto" else np.array([ax.get_aspect(), 1.0])
         for c, curve in enumerate(self.margins_.allsegs):
@@ -243,42 +228,24 @@ class DecisionDisplay(Display):
 
     def _draw_points(self, ax: Any, tints: list[Any]) -> None:
         size = float(np.clip(5000 / len(self.X), 12, 34))
-        rim = 0.5 if size > 15 else 0.2  # a small marker would be all rim
+        rim = 0.5 if size > 15 else 0.2  # narrower for small markers
         style: dict[str, Any] = {"edgecolors": "white", "linewidths": rim, "zorder": 2.5}
         if self.y is None:
             self.points_ = [ax.scatter(*self.X.T, s=size, color="#555555", **style)]
         else:
-            self.points_ = [
-                ax.scatter(
-                    *self.X[self.y == c].T,
-                    s=size * LARGER.get(shape, 1.0),
-                    color=tints[c],
-                    marker=shape,
-                    label=plain(label),
-                    **style,
-                )
-                for c, label in enumerate(self.labels)
-                for shape in [MARKERS[c % len(MARKERS)]]
-            ]
+            self.points_ = scatter_classes(ax, self.X, self.y, self.labels, tints, size, **style)
         if self.support is not None:
-            self.support_ = ax.scatter(
-                *self.X[self.support].T,
-                s=2.8 * size,
-                facecolors="none",
-                edgecolors=INK,
-                linewidths=0.8,
-                zorder=2.6,
-                label="support vector",
-            )
+            ring = {"facecolors": "none", "edgecolors": INK, "linewidths": 0.8, "zorder": 2.6}
+            self.support_ = ax.scatter(*self.X[self.support].T, s=2.8 * size, label="support vector", **ring)
 
 
 def _points(who: str, X: Data) -> np.ndarray:
     """X as a matrix of finite numbers with two columns or more."""
     A = dense(X)
     if A.ndim != 2 or A.shape[1] < 2 or not len(A):
-        raise ValueError(f"{who}: X has shape {A.shape}; points with two features are needed for a plane.")
+        raise ValueError(f"{who}: X has shape {A.shape}; a plane needs points with two features.")
     if A.dtype.kind not in "fiub" or not np.isfinite(A).all():
-        raise ValueError(f"{who}: X has columns that are no finite numbers; a plane needs coordinates.")
+        raise ValueError(f"{who}: X must contain finite numbers; a plane needs coordinates.")
     return A
 
 
@@ -292,7 +259,7 @@ def _position(feature: Any, names: list[str] | None, d: int) -> int:
 
 
 def _classes(estimator: EstimatorLike, kind: str | None, grid: Any, y: Array) -> np.ndarray:
-    """The labels, in the order in which a decision function has them."""
+    """The labels, in the order of the decision function."""
     if getattr(estimator, "classes_", None) is not None:
         return host(estimator.classes_)
     if kind == "outlier_detector":
@@ -311,18 +278,18 @@ def _index(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 
 def _response(estimator: EstimatorLike, grid: Any, classes: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """For each class a number that is positive where it is predicted; f itself for two classes."""
+    """For each class, a number that is positive where it is predicted; f itself for two classes."""
     if len(classes) == 2 and hasattr(estimator, "decision_function"):
         f = host(estimator.decision_function(grid)).astype(np.float64).reshape(shape)
         return np.stack([-f, f], axis=-1)
     predicted = _index(host(estimator.predict(grid)), classes).reshape(shape)
-    # a step from −½ to ½ would be drawn with the grid's stairs; softened over one cell, it is drawn smoothly
+    # a step from −½ to ½ would show the cells of the grid; smoothed over one cell, it does not
     inside = (predicted[..., None] == np.arange(len(classes))) - 0.5
     return gaussian_filter(inside, sigma=(1.0, 1.0, 0.0), mode="nearest")
 
 
 def _support(estimator: EstimatorLike, X: Data) -> np.ndarray | None:
-    """Positions of the support vectors in X, if X is what the estimator was fitted to."""
+    """Positions of the support vectors in X, if X is the training data."""
     model, reached, *_ = unwrapped(estimator, X)
     index, vectors = getattr(model, "support_", None), getattr(model, "support_vectors_", None)
     if index is None or vectors is None or len(index) == 0 or index.max() >= len(dense(X)):
@@ -333,7 +300,7 @@ def _support(estimator: EstimatorLike, X: Data) -> np.ndarray | None:
 
 
 def _nearest(point: np.ndarray, curves: list[np.ndarray]) -> np.ndarray:
-    """The nearest place on polylines."""
+    """The nearest point on polylines."""
     best, place = np.inf, point
     for curve in curves:
         a, b = curve[:-1], curve[1:]

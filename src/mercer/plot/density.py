@@ -1,7 +1,8 @@
-"""A density estimate, the weights of its samples, and what one more sample would do to it."""
+"""A density estimate, the weights of its samples, and the influence of one more sample."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,22 +12,23 @@ from .._palette import BLUE, GREY, INK, ORANGE
 from ..types import Axis, EstimatorLike
 from ._base import (
     Display,
+    Keywords,
     about_zero,
+    around,
     check_grid,
     colours,
     contours,
     dense,
     dress,
     fitted,
-    interval,
-    plane,
     style,
     unnamed,
 )
 
-EVEN = 1e-6  # relative differences of weights that are none
+EVEN = 1e-6  # relative differences of weights that count as zero
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DensityDisplay(Display):
     r"""A kernel density in one or two dimensions, with the weights of its samples and influence curves.
 
@@ -34,13 +36,13 @@ class DensityDisplay(Display):
               \mathrm{IF}(\cdot, x') = \frac{d}{d\varepsilon}\,
               f\big[(1 - \varepsilon) P + \varepsilon \delta_{x'}\big] \Big|_{\varepsilon = 0}
 
-    For `KernelDensity` the influence of a sample at x′ is k(·, x′)/∫k − f, a bump of the same size wherever x′ lies;
-    `RobustKernelDensity` bounds it. Weights are drawn in units of 1/n, where they differ. Use `from_estimator`.
+    For `KernelDensity` the influence of a sample at x′ is k(·, x′)/∫k − f, a bump of the same size for every x′;
+    `RobustKernelDensity` bounds it. Weights are drawn in units of 1/n if they differ. Use `from_estimator`.
 
     Parameters
     ----------
     X : array of shape (n_samples, d), d <= 2
-        The sample of the fit.
+        The training sample.
     weights : array of shape (n_samples,)
         w.
     grid : tuple of arrays
@@ -50,7 +52,7 @@ class DensityDisplay(Display):
     at : array of shape (p, d), optional
         Points x′.
     influence : array of the shape of the grid and (p,), optional
-        IF on the grid, for each of them.
+        IF on the grid, for each x′.
 
     Attributes
     ----------
@@ -63,7 +65,7 @@ class DensityDisplay(Display):
     points_ : Line2D or PathCollection
         The sample: a rug, or points whose areas are proportional to their weights.
     dropped_ : Line2D or None
-        In two dimensions crosses for samples that have less than a thousandth of an equal share.
+        In two dimensions, crosses for samples with a weight below 10⁻³/n.
     weights_ : Line2D or None
         n·w against x, in one dimension.
     influence_ : list of Line2D or of QuadContourSet
@@ -84,18 +86,12 @@ class DensityDisplay(Display):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        X: np.ndarray,
-        weights: np.ndarray,
-        grid: tuple[np.ndarray, ...],
-        density: np.ndarray,
-        at: np.ndarray | None = None,
-        influence: np.ndarray | None = None,
-    ):
-        self.X, self.weights, self.grid, self.density = X, weights, grid, density
-        self.at, self.influence = at, influence
+    X: np.ndarray
+    weights: np.ndarray
+    grid: tuple[np.ndarray, ...]
+    density: np.ndarray
+    at: np.ndarray | None = None
+    influence: np.ndarray | None = None
 
     @classmethod
     def from_estimator(
@@ -113,19 +109,13 @@ class DensityDisplay(Display):
         Parameters
         ----------
         estimator : fitted KernelDensity or RobustKernelDensity
-            Of data with one or two columns; in a pipeline, of the columns that reach it.
+            Of data with one or two columns, after the other steps of a pipeline.
         influence : array of shape (p, d), optional
-            Points x′ whose influence curves are drawn.
+            Points x′, for influence curves.
         resolution, padding
             Of the grid, as in `DecisionDisplay`.
-        ax : matplotlib axes or array of them, optional
-            One is divided into the panels; None makes a figure.
-        **options
+        ax, **options
             Of `plot`.
-
-        Returns
-        -------
-        DensityDisplay
         """
         who = cls.__name__
         check_grid(who, resolution, padding)
@@ -138,14 +128,7 @@ class DensityDisplay(Display):
         at = None if influence is None else np.asarray(influence, dtype=X.dtype)
         if at is not None and (at.ndim != 2 or at.shape[1] != d or not len(at)):
             raise ValueError(f"{who}: influence has shape {at.shape}; expected points of shape (p, {d}).")
-        around = X if at is None else np.concatenate([X, at])
-        grid: tuple[np.ndarray, ...]
-        if d == 1:
-            grid = (interval(around[:, 0], resolution, padding),)
-            mesh = grid[0][:, None].astype(X.dtype)
-        else:
-            xx0, xx1, mesh = plane(around, [0, 1], resolution, padding)
-            grid = (xx0, xx1)
+        grid, mesh = around(X if at is None else np.concatenate([X, at]), resolution, padding)
         shape = grid[0].shape
         curves = None
         with unnamed():
@@ -158,22 +141,17 @@ class DensityDisplay(Display):
         display = cls(X=X, weights=host(model.weights_), grid=grid, density=density, at=at, influence=curves)
         return display.plot(ax=ax, **options)
 
-    def plot(
-        self, ax: Axis = None, *, line_kw: dict[str, Any] | None = None, scatter_kw: dict[str, Any] | None = None
-    ) -> Self:
+    def plot(self, ax: Axis = None, *, line_kw: Keywords = None, scatter_kw: Keywords = None) -> Self:
         """Draw.
 
         Parameters
         ----------
         ax : matplotlib axes or array of them, optional
+            One is divided into the panels; None makes a figure.
         line_kw : dict, optional
             For ``Axes.plot`` of the density, in one dimension.
         scatter_kw : dict, optional
             For ``Axes.scatter`` of the sample, in two.
-
-        Returns
-        -------
-        DensityDisplay
         """
         self.line_: Any = None
         self.surface_: Any = None

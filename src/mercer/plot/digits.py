@@ -11,7 +11,7 @@ from .._array import host
 from .._errors import check_number
 from .._palette import INK
 from ..types import Array, Axis
-from ._base import Display, plain, style
+from ._base import Display, Keywords, plain, style
 
 GAP = 0.14  # of an image, between images
 CAPTION = 0.42  # of an image, above those that have a caption
@@ -37,7 +37,7 @@ class DigitsDisplay(Display):
     ax_, figure_
         Where it was drawn.
     mosaic : array
-        All images in one, NaN between them; `cell` tells where one lies.
+        All images in one array, with NaN between them; `cell` gives the position of one.
     image_ : AxesImage
         The mosaic.
     captions_ : list of Text
@@ -72,7 +72,7 @@ class DigitsDisplay(Display):
             self.mosaic[self.cell(j)] = image
 
     def cell(self, j: int) -> tuple[slice, slice]:
-        """Where image j lies in the mosaic."""
+        """The position of image j in the mosaic."""
         (down, right), (h, w) = self._step, self.images.shape[1:]
         top, left = (j // self.columns) * down + self._above, (j % self.columns) * right
         return slice(top, top + h), slice(left, left + w)
@@ -95,20 +95,14 @@ class DigitsDisplay(Display):
         ----------
         images : array of shape (n_images, n_pixels) or (n_images, height, width)
         n : int >= 1
-            How many at most.
+            The maximum number.
         columns : int >= 1
         shape : (height, width), optional
-            Of images that are given as rows; None takes them as square.
+            For images that are given as rows; square by default.
         captions : sequence, optional
             One for each image, such as its label.
-        ax : matplotlib axes, optional
-            None makes a figure.
-        **options
+        ax, **options
             Of `plot`.
-
-        Returns
-        -------
-        DigitsDisplay
         """
         check_number(cls.__name__, "n", n, at_least=1, integer=True)
         check_number(cls.__name__, "columns", columns, at_least=1, integer=True)
@@ -128,21 +122,17 @@ class DigitsDisplay(Display):
         ax: Axis = None,
         **options: Any,
     ) -> Self:
-        """Draw several versions of the same images, one below the other: original, noisy, denoised.
+        """Draw several versions of the same images in rows: original, noisy, denoised.
 
         Parameters
         ----------
         rows : dict of str to images
-            As in `from_images`, of equal length. Values are cut to the range of the first, so that all rows have the
-            same scale of greys.
+            As in `from_images`, of equal length. Values are clipped to the range of the first row, so that all rows
+            have the same grey scale.
         n : int >= 1
-            How many at most.
+            The maximum number.
         shape, ax, **options
             As in `from_images`.
-
-        Returns
-        -------
-        DigitsDisplay
         """
         check_number(cls.__name__, "n", n, at_least=1, integer=True)
         stacks = [_images(images, shape) for images in rows.values()]
@@ -174,13 +164,9 @@ class DigitsDisplay(Display):
             As in `from_images`.
         y_true, y_pred : arrays of shape (n_images,)
         n : int >= 1
-            How many at most; the title tells how many there are.
+            The maximum number; the title gives the total.
         columns, shape, ax, **options
             As in `from_images`.
-
-        Returns
-        -------
-        DigitsDisplay
         """
         check_number(cls.__name__, "n", n, at_least=1, integer=True)
         check_number(cls.__name__, "columns", columns, at_least=1, integer=True)
@@ -192,31 +178,22 @@ class DigitsDisplay(Display):
             )
         wrong = np.flatnonzero(truth != found)
         if not len(wrong):
-            raise ValueError(f"{cls.__name__}: all {len(A)} predictions are right; nothing to draw.")
+            raise ValueError(f"{cls.__name__}: all {len(A)} predictions are right; there is nothing to draw.")
         title = f"{len(wrong)} of {len(A)} misclassified ({len(wrong) / len(A):.2%})"
         wrong = wrong[:n]
-        display = cls(
-            images=A[wrong],
-            columns=min(columns, len(wrong)),
-            captions=[f"{truth[i]} → {found[i]}" for i in wrong],
-            title=title,
-        )
+        captions = [f"{truth[i]} → {found[i]}" for i in wrong]
+        display = cls(images=A[wrong], columns=min(columns, len(wrong)), captions=captions, title=title)
         return display.plot(ax=ax, **options)
 
-    def plot(
-        self, ax: Axis = None, *, image_kw: dict[str, Any] | None = None, text_kw: dict[str, Any] | None = None
-    ) -> Self:
+    def plot(self, ax: Axis = None, *, image_kw: Keywords = None, text_kw: Keywords = None) -> Self:
         """Draw.
 
         Parameters
         ----------
         ax : matplotlib axes, optional
+            None makes a figure.
         image_kw, text_kw : dict, optional
             For ``Axes.imshow`` of the mosaic, and ``Axes.text`` of captions and names of rows.
-
-        Returns
-        -------
-        DigitsDisplay
         """
         height, width = self.mosaic.shape
         longest = max((len(caption) for caption in self.captions or []), default=0)
@@ -258,6 +235,6 @@ def _images(images: Any, shape: tuple[int, int] | None) -> np.ndarray:
     shape = (side, side) if shape is None else shape
     if shape[0] * shape[1] != A.shape[1]:
         raise ValueError(
-            f"DigitsDisplay: {A.shape[1]} pixels do not make images of {shape[0]} × {shape[1]}; give shape."
+            f"DigitsDisplay: {A.shape[1]} pixels do not form images of {shape[0]} × {shape[1]}; give shape."
         )
     return A.reshape(-1, *shape)

@@ -1,14 +1,14 @@
-"""The Gram matrix as a picture."""
+"""The Gram matrix as an image."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from mercer.gram import Centered, as_representation
-from mercer.kernels.expression import as_kernel
+from mercer.gram import as_representation
 
 from .._array import host, like
 from .._errors import check_number
@@ -16,29 +16,30 @@ from .._palette import INK
 from ..gram import GramLike
 from ..kernels import KernelLike
 from ..types import Array, Axis, Data, EstimatorLike, RandomState
-from ._base import Display, about_zero, dress, plain, reached, represented
+from ._base import Display, Keywords, about_zero, built, dress, plain, reached, represented, whole_ticks
 
-LETTER = 6.0  # points that one takes
+LETTER = 6.0  # width of a character, in points
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GramDisplay(Display):
-    r"""The matrix :math:`K_{ij} = k(x_i, x_j)`, its samples ordered by class or cluster, with lines between these.
+    r"""The matrix :math:`K_{ij} = k(x_i, x_j)`, ordered by class or cluster, with lines between the groups.
 
-    Blocks on the diagonal are what the kernel sees of the classes: an ideal kernel is constant within blocks and zero
-    outside of them. Use `from_kernel` or `from_estimator`.
+    Classes that the kernel separates appear as blocks on the diagonal: an ideal kernel is constant within blocks and
+    zero outside. Use `from_kernel` or `from_estimator`.
 
     Parameters
     ----------
     matrix : array of shape (m, m)
         The entries, or the means over blocks.
     edges : array of shape (m + 1,)
-        Where the cells begin and end, in numbers of samples.
+        Edges of the cells, in numbers of samples.
     bounds : array of int of shape (n_groups + 1,)
-        Where the groups begin and end.
+        Edges of the groups.
     labels : sequence, optional
         Their names.
     order : array of int of shape (n_samples,)
-        Which sample stands at which place.
+        The sample at each position.
     centred : bool
 
     Attributes
@@ -53,9 +54,8 @@ class GramDisplay(Display):
 
     Notes
     -----
-    More samples than `max_size` are drawn as means over blocks of neighbours in the order: :math:`S^\top K S` with the
-    columns of S the indicators of the blocks over their sizes, for which a matrix-free representation needs no more
-    than products with K.
+    More than `max_size` samples are drawn as means over blocks of adjacent samples: :math:`S^\top K S`, where a column
+    of S is the indicator of a block divided by its size. This needs only products with K.
 
     Examples
     --------
@@ -66,18 +66,12 @@ class GramDisplay(Display):
     (array([0, 2, 1, 3]), array([1., 1., 0., 0.]))
     """
 
-    def __init__(
-        self,
-        *,
-        matrix: np.ndarray,
-        edges: np.ndarray,
-        bounds: np.ndarray,
-        labels: Sequence[Any] | None = None,
-        order: np.ndarray,
-        centred: bool = False,
-    ):
-        self.matrix, self.edges, self.bounds, self.labels = matrix, edges, bounds, labels
-        self.order, self.centred = order, centred
+    matrix: np.ndarray
+    edges: np.ndarray
+    bounds: np.ndarray
+    labels: Sequence[Any] | None = None
+    order: np.ndarray
+    centred: bool = False
 
     @classmethod
     def from_kernel(
@@ -101,34 +95,25 @@ class GramDisplay(Display):
         kernel : Kernel, name or expression
             With ``"precomputed"`` X is the matrix.
         X : samples
-            Of any kind that the kernel compares.
+            Any data that the kernel accepts.
         y : array of shape (n_samples,), optional
-            Labels or clusters; samples of one stand together.
+            Labels or clusters, by which samples are grouped.
         order : array of int of shape (n_samples,), optional
-            A permutation of the samples; with y it is kept within each group.
+            A permutation of the samples; with y, the order within each group.
         centred : bool
             Whether the mean of the sample in the space is subtracted.
         gram : str or Representation
             How the matrix is held or approximated.
         max_size : int >= 2
-            Cells a side; with more samples, means over blocks. Raising it shows more and takes longer to draw.
+            Cells per side; with more samples, means over blocks are drawn. Larger values show more and take longer.
         random_state : int, Generator or None
-            For representations that draw.
-        ax : matplotlib axes, optional
-            None makes a figure.
-        **options
+            For random representations.
+        ax, **options
             Of `plot`.
-
-        Returns
-        -------
-        GramDisplay
         """
         who = cls.__name__
         check_number(who, "max_size", max_size, at_least=2, integer=True)
-        recipe = as_representation(gram)
-        k = as_kernel(kernel)
-        X = k.domain.check(X, who, "X")
-        operator = (Centered(recipe) if centred else recipe).build(k.resolve(X), X, random_state)
+        operator = built(who, kernel, X, as_representation(gram), centred, random_state)
         n = operator.n
         places, bounds, labels = _arranged(who, y, order, n)
         if n <= max_size:
@@ -145,21 +130,17 @@ class GramDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: EstimatorLike, X: Data, y: Array = None, **options: Any) -> Self:
-        """The matrix of a fitted estimator's kernel on X, ordered by its clusters or by y.
+        """Draw the matrix of a fitted estimator's kernel on X, ordered by its clusters or by y.
 
         Parameters
         ----------
         estimator : fitted estimator of this library
-            With `kernel_`; where y is None and it has found clusters (`labels_`) of X, these order the samples. In a
-            pipeline the matrix is that of X after the steps before it.
+            With `kernel_`. If y is None, its clusters of X (`labels_`) order the samples, if there are any. In a
+            pipeline, X goes through the other steps first.
         X, y
             As in `from_kernel`.
         **options
             Of `from_kernel` and `plot`.
-
-        Returns
-        -------
-        GramDisplay
         """
         remedy = "give a fitted estimator of mercer, or use from_kernel"
         model, Z, *_ = reached(cls.__name__, estimator, X, "kernel_", remedy=remedy)
@@ -169,34 +150,25 @@ class GramDisplay(Display):
         return cls.from_kernel(model.kernel_, Z, y, **{**represented(model), **options})
 
     def plot(
-        self,
-        ax: Axis = None,
-        *,
-        image_kw: dict[str, Any] | None = None,
-        line_kw: dict[str, Any] | None = None,
-        colorbar: bool = True,
+        self, ax: Axis = None, *, image_kw: Keywords = None, line_kw: Keywords = None, colorbar: bool = True
     ) -> Self:
         """Draw.
 
         Parameters
         ----------
         ax : matplotlib axes, optional
+            None makes a figure.
         image_kw : dict, optional
             For ``Axes.pcolormesh``.
         line_kw : dict, optional
             For the lines between groups, a LineCollection.
         colorbar : bool
-
-        Returns
-        -------
-        GramDisplay
         """
         from matplotlib.collections import LineCollection
-        from matplotlib.ticker import MaxNLocator
 
         ax = self._axes(ax, (5.4, 4.6))
         signed = self.matrix.min() < -1e-9 * np.abs(self.matrix).max()
-        # k(x, x) is far above all other entries where there are many features, and would leave them pale
+        # with many features, k(x, x) is far above all other entries, which would be pale
         others = self.matrix[~np.eye(len(self.matrix), dtype=bool)]
         scale = about_zero(others) if signed else {"cmap": "Blues", "vmax": np.max(others, initial=self.matrix.min())}
         look = {**scale, "rasterized": True, **(image_kw or {})}
@@ -213,15 +185,14 @@ class GramDisplay(Display):
             names = [plain(label) for label in self.labels]
             side = 72 * ax.bbox.width / ax.figure.dpi
             long = max(map(len, names)) * LETTER > side / len(names)
-            # of groups so small that their names would cover each other, the largest keep theirs
+            # if names would overlap, only the largest groups keep theirs
             kept = _apart(middle, np.diff(self.bounds), 1.5 * LETTER * n / side)
             shown = [name if keep else "" for name, keep in zip(names, kept, strict=True)]
             ax.set_xticks(middle, shown, **({"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if long else {}))
             ax.set_yticks(middle, shown)
             ax.tick_params(length=0, labelsize="small" if len(names) > 12 else None)
         else:
-            for axis in (ax.xaxis, ax.yaxis):
-                axis.set_major_locator(MaxNLocator(integer=True))
+            whole_ticks(ax.xaxis, ax.yaxis)
         ax.set(xlim=(0, n), ylim=(n, 0), aspect="equal")
         self.colorbar_ = None
         if colorbar:
@@ -234,7 +205,7 @@ class GramDisplay(Display):
 
 
 def _apart(places: np.ndarray, sizes: np.ndarray, least: float) -> np.ndarray:
-    """Which places, those of large sizes before others, are at least so far from each other."""
+    """Places at least so far from each other, chosen in order of decreasing size, as a mask."""
     kept = np.zeros(len(places), dtype=bool)
     for j in np.argsort(-sizes, kind="stable"):
         kept[j] = not kept.any() or np.abs(places[kept] - places[j]).min() >= least
@@ -242,7 +213,7 @@ def _apart(places: np.ndarray, sizes: np.ndarray, least: float) -> np.ndarray:
 
 
 def _arranged(who: str, y: Array, order: Any, n: int) -> tuple[np.ndarray, np.ndarray, list[Any] | None]:
-    """The samples in their order, the bounds of the groups, and the names of these."""
+    """The samples in their order, the edges of the groups, and their names."""
     places = np.arange(n) if order is None else host(order)
     if places.shape != (n,) or places.dtype.kind not in "iu" or (np.sort(places) != np.arange(n)).any():
         raise ValueError(f"{who}: order must be a permutation of 0, …, {n - 1}.")
@@ -257,7 +228,7 @@ def _arranged(who: str, y: Array, order: Any, n: int) -> tuple[np.ndarray, np.nd
 
 
 def _cells(bounds: np.ndarray, most: int) -> np.ndarray:
-    """About `most` cells of nearly equal size, none of which holds samples of two groups."""
+    """Edges of about `most` cells of similar size, each within one group."""
     sizes = np.diff(bounds)
     counts = np.minimum(sizes, np.maximum(1, np.round(most * sizes / sizes.sum()).astype(int)))
     ends = [a + np.round(np.linspace(0, s, c + 1)).astype(int) for a, s, c in zip(bounds, sizes, counts, strict=False)]

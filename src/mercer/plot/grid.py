@@ -9,7 +9,7 @@ import numpy as np
 
 from .._palette import INK
 from ..types import Axis
-from ._base import Display, contours
+from ._base import Display, contours, star, whole_ticks
 
 GREEK = {"gamma": r"\gamma", "alpha": r"\alpha", "nu": r"\nu", "epsilon": r"\epsilon", "sigma": r"\sigma"}
 
@@ -26,7 +26,7 @@ class GridDisplay(Display):
     score : array of shape (n_points,)
         Larger is better.
     best : int
-        Which point is the best.
+        Position of the best point.
     xname, yname : str
         Names of the parameters.
 
@@ -39,13 +39,13 @@ class GridDisplay(Display):
     best_ : Line2D
         The mark of the best point.
     text_ : Text
-        What is written of it.
+        Its parameters and score.
     colorbar_ : Colorbar or None
 
     Notes
     -----
-    LIBSVM's levels: the best score, rounded to a hundredth, minus 0.03, and then steps of 0.005. Scores that are not
-    between 0 and 1 have seven equal steps from their median to the best.
+    Levels are LIBSVM's: they start at the best score, rounded to two digits, minus 0.03, in steps of 0.005. Scores
+    outside [0, 1] have seven equal steps from their median to the best.
 
     References
     ----------
@@ -83,24 +83,17 @@ class GridDisplay(Display):
         Parameters
         ----------
         cv_results : dict
-            `cv_results_` of a fitted search: a grid, or points in any place. Where other parameters were searched too,
-            each point has its best score over them; candidates without one of the two, or with NaN as score, are left
-            out.
+            `cv_results_` of a fitted search: a grid, or scattered points. Each point has its best score over other
+            parameters; candidates without one of the two, or with the score NaN, are omitted.
         x, y : str
-            Names of two parameters with positive values; in a pipeline, their ends: ``"C"`` finds ``svc__C``.
+            Names of two parameters with positive values; in a pipeline, their last parts: ``"C"`` finds ``svc__C``.
         score : str
-            Which column is the score.
-        ax : matplotlib axes, optional
-            None makes a figure.
-        **options
+            The column with the score.
+        ax, **options
             Of `plot`.
-
-        Returns
-        -------
-        GridDisplay
         """
         if not isinstance(cv_results, Mapping):
-            raise TypeError(f"{cls.__name__}: {type(cv_results).__name__} is no dict; give cv_results_ of a search.")
+            raise TypeError(f"{cls.__name__}: {type(cv_results).__name__} is not a dict; give cv_results_ of a search.")
         if score not in cv_results:
             known = ", ".join(name for name in cv_results if name.startswith("mean_test"))
             raise ValueError(f"{cls.__name__}: cv_results has no score = {score!r}; it has {known}.")
@@ -126,17 +119,11 @@ class GridDisplay(Display):
         ax : matplotlib axes, optional
             None makes a figure.
         levels : ascending array, optional
-            Scores at which lines are drawn; None takes LIBSVM's.
+            Scores of the level lines; LIBSVM's by default.
         cmap : str or Colormap
         colorbar : bool
-
-        Returns
-        -------
-        GridDisplay
         """
         ax = self._axes(ax, (6.4, 4.8))
-        from matplotlib import ticker
-
         levels = self._levels() if levels is None else np.asarray(levels, dtype=np.float64)
         columns, rows = np.unique(self.x), np.unique(self.y)
         if len(columns) * len(rows) == len(self.x):  # sorted by x, then y
@@ -152,8 +139,7 @@ class GridDisplay(Display):
         self.colorbar_ = None
         if colorbar:
             self.colorbar_ = ax.figure.colorbar(self.regions_, ax=ax, label="cross-validated score")
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_locator(ticker.MaxNLocator(integer=True))
+        whole_ticks(ax.xaxis, ax.yaxis)
         ax.set(xlabel=rf"$\log_2\, {_symbol(self.xname)}$", ylabel=rf"$\log_2\, {_symbol(self.yname)}$")
         return self
 
@@ -167,17 +153,7 @@ class GridDisplay(Display):
 
     def _draw_best(self, ax: Any) -> None:
         a, b, value = self.x[self.best], self.y[self.best], self.score[self.best]
-        (self.best_,) = ax.plot(
-            [a],
-            [b],
-            "*",
-            color="white",
-            markersize=15,
-            markeredgecolor=INK,
-            markeredgewidth=1.0,
-            clip_on=False,
-            zorder=4,
-        )
+        (self.best_,) = star(ax, a, b, markersize=15, markeredgewidth=1.0, clip_on=False, zorder=4)
         s, t = _symbol(self.xname), _symbol(self.yname)
         self.text_ = ax.set_title(
             rf"best: $\log_2\, {s} = {a:.4g}$, $\log_2\, {t} = {b:.4g}$, score ${value:.4g}$"
@@ -188,7 +164,7 @@ class GridDisplay(Display):
 
 
 def _logarithms(cv_results: Any, name: str) -> np.ndarray:
-    """log₂ of a parameter for all candidates; NaN for those without it."""
+    """log₂ of a parameter for all candidates; NaN if they lack it."""
     columns = [c for c in cv_results if c == f"param_{name}" or (c.startswith("param_") and c.endswith(f"__{name}"))]
     if len(columns) != 1:
         known = ", ".join(c.removeprefix("param_") for c in cv_results if c.startswith("param_"))
@@ -200,11 +176,11 @@ def _logarithms(cv_results: Any, name: str) -> np.ndarray:
     except (TypeError, ValueError):
         values = np.zeros(len(column))
     if not np.all(values[~missing] > 0) or not np.isfinite(values[~missing]).all():
-        raise ValueError(f"GridDisplay: {name} must have positive numbers as values, to have logarithms.")
+        raise ValueError(f"GridDisplay: {name} must have positive values for a logarithmic axis.")
     return np.log2(values)
 
 
 def _symbol(name: str) -> str:
-    """A parameter's name in mathematical type."""
+    """A parameter's name for mathematical typesetting."""
     short = name.split("__")[-1]
     return GREEK.get(short, short if len(short) == 1 else rf"\mathrm{{{short}}}".replace("_", r"\_"))

@@ -1,4 +1,4 @@
-"""What a solver did on its way."""
+"""The history of a solver."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .._errors import check_choice
 from .._palette import BLUE
 from .._steps import last
 from ..types import Axis, EstimatorLike
-from ._base import Display, colours, dress, plain, style
+from ._base import Display, Keywords, colours, dress, plain, style, whole_ticks
 
-# What solvers record, in the order in which it is drawn: its title, and whether it falls to zero.
+# Recorded quantities in drawing order: title, and whether it converges to zero.
 QUANTITIES = {
     "objective": ("Objective", False),
     "evidence": ("Log evidence", False),
@@ -25,34 +25,34 @@ QUANTITIES = {
     "working": ("Working set", False),
     "rho": ("Step size ρ", True),
 }
-MOST = 8  # runs that have a colour and a name each
+MOST = 8  # with more runs, they have no colours and names
 
 
 class HistoryDisplay(Display):
-    r"""The middle of the procedure: objective, gap, violators and working set in each round of a solver.
+    r"""Objective, gap, violators and working set in each round of a solver.
 
     For a support vector machine the objective is that of the dual, :math:`\tfrac12 \beta^\top K \beta - p^\top \beta`,
-    and the gap the largest violation of the optimality conditions,
+    and the gap is the largest violation of the optimality conditions,
     :math:`\max\{f_i : \beta_i < u_i\} - \min\{f_i : \beta_i > l_i\}` with :math:`f = p - K\beta`, which `tol` bounds.
-    Violators are the samples that break these conditions, and the working set those that a round moves. Use
+    Violators are the samples that violate these conditions; a round changes the coefficients of the working set. Use
     `from_estimator`.
 
     Parameters
     ----------
     histories : dict of str to dict of str to array
-        For each run what was recorded, by name: "objective", "gap", …, and "seconds" where they were taken.
+        For each run its records by name: "objective", "gap", …, and "seconds" if times were recorded.
 
     Attributes
     ----------
     ax_, figure_, axes_
         The first of the axes, their figure, and all of them.
     lines_ : dict of str to list of Line2D
-        For each quantity a line for each run that has it.
+        For each quantity, a line for each run that recorded it.
 
     Notes
     -----
-    The history of `SVC`, `SVR` and their relatives is in `solutions_`, a machine each; that of `KernelMachine` and its
-    kind in `solution_`; `KernelKMeans` and `RobustKernelDensity` keep the objective, relevance vectors the log
+    `SVC`, `SVR` and similar machines keep their histories in `solutions_`, `KernelMachine` and similar ones in
+    `solution_`. `KernelKMeans` and `RobustKernelDensity` record the objective, relevance vector machines the log
     evidence, `MultipleKernel` the gap, `KernelICA` and `KernelDimensionReduction` the contrast.
 
     Examples
@@ -74,20 +74,14 @@ class HistoryDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: EstimatorLike, *, ax: Axis = None, **options: Any) -> Self:
-        """Draw what the solver of a fitted estimator has recorded.
+        """Draw the history of a fitted estimator's solver.
 
         Parameters
         ----------
         estimator : fitted estimator
-            Of this library; a pipeline or a search too.
-        ax : matplotlib axes or array of them, optional
-            One is divided into the panels; None makes a figure.
-        **options
+            Of this library; may be a pipeline or a search.
+        ax, **options
             Of `plot`.
-
-        Returns
-        -------
-        HistoryDisplay
         """
         return cls(histories=_recorded(cls.__name__, last(estimator))).plot(ax=ax, **options)
 
@@ -97,7 +91,7 @@ class HistoryDisplay(Display):
         *,
         quantities: Sequence[str] | None = None,
         x: str = "round",
-        line_kw: dict[str, Any] | None = None,
+        line_kw: Keywords = None,
         legend: bool = True,
     ) -> Self:
         """Draw.
@@ -105,18 +99,15 @@ class HistoryDisplay(Display):
         Parameters
         ----------
         ax : matplotlib axes or array of them, optional
+            One is divided into the panels; None makes a figure.
         quantities : sequence of str, optional
-            Which to draw, a panel each; None is all that were recorded.
+            Quantities to draw, in one panel each; all by default.
         x : {"round", "seconds"}
-            What they are drawn against.
+            The horizontal axis.
         line_kw : dict, optional
             For ``Axes.plot``.
         legend : bool
-            Whether to name the runs, where there are a few.
-
-        Returns
-        -------
-        HistoryDisplay
+            Whether to name the runs, if there are at most eight.
         """
         who = type(self).__name__
         recorded = tuple(q for q in QUANTITIES if any(q in run for run in self.histories.values()))
@@ -125,12 +116,10 @@ class HistoryDisplay(Display):
             check_choice(who, "quantities", name, recorded)
         check_choice(who, "x", x, ("round", "seconds"))
         if x == "seconds" and not all("seconds" in run for run in self.histories.values()):
-            raise ValueError(f"{who}: x = 'seconds', but the solver took no times; use x = 'round'.")
+            raise ValueError(f"{who}: x = 'seconds', but the solver recorded no times; use x = 'round'.")
         panels = self._panels(ax, len(chosen), (4.2, 3.0), 2 if len(chosen) == 4 else 3)
-        from matplotlib.ticker import MaxNLocator
-
         several = len(self.histories) > 1
-        many = len(self.histories) > MOST  # which no legend names, and no colour would
+        many = len(self.histories) > MOST  # too many for a legend
         tints = [BLUE] * len(self.histories) if many or not several else colours(len(self.histories))
         self.lines_: dict[str, list[Any]] = {name: [] for name in chosen}
         for panel, name in zip(panels, chosen, strict=True):
@@ -148,7 +137,7 @@ class HistoryDisplay(Display):
             if falls and (drawn > 0).any():
                 panel.set_yscale("log", nonpositive="mask")
             if x == "round":
-                panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+                whole_ticks(panel.xaxis)
             dress(panel, title, xlabel=x)
         if several and legend and not many:
             panels[-1].legend(frameon=False, fontsize=9)
@@ -161,6 +150,8 @@ def _recorded(who: str, model: EstimatorLike) -> dict[str, dict[str, Any]]:
         found = {name: s.history for name, s in zip(_machines(model), model.solutions_, strict=True)}
     elif hasattr(getattr(model, "solution_", None), "history"):
         found = {"fit": model.solution_.history}
+        if isinstance(next(iter(found["fit"]), None), float):
+            return {"fit": {"objective": found["fit"]}}
     elif isinstance(getattr(model, "solution_", None), list):
         levels = getattr(model, "quantiles", getattr(model, "expectiles", range(len(model.solution_))))
         found = {f"τ = {level:g}": s.history for level, s in zip(levels, model.solution_, strict=True)}
@@ -170,8 +161,6 @@ def _recorded(who: str, model: EstimatorLike) -> dict[str, dict[str, Any]]:
         return {"fit": {"evidence": model.evidence_history_}}
     elif hasattr(model, "descent_"):
         return {"fit": {"gap": model.descent_.history}}
-    elif hasattr(model, "frame_"):
-        return {"fit": {"objective": model.frame_.history}}
     else:
         raise TypeError(
             f"{who}: {type(model).__name__} has no history; give a fitted estimator with an iterative solver, such as "
@@ -183,8 +172,8 @@ def _recorded(who: str, model: EstimatorLike) -> dict[str, dict[str, Any]]:
             runs[name] = {key: np.array([step[key] for step in history]) for key in history[0]}
     if not runs:
         raise TypeError(
-            f"{who}: the solver of this {type(model).__name__} records no history, as direct, L-BFGS and interior-"
-            "point methods do not; choose another by its parameter `solver`."
+            f"{who}: the solver of this {type(model).__name__} records no history (direct, L-BFGS and interior-point "
+            "methods do not); choose another with the parameter `solver`."
         )
     return runs
 

@@ -13,11 +13,11 @@ from .._array import host
 from .._palette import BLUE, INK, ORANGE
 from .._steps import last
 from ..types import Array, Axis, EstimatorLike, FilePath
-from ._base import Display, colours, dress, plain, style
+from ._base import Display, Keywords, colours, dress, plain, style, whole_ticks
 
 NO_PATH = (
-    "give one with a path: KernelRidgeCV, KernelRidgeClassifierCV, KernelFisher(alpha='loo'), a density with "
-    "bandwidth='cv', KernelPLS(n_components='cv') or KernelCCA(epsilon='cv' or 'spectrum'), fitted; results of "
+    "give a fitted KernelRidgeCV, KernelRidgeClassifierCV, KernelFisher(alpha='loo'), a density with "
+    "bandwidth='loo', KernelPLS(n_components='cv') or KernelCCA(epsilon='cv' or 'spectrum'); results of "
     "svm_path and one_class_path go to from_path"
 )
 
@@ -25,9 +25,9 @@ NO_PATH = (
 class PathDisplay(Display):
     r"""Curves over the parameter of a path: errors, criteria, and the coefficients of all machines.
 
-    For `svm_path` the training error beside the leave-one-out estimates, and :math:`\beta_i / C`; for `one_class_path`
-    ν and the share of support vectors, and :math:`\alpha_i = 2 \lambda n a_i`, which is piecewise linear in λ; for
-    estimators that choose a strength, the criterion of the choice. Use `from_path` or `from_estimator`.
+    For `svm_path`, the training error, leave-one-out estimates and :math:`\beta_i / C`. For `one_class_path`, ν, the
+    fraction of support vectors and :math:`\alpha_i = 2 \lambda n a_i`, which is piecewise linear in λ. For estimators
+    that choose a parameter, the criterion of the choice. Use `from_path` or `from_estimator`.
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ class PathDisplay(Display):
     coefficients : array of shape (m, n_samples), optional
     coefficient_label : str
     best : float, optional
-        The value of the parameter that is marked.
+        A value of the parameter to mark.
     log : bool
-        Whether the parameter has a logarithmic axis; values that are not positive are then left out.
+        Whether the parameter has a logarithmic axis, which omits values that are not positive.
 
     Attributes
     ----------
@@ -86,22 +86,16 @@ class PathDisplay(Display):
 
     @classmethod
     def from_path(cls, path: FilePath, *, coefficients: bool = True, ax: Axis = None, **options: Any) -> Self:
-        """Draw what `mercer.selection.svm_path` or `one_class_path` returned.
+        """Draw a result of `mercer.selection.svm_path` or `one_class_path`.
 
         Parameters
         ----------
         path : SVMPath or OneClassPath
-            Of an `SVMPath`, C of the least span estimate is marked.
+            For an `SVMPath`, the C with the smallest span estimate is marked.
         coefficients : bool
-            Whether to draw a line for each sample's coefficient.
-        ax : matplotlib axes or array of them, optional
-            One is divided into the panels; None makes a figure.
-        **options
+            Whether to draw a line for the coefficient of each sample.
+        ax, **options
             Of `plot`.
-
-        Returns
-        -------
-        PathDisplay
         """
         if isinstance(path, SVMPath):
             known = np.isfinite(path.span_estimate)
@@ -129,90 +123,58 @@ class PathDisplay(Display):
             )
         else:
             raise TypeError(
-                f"{cls.__name__}.from_path: {type(path).__name__} is no path; give what svm_path or one_class_path "
-                "returned, or an estimator to from_estimator."
+                f"{cls.__name__}.from_path: {type(path).__name__} is not a path; give a result of svm_path or "
+                "one_class_path, or use from_estimator."
             )
         return display.plot(ax=ax, **options)
 
     @classmethod
     def from_estimator(cls, estimator: EstimatorLike, *, ax: Axis = None, **options: Any) -> Self:
-        """Draw the criterion by which a fitted estimator has chosen its strength.
+        """Draw the criterion by which a fitted estimator chose its parameter.
 
         Parameters
         ----------
         estimator : fitted estimator
-            `KernelRidgeCV` and `KernelRidgeClassifierCV` (every kernel a curve), `KernelFisher` with ``alpha="loo"``,
-            `KernelDensity` and `RobustKernelDensity` with ``bandwidth="cv"``, `KernelPLS` with ``n_components="cv"``,
+            `KernelRidgeCV` and `KernelRidgeClassifierCV` (one curve per kernel), `KernelFisher` with ``alpha="loo"``,
+            `KernelDensity` and `RobustKernelDensity` with ``bandwidth="loo"``, `KernelPLS` with ``n_components="cv"``,
             `KernelCCA` with ``epsilon="cv"`` or ``"spectrum"``.
-        ax : matplotlib axes, optional
-            None makes a figure.
-        **options
+        ax, **options
             Of `plot`.
-
-        Returns
-        -------
-        PathDisplay
         """
         model = last(estimator)
         if hasattr(model, "scores_") and hasattr(model, "kernels_"):
-            display = cls(**_ridge(model))
-        elif hasattr(model, "loo_losses_"):
-            display = cls(
-                parameter=model.alphas_,
-                curves={"leave-one-out log loss": model.loo_losses_},
-                name="α",
-                best=float(model.alpha_),
-            )
-        elif hasattr(model, "cv_scores_"):
-            display = cls(
-                parameter=model.cv_bandwidths_,
-                curves={f"cross-validation, {model.criterion.replace('_', ' ')}": model.cv_scores_},
-                name="bandwidth",
-                best=float(model.bandwidth_),
-            )
+            return cls(**_ridge(model)).plot(ax=ax, **options)
+        if hasattr(model, "loo_losses_"):
+            name, tried, best = "α", model.alphas_, model.alpha_
+            words, curve = "leave-one-out log loss", model.loo_losses_
+        elif hasattr(model, "loo_scores_"):
+            name, tried, best = "bandwidth", model.bandwidths_, model.bandwidth_
+            words, curve = f"cross-validation, {model.criterion.replace('_', ' ')}", model.loo_scores_
         elif hasattr(model, "cv_errors_"):
-            display = cls(
-                parameter=np.arange(1, len(model.cv_errors_) + 1),
-                curves={"cross-validated error": model.cv_errors_},
-                name="components",
-                best=float(model.n_components_),
-                log=False,
-            )
+            name, tried, best = "components", np.arange(1, len(model.cv_errors_) + 1), model.n_components_
+            words, curve = "cross-validated error", model.cv_errors_
         elif hasattr(model, "criterion_") and hasattr(model, "epsilons_"):
+            name, tried, best = "ε", model.epsilons_[:, 0], model.epsilon_[0]
             words = "held-out correlation" if model.epsilon == "cv" else "distance from random pairings"
-            display = cls(
-                parameter=model.epsilons_[:, 0],
-                curves={words: model.criterion_},
-                name="ε",
-                best=float(model.epsilon_[0]),
-            )
+            curve = model.criterion_
         else:
             raise TypeError(f"{cls.__name__}: {type(model).__name__} has no path; {NO_PATH}.")
+        display = cls(parameter=tried, curves={words: curve}, name=name, best=float(best), log=name != "components")
         return display.plot(ax=ax, **options)
 
     def plot(
-        self,
-        ax: Axis = None,
-        *,
-        line_kw: dict[str, Any] | None = None,
-        coefficient_kw: dict[str, Any] | None = None,
-        legend: bool = True,
+        self, ax: Axis = None, *, line_kw: Keywords = None, coefficient_kw: Keywords = None, legend: bool = True
     ) -> Self:
         """Draw.
 
         Parameters
         ----------
         ax : matplotlib axes or array of them, optional
+            One is divided into the panels; None makes a figure.
         line_kw, coefficient_kw : dict, optional
             For ``Axes.plot``, of the curves and of the coefficients.
         legend : bool
-
-        Returns
-        -------
-        PathDisplay
         """
-        from matplotlib.ticker import MaxNLocator
-
         panels = self._panels(ax, 1 if self.coefficients is None else 2, (5.2, 3.8))
         few = {"marker": "o", "markersize": 3} if len(self.parameter) <= 30 else {}
         self.curves_ = {}
@@ -237,16 +199,16 @@ class PathDisplay(Display):
             if self.log:
                 panel.set_xscale("log")
             elif (self.parameter == np.round(self.parameter)).all():
-                panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+                whole_ticks(panel.xaxis)
             if self.best is not None:
                 self.best_.append(panel.axvline(self.best, color=INK, linewidth=1.0, linestyle=":"))
         return self
 
 
 def _ridge(model: EstimatorLike) -> dict[str, Any]:
-    """The scores of every kernel, or with a strength for each target of every target."""
+    """The scores of each kernel, and of each target if targets have their own alpha."""
     scores = host(model.scores_)
-    errors = model.cv is None and model.scoring is None and not hasattr(model, "classes_")
+    errors = model._criterion == "loo" and model.scoring is None and not hasattr(model, "classes_")
     best = np.unique(np.atleast_1d(host(model.alpha_)))
     names = [str(kernel) for kernel in model.kernels_]
     curves = {}

@@ -1,4 +1,4 @@
-"""Eigenvalues of the Gram matrix, and what follows from them."""
+"""Eigenvalues of the Gram matrix, their cumulative share and the effective dimension."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.gram import Centered, as_representation
-from mercer.kernels.expression import as_kernel
+from mercer.gram import as_representation
 
 from .._array import host
 from .._errors import check_choice
@@ -16,7 +15,7 @@ from .._palette import BLUE, GREY, INK, ORANGE
 from ..gram import GramLike
 from ..kernels import KernelLike
 from ..types import Array, Axis, Data, EstimatorLike, RandomState
-from ._base import Display, dress, reached, represented, style
+from ._base import Display, Keywords, built, dress, reached, represented, style, whole_ticks
 
 PANELS = ("eigenvalues", "cumulative", "dimension")
 OFFSET: Any = {"textcoords": "offset points"}
@@ -27,19 +26,18 @@ class SpectrumDisplay(Display):
 
     .. math:: d(\alpha) = \sum_j \frac{\lambda_j}{\lambda_j + \alpha} = \mathrm{tr}\, K (K + \alpha I)^{-1}
 
-    the degrees of freedom that ridge regression of strength α leaves. Use `from_kernel` or `from_estimator`, or give
-    the eigenvalues themselves.
+    d(α) is the degrees of freedom of ridge regression. Use `from_kernel` or `from_estimator`, or give the eigenvalues.
 
     Parameters
     ----------
     eigenvalues : array of shape (r,)
-        Of the matrix, in any order. Negative ones, of an indefinite kernel, are drawn by their size in another colour,
-        and are left out of d(α), which is a dimension for non-negative ones only.
+        Of the matrix, in any order. Absolute values of negative ones, of an indefinite kernel, are drawn in another
+        colour; d(α) omits them.
     alphas : array of numbers > 0, optional
-        Where d is computed; by default 200 from below the smallest positive eigenvalue to above the largest, and to
-        `alpha`.
+        Where d is computed; by default 200 values from below the smallest positive eigenvalue to above the largest,
+        including `alpha`.
     alpha : float > 0, optional
-        A strength to be marked: ridge regression damps the directions whose eigenvalues lie below it.
+        A regularisation parameter to mark: ridge regression shrinks directions with eigenvalues below it.
 
     Attributes
     ----------
@@ -54,13 +52,13 @@ class SpectrumDisplay(Display):
     positive_, negative_ : Line2D or None
     share_, dimension_ : Line2D or None
     line_ : Line2D or None
-        alpha among the eigenvalues.
+        The line at alpha.
     mark_ : PathCollection or None
         The point (alpha, d(alpha)).
 
     Notes
     -----
-    Eigenvalues smaller than n·ε·max |λ|, ε the unit of rounding, are zero. All of them cost O(n³), or O(nr²) for a
+    Eigenvalues below n·ε·max |λ|, with ε the machine epsilon, count as zero. The cost is O(n³), or O(nr²) for a
     representation of rank r.
 
     References
@@ -79,7 +77,7 @@ class SpectrumDisplay(Display):
         values = np.sort(host(eigenvalues).astype(np.float64))[::-1]
         if values.ndim != 1 or not len(values) or not np.isfinite(values).all() or not values.any():
             raise ValueError(
-                "SpectrumDisplay: eigenvalues must be finite numbers, not all zero as those of equal samples are."
+                "SpectrumDisplay: eigenvalues must be finite and not all zero, as they are if all samples are equal."
             )
         small = np.abs(values) <= len(values) * np.finfo(np.float64).eps * np.abs(values).max()
         self.eigenvalues = np.where(small, 0.0, values)
@@ -121,29 +119,19 @@ class SpectrumDisplay(Display):
         kernel : Kernel, name or expression
             With ``"precomputed"`` X is the matrix.
         X : samples
-            Of any kind that the kernel compares.
+            Any data that the kernel accepts.
         centred : bool
             Whether the mean of the sample in the space is subtracted, as in kernel PCA.
         alphas, alpha
             As above.
         gram : str or Representation
-            ``"nystrom"`` or ``"incomplete_cholesky"`` for large samples; there are then as many eigenvalues as its
-            rank.
+            ``"nystrom"`` or ``"incomplete_cholesky"`` for large samples; the number of eigenvalues is then its rank.
         random_state : int, Generator or None
-            For representations that draw.
-        ax : matplotlib axes or array of them, optional
-            One is divided into the panels; None makes a figure.
-        **options
+            For random representations.
+        ax, **options
             Of `plot`.
-
-        Returns
-        -------
-        SpectrumDisplay
         """
-        k = as_kernel(kernel)
-        X = k.domain.check(X, cls.__name__, "X")
-        recipe = as_representation(gram, factor=True)
-        operator = (Centered(recipe) if centred else recipe).build(k.resolve(X), X, random_state)
+        operator = built(cls.__name__, kernel, X, as_representation(gram, "factor"), centred, random_state)
         if "factor" in operator.provides:
             Z = host(operator.factor()).astype(np.float64)
             values = np.linalg.eigvalsh(Z.T @ Z)
@@ -153,19 +141,15 @@ class SpectrumDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: EstimatorLike, X: Data, **options: Any) -> Self:
-        """The eigenvalues of a fitted estimator's kernel on X; a number as its `alpha_` or `alpha` is marked.
+        """Draw the eigenvalues of a fitted estimator's kernel on X, and mark its `alpha_` or `alpha`.
 
         Parameters
         ----------
         estimator : fitted estimator of this library
         X : samples
-            In a pipeline the matrix is that of X after the steps before the estimator.
+            In a pipeline, X goes through the other steps first.
         **options
-            Of `from_kernel` and `plot`. Estimators with a strength alpha have the uncentred matrix by default.
-
-        Returns
-        -------
-        SpectrumDisplay
+            Of `from_kernel` and `plot`. For estimators with a parameter alpha the matrix is not centred by default.
         """
         remedy = "give a fitted estimator of mercer, or use from_kernel"
         model, Z, *_ = reached(cls.__name__, estimator, X, "kernel_", remedy=remedy)
@@ -174,19 +158,16 @@ class SpectrumDisplay(Display):
             options = {"alpha": float(alpha), "centred": False, **options}
         return cls.from_kernel(model.kernel_, Z, **{**represented(model), **options})
 
-    def plot(self, ax: Axis = None, *, panels: Sequence[str] = PANELS, line_kw: dict[str, Any] | None = None) -> Self:
+    def plot(self, ax: Axis = None, *, panels: Sequence[str] = PANELS, line_kw: Keywords = None) -> Self:
         """Draw.
 
         Parameters
         ----------
         ax : matplotlib axes or array of them, optional
+            One is divided into the panels; None makes a figure.
         panels : sequence of {"eigenvalues", "cumulative", "dimension"}
         line_kw : dict, optional
             For ``Axes.plot``.
-
-        Returns
-        -------
-        SpectrumDisplay
         """
         for name in panels:
             check_choice(type(self).__name__, "panels", name, PANELS)
@@ -202,8 +183,6 @@ class SpectrumDisplay(Display):
         return self
 
     def _draw_eigenvalues(self, ax: Axis, given: Any) -> None:
-        from matplotlib.ticker import MaxNLocator
-
         positive = self.eigenvalues[self.eigenvalues > 0]
         negative = -self.eigenvalues[self.eigenvalues < 0][::-1]
         look = style(given, color=BLUE, linewidth=1.2, marker="o", markersize=3)
@@ -217,16 +196,14 @@ class SpectrumDisplay(Display):
             self.line_ = ax.axhline(self.alpha, color=INK, linewidth=1.0, linestyle=":")
             mark = ax.annotate("α", (1, self.alpha), (-3, 2), xycoords=("axes fraction", "data"), ha="right", **OFFSET)
             mark.set_in_layout(False)
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        whole_ticks(ax.xaxis)
         dress(ax, "Eigenvalues", xlabel="number")
 
     def _draw_cumulative(self, ax: Axis, given: Any) -> None:
-        from matplotlib.ticker import MaxNLocator
-
         look = style(given, color=BLUE, linewidth=1.6)
         (self.share_,) = ax.plot(np.arange(1, len(self.share) + 1), self.share, **look)
         ax.axhline(1.0, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        whole_ticks(ax.xaxis)
         dress(ax, "Cumulative share", xlabel="number", ylim=(0, 1.05))
 
     def _draw_dimension(self, ax: Axis, given: Any) -> None:

@@ -15,11 +15,24 @@ from .._errors import check_number
 from .._palette import BLUE, GREY, INK
 from .._steps import last, unwrapped
 from ..types import Array, Axis, Data, EstimatorLike
-from ._base import Display, about_zero, as_given, check_grid, contours, dense, dress, interval, plain, style, unnamed
+from ._base import (
+    Display,
+    Keywords,
+    about_zero,
+    as_given,
+    check_grid,
+    contours,
+    dense,
+    dress,
+    interval,
+    plain,
+    style,
+    unnamed,
+)
 
 
 class Part(NamedTuple):
-    """What one panel shows.
+    """The content of a panel.
 
     Attributes
     ----------
@@ -46,27 +59,27 @@ class Part(NamedTuple):
 class SplineDisplay(Display):
     r"""A function of one variable with its band, the components of an ANOVA spline, or several quantiles.
 
-    Bands are :math:`f(x) \pm z_{(1+c)/2}\, s(x)` with s the standard deviation that ``predict(return_std=True)`` gives
-    and z the normal quantile: for smoothing splines Wahba's, which cover the truth at the level c on average over x.
-    The points beside an ANOVA component t are partial residuals, :math:`y_i - f(x_i) + f_t(x_i)`. Use `from_estimator`.
+    Bands are :math:`f(x) \pm z_{(1+c)/2}\, s(x)` with s the standard deviation from ``predict(return_std=True)`` and z
+    the normal quantile. For smoothing splines they are Wahba's, whose average coverage over x is c. The points in the
+    panel of an ANOVA component t are partial residuals, :math:`y_i - f(x_i) + f_t(x_i)`. Use `from_estimator`.
 
     Parameters
     ----------
     parts : list of Part
-        A panel each.
+        One panel each.
     level : float between 0 and 1
         c.
     levels : sequence of float, optional
-        Of quantiles or expectiles, a column of the values each.
+        Levels of quantiles or expectiles, one per column of the values.
 
     Attributes
     ----------
     ax_, figure_, axes_
         The first of the axes, their figure, and all of them.
     lines_ : list of lists of Line2D
-        For each panel its curves; none for a surface.
+        The curves of each panel; empty for a surface.
     bands_ : list of lists of PolyCollection
-        For each panel its bands: one, or one for each pair of levels, the outermost first.
+        The bands of each panel: one, or one for each pair of levels, the outermost first.
     points_ : list of PathCollection or None
         For each panel.
     surfaces_ : list of QuadContourSet or None
@@ -110,26 +123,20 @@ class SplineDisplay(Display):
         Parameters
         ----------
         estimator : fitted estimator
-            `SmoothingSpline`; `AnovaSpline`, a panel for each main effect and each interaction of two columns;
-            `KernelQuantileRegression` or `KernelExpectileRegression` of one column; or any regression of one column,
-            with a band where its ``predict`` has ``return_std`` (`KernelRidge`, `RelevanceVectorMachine`).
+            `SmoothingSpline`; `AnovaSpline`, with a panel for each main effect and each interaction of two columns;
+            `KernelQuantileRegression` or `KernelExpectileRegression` on one column; or any regression on one column,
+            with a band if its ``predict`` has ``return_std`` (`KernelRidge`, `RelevanceVectorMachine`).
         X, y : samples and targets, optional
-            To be drawn as points. Without them the splines draw the data that they keep, and X of others is taken from
-            their function.
+            Points to draw. By default, splines draw their training data, and the points of the fitted function give
+            the range of others.
         level : float between 0 and 1
-            c; raising it widens the bands.
+            c; larger values give wider bands.
         resolution, padding
             Of the grid, as in `DecisionDisplay`.
         names : sequence of str, optional
-            Of the columns; None takes those of the data frame that X is, or that the estimator was fitted to.
-        ax : matplotlib axes or array of them, optional
-            One is divided into the panels; None makes a figure.
-        **options
+            Names of the columns; by default those of the data frame X, or of the training data.
+        ax, **options
             Of `plot`.
-
-        Returns
-        -------
-        SplineDisplay
         """
         who, model = cls.__name__, last(estimator)
         check_grid(who, resolution, padding)
@@ -145,7 +152,7 @@ class SplineDisplay(Display):
         levels = getattr(model, "quantiles", getattr(model, "expectiles", None))
         if not is_regressor(model):
             raise TypeError(
-                f"{who}: {type(model).__name__} is no regression; give one of one column, such as a SmoothingSpline, "
+                f"{who}: {type(model).__name__} is not a regression; give one on one column, such as SmoothingSpline, "
                 "KernelQuantileRegression or KernelRidge, or an AnovaSpline."
             )
         x, points = _line(who, estimator, X, y)
@@ -167,24 +174,16 @@ class SplineDisplay(Display):
         return cls(parts=parts, level=level, levels=np.atleast_1d(levels)[order].tolist()).plot(ax=ax, **options)
 
     def plot(
-        self,
-        ax: Axis = None,
-        *,
-        line_kw: dict[str, Any] | None = None,
-        band_kw: dict[str, Any] | None = None,
-        scatter_kw: dict[str, Any] | None = None,
+        self, ax: Axis = None, *, line_kw: Keywords = None, band_kw: Keywords = None, scatter_kw: Keywords = None
     ) -> Self:
         """Draw.
 
         Parameters
         ----------
         ax : matplotlib axes or array of them, optional
+            One is divided into the panels; None makes a figure.
         line_kw, band_kw, scatter_kw : dict, optional
             For ``Axes.plot``, ``Axes.fill_between`` and ``Axes.scatter``.
-
-        Returns
-        -------
-        SplineDisplay
         """
         single = len(self.parts) == 1
         panels = self._panels(
@@ -227,24 +226,18 @@ class SplineDisplay(Display):
         for j in range(k // 2):
             look = style(band_kw, color=BLUE, alpha=0.14, linewidth=0)
             self.bands_[-1].append(ax.fill_between(part.x, part.values[:, j], part.values[:, k - 1 - j], **look))
-        height = 72 * ax.bbox.height / ax.figure.dpi  # in points, of which a label takes eleven
+        height = 72 * ax.bbox.height / ax.figure.dpi  # in points; a label needs eleven
         places = _apart(part.values[-1], 11 / height * float(np.ptp(part.values)))
         for j, level in enumerate(levels):
             middle = k % 2 == 1 and j == k // 2
             look = style(line_kw, color=BLUE, linewidth=1.8 if middle else 1.0)
             self.lines_[-1] += ax.plot(part.x, part.values[:, j], **{"label": f"τ = {level:g}", **look})
-            ax.annotate(
-                f"{level:g}",
-                (part.x[-1], places[j]),
-                (4, 0),
-                textcoords="offset points",
-                va="center",
-                color=INK,
-            )
+            place = (part.x[-1], places[j])
+            ax.annotate(f"{level:g}", place, (4, 0), textcoords="offset points", va="center", color=INK)
 
 
 def _names(X: Data, estimator: EstimatorLike) -> list[str]:
-    """Of the columns, where X or the estimator knows them."""
+    """Names of the columns, if X or the estimator has them."""
     known = getattr(X, "columns", getattr(estimator, "feature_names_in_", ()))
     return [plain(name) for name in known]
 
@@ -252,14 +245,14 @@ def _names(X: Data, estimator: EstimatorLike) -> list[str]:
 def _line(
     who: str, estimator: EstimatorLike, X: Data, y: Array
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray] | None]:
-    """The samples of one column, and the points to be drawn."""
+    """The samples of one column, and the points to draw."""
     model = last(estimator)
     if X is None and hasattr(model, "x_") and hasattr(model, "y_"):
         return host(model.x_), (host(model.x_), host(model.y_))
     if X is None:
         X = getattr(getattr(model, "function_", None), "points", None)
         if X is None or model is not estimator:
-            raise ValueError(f"{who}: X is needed, to know where to draw.")
+            raise ValueError(f"{who}: X is needed for the range of the plot.")
     A = dense(X)
     A = A[:, None] if A.ndim == 1 else A
     if A.ndim != 2 or A.shape[1] != 1 or A.dtype.kind not in "fiu":
@@ -268,7 +261,7 @@ def _line(
 
 
 def _apart(values: np.ndarray, least: float) -> np.ndarray:
-    """Heights of labels, in the order of the values and at least so far from each other."""
+    """Heights of labels, in the order of the values and at least `least` apart."""
     order = np.argsort(values, kind="stable")
     steps = np.arange(len(values)) * least
     raised = np.maximum.accumulate(values[order] - steps) + steps
@@ -296,11 +289,8 @@ def _terms(model: EstimatorLike, A: np.ndarray | None, y: Array, resolution: int
         curves, deviations = model.components(mesh, return_std=True)
         if len(t) == 1:
             points = None if rest is None else (A[:, t[0]], own[t] + rest)  # type: ignore[index]
-            parts.append(
-                Part(
-                    f"Main effect of {label[t[0]]}", sides[0], host(curves[t]), host(deviations[t]), points, label[t[0]]
-                )
-            )
+            name = f"Main effect of {label[t[0]]}"
+            parts.append(Part(name, sides[0], host(curves[t]), host(deviations[t]), points, label[t[0]]))
         else:
             surface = host(curves[t]).reshape(grids[0].shape)
             points = None if A is None else (A[:, t[0]], A[:, t[1]])

@@ -1,4 +1,4 @@
-"""What each of several kernels counts for."""
+"""The weights of several kernels."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from mercer.kernels.expression import as_kernel
 from .._array import host
 from .._palette import BLUE, GREY, INK
 from ..types import Array, Axis, EstimatorLike
-from ._base import Display, dress, fitted, legend, plain, style
+from ._base import Display, Keywords, dress, fitted, legend, plain, style
 
-LONGEST = 32  # letters of a name
+LONGEST = 32  # characters of a name
 
 
 class WeightsDisplay(Display):
@@ -23,7 +23,7 @@ class WeightsDisplay(Display):
     .. math:: k = \sum_j \mu_j\, \frac{k_j}{s_j}, \qquad
               \rho(k_j, yy^\top) = \frac{\langle \tilde K_j, yy^\top \rangle}{\|\tilde K_j\|\, \|yy^\top\|}
 
-    A kernel may be aligned and have no weight, where others say the same. Use `from_estimator`.
+    An aligned kernel may have no weight, if others contain the same information. Use `from_estimator`.
 
     Parameters
     ----------
@@ -65,15 +65,9 @@ class WeightsDisplay(Display):
         estimator : fitted MultipleKernel
             Or a pipeline or search that ends with one.
         sort : bool
-            Whether the largest weight comes first, instead of the order in which kernels were given.
-        ax : matplotlib axes, optional
-            None makes a figure.
-        **options
+            Whether to sort by weight, the largest first.
+        ax, **options
             Of `plot`.
-
-        Returns
-        -------
-        WeightsDisplay
         """
         model = fitted(
             cls.__name__, estimator, "weights_", "alignments_", "names_", remedy="give a fitted MultipleKernel"
@@ -86,22 +80,17 @@ class WeightsDisplay(Display):
         )
         return display.plot(ax=ax, **options)
 
-    def plot(
-        self, ax: Axis = None, *, bar_kw: dict[str, Any] | None = None, scatter_kw: dict[str, Any] | None = None
-    ) -> Self:
+    def plot(self, ax: Axis = None, *, bar_kw: Keywords = None, scatter_kw: Keywords = None) -> Self:
         """Draw.
 
         Parameters
         ----------
         ax : matplotlib axes, optional
+            None makes a figure.
         bar_kw : dict, optional
             For ``Axes.barh``.
         scatter_kw : dict, optional
             For the points of the alignments, of ``Axes.plot``.
-
-        Returns
-        -------
-        WeightsDisplay
         """
         m = len(self.weights)
         ax = self._axes(ax, (6.0, 1.2 + 0.34 * m))
@@ -126,7 +115,7 @@ class WeightsDisplay(Display):
 
 
 def kernel_names(model: EstimatorLike) -> list[str]:
-    """Of the kernels of a fitted `MultipleKernel`: those of a dict, else the number and the kernel itself."""
+    """Names of the kernels of a fitted `MultipleKernel`: the keys of a dict, else the number and the kernel."""
     if isinstance(model.kernels, Mapping):
         return list(model.names_)
     given = [k[0] if isinstance(k, tuple) else k for k in model.kernels]

@@ -1,7 +1,8 @@
-"""Where two samples differ."""
+"""The witness function of two samples."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,29 +12,29 @@ from mercer.inference import KernelTestResult
 from .._array import host
 from .._palette import BLUE, GREY, INK, ORANGE
 from ..types import Axis
-from ._base import Display, about_zero, check_grid, contours, dense, dress, interval, plain, plane, style
+from ._base import Display, Keywords, about_zero, around, check_grid, contours, dense, dress, plain, style
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class WitnessDisplay(Display):
     r"""The witness of the maximum mean discrepancy: positive where the first sample is denser.
 
     .. math:: f = \mu_P - \mu_Q = \frac1m \sum_i k(\cdot, x_i) - \frac1n \sum_j k(\cdot, y_j), \qquad
               \|f\|^2 = \mathrm{MMD}^2
 
-    the direction in which the means of the two samples differ. In one dimension it is drawn as a curve over the
-    samples, in two as a surface; of other data (more columns, strings, graphs) the values f(x) of the samples are
-    drawn. Use `from_test`.
+    the difference of the kernel means. In one dimension it is drawn as a curve, in two as a surface. For other data
+    (more columns, strings, graphs) the plot shows histograms of f at the samples. Use `from_test`.
 
     Parameters
     ----------
     X, Y : arrays of shape (m, d) and (n, d), or None
-        The samples, where they are vectors of one or two columns.
+        The samples, if they are vectors with one or two columns.
     values_X, values_Y : arrays of shape (m,) and (n,)
         f at the samples.
     grid : tuple of arrays
-        Where f is drawn: (x,) or (xx0, xx1); empty for other data.
+        (x,) or (xx0, xx1); empty for other data.
     values : array, optional
-        f there.
+        f on the grid.
     labels : pair of str
         Names of the samples.
     title : str
@@ -62,20 +63,14 @@ class WitnessDisplay(Display):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        X: np.ndarray | None,
-        Y: np.ndarray | None,
-        values_X: np.ndarray,
-        values_Y: np.ndarray,
-        grid: tuple[np.ndarray, ...] = (),
-        values: np.ndarray | None = None,
-        labels: tuple[str, str] = ("X", "Y"),
-        title: str = "",
-    ):
-        self.X, self.Y, self.values_X, self.values_Y = X, Y, values_X, values_Y
-        self.grid, self.values, self.labels, self.title = grid, values, labels, title
+    X: np.ndarray | None
+    Y: np.ndarray | None
+    values_X: np.ndarray
+    values_Y: np.ndarray
+    grid: tuple[np.ndarray, ...] = ()
+    values: np.ndarray | None = None
+    labels: tuple[str, str] = ("X", "Y")
+    title: str = ""
 
     @classmethod
     def from_test(
@@ -88,75 +83,53 @@ class WitnessDisplay(Display):
         ax: Axis = None,
         **options: Any,
     ) -> Self:
-        """Draw the witness that `mercer.inference.mmd_test` found.
+        """Draw the witness of a `mercer.inference.mmd_test`.
 
         Parameters
         ----------
         result : KernelTestResult
-            Of `mmd_test`. It holds both samples.
+            Of `mmd_test`. It contains both samples.
         labels : pair of str
             Names of the samples.
         resolution, padding
             Of the grid, as in `DecisionDisplay`.
-        ax : matplotlib axes, optional
-            None makes a figure.
-        **options
+        ax, **options
             Of `plot`.
-
-        Returns
-        -------
-        WitnessDisplay
         """
         who = cls.__name__
         check_grid(who, resolution, padding)
         if len(labels) != 2:
             raise ValueError(f"{who}: labels = {labels!r} must be two names.")
         if not isinstance(result, KernelTestResult):
-            raise TypeError(f"{who}: {type(result).__name__} is no result of a test; give what mmd_test returned.")
+            raise TypeError(f"{who}: {type(result).__name__} is not a test result; give a result of mmd_test.")
         if "MMD" not in result.method or result.witness is None:
-            raise TypeError(
-                f"{who}: the witness of {result.method!r} is not one of two samples; give that of mmd_test."
-            )
+            raise TypeError(f"{who}: {result.method!r} has no witness of two samples; give a result of mmd_test.")
         f = result.witness
         first = host(f.coefficients) > 0
         domain, at = f.kernel.domain, host(f(f.points))
-        small = domain.vectors and domain.dimension(f.points) in (1, 2)
         drawn: dict[str, Any] = {"X": None, "Y": None}
-        if small:
+        if domain.vectors and domain.dimension(f.points) in (1, 2):
             A = dense(f.points)
-            drawn = {"X": A[first], "Y": A[~first]}
-            if A.shape[1] == 1:
-                line = interval(A[:, 0], resolution, padding)
-                drawn |= {"grid": (line,), "values": host(f(line[:, None].astype(A.dtype)))}
-            else:
-                xx0, xx1, mesh = plane(A, [0, 1], resolution, padding)
-                drawn |= {"grid": (xx0, xx1), "values": host(f(mesh)).reshape(xx0.shape)}
+            grid, mesh = around(A, resolution, padding)
+            drawn = {"X": A[first], "Y": A[~first], "grid": grid, "values": host(f(mesh)).reshape(grid[0].shape)}
         title = f"Witness: MMD² = {result.statistic:.3g}, p = {result.p_value:.3g}"
         display = cls(values_X=at[first], values_Y=at[~first], labels=labels, title=title, **drawn)
         return display.plot(ax=ax, **options)
 
     def plot(
-        self,
-        ax: Axis = None,
-        *,
-        line_kw: dict[str, Any] | None = None,
-        scatter_kw: dict[str, Any] | None = None,
-        legend: bool = True,
+        self, ax: Axis = None, *, line_kw: Keywords = None, scatter_kw: Keywords = None, legend: bool = True
     ) -> Self:
         """Draw.
 
         Parameters
         ----------
         ax : matplotlib axes, optional
+            None makes a figure.
         line_kw : dict, optional
             For ``Axes.plot`` of the curve, in one dimension.
         scatter_kw : dict, optional
             For ``Axes.scatter`` of the samples, in two.
         legend : bool
-
-        Returns
-        -------
-        WitnessDisplay
         """
         ax = self._axes(ax, (6.0, 4.2))
         self.line_: Any = None

@@ -1,4 +1,4 @@
-"""Back from the space: points whose images come near to a given element of it."""
+"""Pre-images: points whose images are near a given element of the space."""
 
 from ._base import PreImage, PreImages
 from .auto import Auto, as_preimage

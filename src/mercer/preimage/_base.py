@@ -1,4 +1,4 @@
-"""The targets, the answer, and what every way back from the space has in common."""
+"""Targets, results and the base class of the pre-image methods."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ BLOCK = 1 << 21  # entries of one block of kernel values: 16 MiB
 
 @dataclass(frozen=True)
 class PreImages:
-    """Points of the input space whose images come near to given targets.
+    """Points of the input space whose images are near given targets.
 
     Attributes
     ----------
     points : array of shape (m, d)
     distance : array of shape (m,)
-        ‖φ(y) − t‖ in the space; what rounding leaves of a distance 0 is of the order of 1e-8 √k(y, y).
+        ‖φ(y) − t‖ in the space; by rounding, a distance of 0 is about 1e-8 √k(y, y).
     fallback : boolean array of shape (m,)
-        Where the method could not do what it is named for; `message` says what was done instead.
+        Where the method failed and used a fallback, which `message` describes.
     message : str
-        What was out of the ordinary; empty where nothing was.
+        Problems, if there were any.
     method : str
-        The class that found them.
+        The class that found the points.
     choice : str or None
-        Why "auto" took that class.
+        Why "auto" chose that class.
     """
 
     points: np.ndarray
@@ -48,7 +48,7 @@ class PreImages:
 
 
 class PreImage(BaseEstimator):
-    """Base of the methods that find y with φ(y) ≈ t; a method writes `_find`."""
+    """Base class of the methods that find y with φ(y) ≈ t; subclasses implement `_find`."""
 
     time_budget: float | None = None
 
@@ -58,13 +58,13 @@ class PreImage(BaseEstimator):
         Parameters
         ----------
         function : Function
-            The targets t = Σ aᵢ k(·, xᵢ): one per column of its coefficients. Its kernel must be positive definite, its
-            points rows of a NumPy array, and it must have no unpenalised part.
+            The targets t = Σ aᵢ k(·, xᵢ), one per column of its coefficients. Its kernel must be positive definite, its
+            points a NumPy array, and it must have no unpenalised part.
         start : array of shape (m, d), optional
-            Where to begin, for the methods that iterate: in denoising, the noisy points. None begins at the member of
+            Starting points of iterative methods; in denoising, the noisy points. The default is the point of
             `function.points` that is nearest to the target in the space.
         norm : array of shape (m,), optional
-            ‖t‖ where it is known already; it costs O(n²) kernel values otherwise.
+            ‖t‖ if it is known; otherwise it costs O(n²) kernel values.
 
         Returns
         -------
@@ -86,7 +86,7 @@ class PreImage(BaseEstimator):
         return PreImages(points.astype(dtype), distance.astype(dtype), fallback, message, type(self).__name__)
 
     def _find(self, targets: Targets) -> tuple[np.ndarray, np.ndarray, str]:
-        """The points, where the method fell back, and what is to be said of it."""
+        """The points, where the method used a fallback, and a message about it."""
         raise NotImplementedError
 
 
@@ -109,18 +109,18 @@ class Targets:
     def _check(self, function: Function) -> None:
         who = where(self.owner)
         if function.basis is not None:
-            raise ValueError(f"{who}: the target has an unpenalised part, which lies outside the space; leave it out.")
+            raise ValueError(f"{who}: the target has an unpenalised part, which lies outside the space; omit it.")
         points = function.points
         dense = isinstance(points, np.ndarray) and points.ndim == 2 and points.dtype.kind == "f"
         if not dense or self.kernel.domain.precomputed:
             raise TypeError(
-                f"{who}: pre-images are sought among real vectors, but the points of the target are no dense NumPy "
-                f"array of them ({type(points).__name__} of {self.kernel}); convert them where they are vectors."
+                f"{who}: pre-images are real vectors, but the points of the target are not a dense NumPy array "
+                f"({type(points).__name__} of {self.kernel}); convert them if they are vectors."
             )
         claim = self.kernel.definiteness_in(points.shape[1])
         if not claim.is_pd and claim.kind != "UNKNOWN":
             raise ValueError(
-                f"{who}: {self.kernel} is {claim}, so that there is no distance to a target; use a positive definite "
+                f"{who}: {self.kernel} is {claim}, and distances to a target are undefined; use a positive definite "
                 f"kernel, for example kernel.centered(X).{remedies(claim)}"
             )
 
@@ -128,7 +128,7 @@ class Targets:
         array = np.asarray(value, dtype=np.float64)
         if array.shape != shape or not np.all(np.isfinite(array)):
             raise ValueError(
-                f"{where(self.owner)}: {name} of shape {array.shape} must hold finite numbers in shape {shape}: "
+                f"{where(self.owner)}: {name} of shape {array.shape} must contain finite numbers in shape {shape}: "
                 f"{'a row' if len(shape) == 2 else 'one'} for each target."
             )
         return array
@@ -151,7 +151,7 @@ class Targets:
         return self.kernel.evaluate_diag(self.X)
 
     def height(self, Y: np.ndarray) -> np.ndarray:
-        """2 t_j(y_j) − k(y_j, y_j) = ‖t_j‖² − ‖φ(y_j) − t_j‖²: what a pre-image makes as large as it can."""
+        """2 t_j(y_j) − k(y_j, y_j) = ‖t_j‖² − ‖φ(y_j) − t_j‖², which a pre-image maximises."""
         out = -self.kernel.evaluate_diag(Y)
         for rows in self.blocks(self.m):
             out[rows] += 2 * np.einsum("ji,ij->j", self.kernel.evaluate(Y[rows], self.X), self.G[:, rows])
@@ -177,7 +177,7 @@ class Targets:
         if self.form == "product":
             return self.kernel.slope(row_products(Y, Y), np)[:, None] * Y
         out = np.empty_like(Y)
-        for rows in _threads.slices(len(Y), 16):  # of so many squared only the diagonal is used
+        for rows in _threads.slices(len(Y), 16):  # only the diagonals of these small blocks are used
             out[rows] = np.einsum("jjd->jd", self.kernel.gradient_x(Y[rows], Y[rows]))
         return out
 
@@ -188,11 +188,11 @@ class Targets:
         return A @ A.T
 
     def blocks(self, rows: int, width: int = 1) -> list[slice]:
-        """So many rows in slices whose arrays of shape (rows, n, width) stay small."""
+        """Slices of the rows, such that arrays of shape (rows, n, width) stay small."""
         return _threads.slices(rows, max(1, BLOCK // (self.X.shape[0] * width))) if rows else []
 
     def nearest(self, rows: Index, count: int) -> np.ndarray:
-        """For each of these targets the `count` points nearest to it in the space, nearest first: (rows, count)."""
+        """The `count` points nearest to each of these targets in the space, nearest first: (rows, count)."""
         height = (2 * self.values[:, rows] - self.diagonal[:, None]).T
         count = min(count, height.shape[1])
         found = np.argpartition(-height, count - 1, axis=1)[:, :count]
@@ -206,12 +206,10 @@ class Targets:
 
 
 def form(kernel: Kernel, d: int) -> str | None:
-    """Of what a kernel is a function: "distance" for k = φ(‖Λ⁻¹(x − y)‖²), "product" for k = φ(xᵀy), None otherwise.
-
-    A kernel with a profile is compared with it at three points, as a profile alone does not say of what it is one.
-    """
+    """The argument of a kernel: "distance" for k = φ(‖Λ⁻¹(x − y)‖²), "product" for k = φ(xᵀy), None otherwise."""
     if not hasattr(kernel, "profile"):
         return None
+    # a profile alone does not tell its argument: the kernel is compared with it at three points
     P = np.zeros((3, d))
     P[1, 0], P[2] = 1.0, d**-0.5
     if not hasattr(kernel, "scaled"):

@@ -14,10 +14,10 @@ from .learned import Learned
 
 
 class Auto(PreImage):
-    """Choose a method by what the kernel can do; the choice and its reason are stored in `PreImages.choice`.
+    """Choose a method by the properties of the kernel; `PreImages.choice` gives the choice and its reason.
 
     ==========================================================================  ===============
-    the kernel, the first that holds                                            choice
+    the kernel (the first row that applies)                                     choice
     ==========================================================================  ===============
     differentiable, a function of the distance                                  `FixedPoint`
     differentiable                                                              `Gradient`
@@ -32,9 +32,9 @@ class Auto(PreImage):
 
     Notes
     -----
-    The first two minimise the distance that is reported. Where the target is a noisy projection, the point that is
-    nearest to it need not be the best restored one: on digits `DistanceBased`, which answers from a few neighbours,
-    comes closer to the clean ones (see the example of denoised digits).
+    The first two minimise the reported distance. For noisy projections, the nearest point need not be the best
+    reconstruction: on digits `DistanceBased`, which uses a few neighbours, comes closer to the clean ones (see the
+    example of denoised digits).
 
     Examples
     --------
@@ -47,21 +47,18 @@ class Auto(PreImage):
         self.time_budget = time_budget
 
     def find(self, function: Function, start: Any = None, *, norm: Any = None) -> PreImages:
-        """A pre-image of each target by the method that is chosen; see `PreImage.find`."""
+        """A pre-image of each target by the chosen method; see `PreImage.find`."""
         targets = Targets(self, function)
         smooth = "gradient_x" in function.kernel.provides
         method: PreImage
         if smooth and targets.form == "distance":
-            method, reason = (
-                FixedPoint(),
-                "the kernel is a differentiable function of the distance",
-            )
+            method, reason = FixedPoint(), "the kernel is a differentiable function of the distance"
         elif smooth:
             method, reason = Gradient(), "the kernel is differentiable"
         elif targets.form == "distance":
             method, reason = DistanceBased(), "the kernel is a function of the distance, without a gradient"
         else:
-            method, reason = Learned(), "the kernel has no gradient and is no function of the distance"
+            method, reason = Learned(), "the kernel has no gradient and is not a function of the distance"
         method.time_budget = self.time_budget
         return replace(method.find(function, start, norm=norm), choice=f"{type(method).__name__}: {reason}")
 

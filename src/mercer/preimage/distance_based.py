@@ -8,17 +8,17 @@ from .._array import row_products
 from .._errors import check_number, where
 from ._base import PreImage, Targets
 
-GRID = 1000  # values at which a profile is looked at for being monotone
+GRID = 1000  # values at which a profile is checked to be monotone
 BISECTIONS = 100
-FLAT = 1e-7  # directions in which neighbours spread less, relative to their widest, are not resolved
+FLAT = 1e-7  # directions with a smaller relative spread of the neighbours are not resolved
 
 
 class DistanceBased(PreImage):
     r"""Pre-images from distances in the space, by multidimensional scaling on the neighbours (Kwok and Tsang).
 
-    The distances :math:`\|\phi(x_i) - t\|^2 = k(x_i, x_i) - 2 t(x_i) + \|t\|^2` are known. If t were the image of a
-    point y, a kernel that is an invertible function of the distance or of the inner product would give from them
-    :math:`d_i^2 = \|y - x_i\|^2`, and with neighbours :math:`x_i` of mean :math:`\bar x` the point follows from
+    The distances :math:`\|\phi(x_i) - t\|^2 = k(x_i, x_i) - 2 t(x_i) + \|t\|^2` are known. If t is the image of a
+    point y, and the kernel an invertible function of the distance or of the inner product, they determine
+    :math:`d_i^2 = \|y - x_i\|^2`. With neighbours :math:`x_i` of mean :math:`\bar x` the point follows from
 
     .. math:: (x_i - \bar x)^\top (y - \bar x) = \tfrac12 \big(\|x_i - \bar x\|^2 - d_i^2\big) + \text{const}
 
@@ -27,14 +27,14 @@ class DistanceBased(PreImage):
     Parameters
     ----------
     n_neighbors : int >= 2
-        The nearest points in the space that are used. y lies in their affine span, so that more of them reach more
-        directions; but far ones tell less of y.
+        The number of nearest points in the space. y lies in their affine span: more points cover more directions, but
+        distant ones are less informative.
 
     Notes
     -----
-    Exact for t = φ(y) if the neighbours span the space. Distances are in units of the lengthscale: for a matrix or one
-    number per feature the scaling is that of the kernel. Profiles are inverted by bisection. Where a distance is asked
-    for that the kernel does not take, between the data and as far again, it is cut off and `fallback` set.
+    Exact for t = φ(y) if the neighbours span the space. Distances are scaled by the kernel's lengthscales. Profiles are
+    inverted by bisection. Values outside the range of the kernel on the data, and twice as far, are clipped, and
+    `fallback` is set.
 
     O(n²m) for the distances, O(mk²d) for k neighbours.
 
@@ -73,7 +73,7 @@ class DistanceBased(PreImage):
         for rows in targets.blocks(targets.m, -(-found.shape[1] * targets.d // len(A))):
             Y[rows] = _place(targets.X, A, found[rows], squares[rows])
         fell = int(np.sum(cut))
-        said = f"{fell} of {targets.m} targets have distances in the space that no point has; they were cut off"
+        said = f"{fell} of {targets.m} targets have distances in the space that no point has; they were clipped"
         return Y, cut, said if fell else ""
 
     def _from_distances(self, targets: Targets, A: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -95,14 +95,14 @@ class DistanceBased(PreImage):
     def _invert(
         self, targets: Targets, values: np.ndarray, low: float, high: float, sign: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The least u in [low, high] with sign·φ(u) ≥ value, and where the value is not taken there."""
+        """The smallest u in [low, high] with sign·φ(u) ≥ value, and where there is none."""
         profile = targets.kernel.profile
         grid = sign * profile(np.linspace(low, high, GRID), np)
         rounding = 1e-9 * float(np.max(np.abs(grid)))
         if np.any(np.diff(grid) < -rounding):
             raise TypeError(
                 f"{where(self)}: {targets.kernel} does not determine the distance of two points of these data: its "
-                "profile rises and falls. Try Gradient or Learned."
+                "profile is not monotone. Try Gradient or Learned."
             )
         cut = (values < grid[0] - rounding) | (values >= grid[-1])
         values = np.clip(values, grid[0], grid[-1])

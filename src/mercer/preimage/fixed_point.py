@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .._errors import check_number, where
 from ..context import current
 from ._base import PreImage, Targets
 
-HALVINGS = 30  # of a step, after which only rounding is left of it
+STEPS = 500  # the default of max_iter
+HALVINGS = 30  # of a step, after which it is below rounding
 
 
 class FixedPoint(PreImage):
@@ -20,30 +23,28 @@ class FixedPoint(PreImage):
     .. math:: y = \frac{\sum_i \gamma_i\, \varphi'(s_i)\, x_i}{\sum_i \gamma_i\, \varphi'(s_i)},
               \qquad s_i = \|\Lambda^{-1}(y - x_i)\|^2
 
-    and y is replaced by the right-hand side until it stays. For the Gaussian kernel the weights are
+    and y is replaced by the right-hand side until it converges. For the Gaussian kernel the weights are
     :math:`\gamma_i k(y, x_i)`.
 
     Parameters
     ----------
-    max_iter : int >= 1
-        Steps at most.
+    max_iter : int >= 1, optional
+        The maximum number of steps; None means 500.
     tol : float > 0
-        A point stays if the next step would be shorter than this, in lengthscales. Lowering it costs steps, whose
-        number grows with the digits asked for.
-    restarts : int >= 0
-        How many of the nearest sample points are tried as new starts for an iteration that leaves the data.
+        A point has converged if the next step is shorter than this, in lengthscales.
+    n_init : int >= 1
+        The maximum number of starts, if iterations leave the data: the given one, then the nearest sample points.
     time_budget : float > 0, optional
-        Seconds after which the points so far are taken, with a warning.
+        Seconds after which the current points are returned, with a warning.
 
     Notes
     -----
-    Where the sum below is negative (φ′ is) the step is along the negative gradient, and it is halved until it does not
-    raise the distance: the distance never rises. Far from the data the sum may have the other sign, or t(y) ≤ 0, so
-    that infinity is as near as y; the iteration has then left the data and begins again at the sample point nearest to
-    the target in the space, then at the next. Where none of them holds it the nearest sample point is returned and
-    `fallback` set.
+    If the denominator is negative, as φ′ is, the step follows the negative gradient. It is halved until the distance
+    does not increase. Far from the data the denominator may be positive, or t(y) ≤ 0, so that infinity is as near as y.
+    The iteration then restarts at the sample point nearest to the target in the space, then at the next one. If all
+    starts leave the data, the nearest sample point is returned and `fallback` is set.
 
-    All targets are iterated at once: O(mnd) a step, in blocks of bounded size.
+    All targets are iterated together, in O(mnd) per step and blocks of bounded size.
 
     References
     ----------
@@ -59,13 +60,22 @@ class FixedPoint(PreImage):
     (array([[0.5, 0. ]]), array([0.053]), False)
     """
 
-    def __init__(self, max_iter: int = 500, tol: float = 1e-6, restarts: int = 3, *, time_budget: float | None = None):
-        self.max_iter, self.tol, self.restarts, self.time_budget = max_iter, tol, restarts, time_budget
+    def __init__(
+        self, max_iter: int | None = None, tol: float = 1e-6, n_init: int = 4, *, time_budget: float | None = None
+    ):
+        self.max_iter, self.tol, self.n_init, self.time_budget = max_iter, tol, n_init, time_budget
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take a state of an earlier version too, which did not count the first start."""
+        state = dict(state)
+        if "restarts" in state:
+            state["n_init"] = 1 + state.pop("restarts")
+        super().__setstate__(state)
 
     def _find(self, targets: Targets) -> tuple[np.ndarray, np.ndarray, str]:
-        check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
+        check_number(self, "max_iter", self.max_iter, at_least=1, integer=True, besides=(None,))
         check_number(self, "tol", self.tol, above=0)
-        check_number(self, "restarts", self.restarts, at_least=0, integer=True)
+        check_number(self, "n_init", self.n_init, at_least=1, integer=True)
         if targets.form != "distance" or "gradient_x" not in targets.kernel.provides:
             raise TypeError(
                 f"{where(self)} needs a differentiable kernel of the Euclidean distance; {targets.kernel} is not known "
@@ -75,7 +85,7 @@ class FixedPoint(PreImage):
         Y = targets.X[targets.nearest(rows, 1)[:, 0]] if targets.start is None else targets.start.copy()
         Y, lost, settled = self._iterate(targets, rows, Y)
         left, again = rows[lost], rows[lost]
-        for attempt in range(self.restarts):
+        for attempt in range(self.n_init - 1):
             if not again.size or current()():
                 break
             starts = targets.nearest(again, attempt + 1)
@@ -89,13 +99,13 @@ class FixedPoint(PreImage):
     def _message(self, m: int, left: int, fell: int, open_: int) -> str:
         parts = []
         if left:
-            parts.append(f"{left} of {m} iterations left the data and were begun again at the nearest sample points")
+            parts.append(f"{left} of {m} iterations left the data and were restarted at the nearest sample points")
         if fell:
             parts.append(f"for {fell} that failed too, and the nearest sample point is returned")
         if open_:
             early = current().heard is not None
-            after = "in time" if early else f"after {self.max_iter} steps; raise max_iter"
-            parts.append(f"{open_} of {m} had not settled {after}")
+            after = "in time" if early else f"after {self.max_iter or STEPS} steps; raise max_iter"
+            parts.append(f"{open_} of {m} did not converge {after}")
         return "; ".join(parts)
 
     def _iterate(self, targets: Targets, index: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -114,7 +124,7 @@ class FixedPoint(PreImage):
         value, goal, held = _look(targets, G, Y)
         lost, settled = ~held, np.zeros(len(Y), dtype=bool)
         step, context = np.ones(len(Y)), current()
-        for _ in range(self.max_iter):
+        for _ in range(self.max_iter or STEPS):
             if context({"settled": settled}) is not None:
                 break
             length = np.linalg.norm(kernel.scaled(goal - Y) - kernel.scaled(0 * Y), axis=1)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .._errors import check_number, where
 from ..context import current
 from ._base import PreImage, Targets
 
-HALVINGS = 40  # of a step, after which only rounding is left of it
-ENOUGH = 1e-4  # of the decrease that the gradient promises (Armijo)
+STEPS = 500  # the default of max_iter
+HALVINGS = 40  # of a step, after which it is below rounding
+ENOUGH = 1e-4  # fraction of the decrease that the gradient predicts (Armijo)
 
 
 class Gradient(PreImage):
@@ -19,26 +22,26 @@ class Gradient(PreImage):
 
     Parameters
     ----------
-    starts : int >= 0
-        How many of the sample points nearest to the target in the space are tried, besides `start` where it is given;
-        the best end is taken. More starts miss the nearest point of the image less often.
-    max_iter : int >= 1
-        Evaluations of the distance at most, for each start.
+    n_init : int >= 0
+        The number of sample points nearest to the target that are tried as starts, besides `start`; the best result is
+        returned. More starts find the global minimum more often.
+    max_iter : int >= 1, optional
+        The maximum number of evaluations of the distance for each start; None means 500.
     tol : float > 0
-        Of the gradient, times the spread of the sample and relative to k(y, y).
+        Tolerance of the gradient, times the spread of the sample and relative to k(y, y).
     memory : int >= 1
-        The pairs of steps and changes of the gradient that stand for the second derivatives. More model them better.
+        The number of pairs of steps and gradient changes that approximate the second derivatives.
     time_budget : float > 0, optional
-        Seconds after which the points so far are taken, with a warning.
+        Seconds after which the current points are returned, with a warning.
 
     Notes
     -----
-    All targets and starts are minimised at once, each with its own steps and its own model of the second derivatives;
-    the distance never rises. Coordinates that the kernel's domain bounds are held at their bounds. `fallback` is set
-    where all starts stop before `tol` is met, by `max_iter` or at a kink: the point is then the best that was seen.
+    All targets are minimised together, each with its own steps and its own approximation of the second derivatives; the
+    distance never increases. Coordinates stay within the bounds of the kernel's domain. `fallback` is set if all starts
+    stop before `tol` is met, by `max_iter` or at a kink; the point is then the best one found.
 
-    An evaluation costs O(mnd) for kernels of the distance or the inner product, and an array of derivatives of shape
-    (block, n, d) for others.
+    An evaluation costs O(mnd) for kernels of the distance or the inner product; others need an array of derivatives of
+    shape (block, n, d).
 
     References
     ----------
@@ -55,19 +58,23 @@ class Gradient(PreImage):
 
     def __init__(
         self,
-        starts: int = 3,
-        max_iter: int = 500,
+        n_init: int = 3,
+        max_iter: int | None = None,
         tol: float = 1e-6,
         memory: int = 8,
         *,
         time_budget: float | None = None,
     ):
-        self.starts, self.max_iter, self.tol, self.memory = starts, max_iter, tol, memory
+        self.n_init, self.max_iter, self.tol, self.memory = n_init, max_iter, tol, memory
         self.time_budget = time_budget
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take a state of an earlier version too, which had `starts` for `n_init`."""
+        super().__setstate__({"n_init" if name == "starts" else name: value for name, value in state.items()})
+
     def _find(self, targets: Targets) -> tuple[np.ndarray, np.ndarray, str]:
-        check_number(self, "starts", self.starts, at_least=0 if targets.start is not None else 1, integer=True)
-        check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
+        check_number(self, "n_init", self.n_init, at_least=0 if targets.start is not None else 1, integer=True)
+        check_number(self, "max_iter", self.max_iter, at_least=1, integer=True, besides=(None,))
         check_number(self, "tol", self.tol, above=0)
         check_number(self, "memory", self.memory, at_least=1, integer=True)
         if "gradient_x" not in targets.kernel.provides:
@@ -77,20 +84,20 @@ class Gradient(PreImage):
             )
         rows = np.arange(targets.m)
         begin = [] if targets.start is None else [targets.inside(targets.start)]
-        if self.starts:
-            begin += list(np.swapaxes(targets.X[targets.nearest(rows, self.starts)], 0, 1))
+        if self.n_init:
+            begin += list(np.swapaxes(targets.X[targets.nearest(rows, self.n_init)], 0, 1))
         ends = [self._descend(targets, rows, Y) for Y in begin]
         points, values, settled = (np.stack(part) for part in zip(*ends, strict=True))
         # among ends that are equal but for rounding, one that settled
         best = np.argmin(values - 1e-12 * np.abs(values) * settled, axis=0)
         fallback = ~settled[best, rows]
         open_ = int(np.sum(fallback))
-        advice = "" if current().heard else "; raise max_iter, starts or tol"
-        said = f"{open_} of {targets.m} descents had not settled when they stopped{advice}"
+        advice = "" if current().heard else "; raise max_iter, n_init or tol"
+        said = f"{open_} of {targets.m} descents did not converge{advice}"
         return points[best, rows], fallback, said if open_ else ""
 
     def _descend(self, targets: Targets, index: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, ...]:
-        """The points, k(y, y) − 2t(y) there, and whether it is stationary."""
+        """The points, k(y, y) − 2t(y), and whether they are stationary."""
         m, d = Y.shape
         Y = Y.copy()
         spread = float(np.sqrt(np.sum(np.var(targets.X, axis=0)))) or 1.0
@@ -102,10 +109,10 @@ class Gradient(PreImage):
         S, C, held = np.zeros((self.memory, m, d)), np.zeros((self.memory, m, d)), np.zeros((self.memory, m))
         step, settled = np.ones(m), np.zeros(m, dtype=bool)
         toward, context = _first(slope, spread), current()
-        for _ in range(self.max_iter):
+        for _ in range(self.max_iter or STEPS):
             if context({"settled": settled}) is not None:
                 break
-            allowed = targets.inside(Y - slope) - Y  # −gradient, without what the domain forbids
+            allowed = targets.inside(Y - slope) - Y  # −gradient, projected to the domain
             settled |= np.linalg.norm(allowed, axis=1) * spread <= self.tol * size
             rows = np.flatnonzero(~settled & (step > 0.5**HALVINGS))
             if not rows.size:
@@ -119,39 +126,26 @@ class Gradient(PreImage):
             taken = rows[good]
             change = new_slope[good] - slope[taken]
             bend = np.einsum("jd,jd->j", move[good], change)
-            self._remember(S, C, held, taken, move[good], change, bend)
+            # the newest pair comes first, unless its curvature is negative
+            up = bend > 1e-10 * np.linalg.norm(move[good], axis=1) * np.linalg.norm(change, axis=1)
+            for memory, newest in ((S, move[good][up]), (C, change[up]), (held, 1.0 / bend[up])):
+                memory[1:, taken[up]] = memory[:-1, taken[up]]
+                memory[0, taken[up]] = newest
             Y[taken], value[taken], slope[taken] = trial[good], new[good], new_slope[good]
             free = targets.inside(Y[taken] - slope[taken]) != Y[taken]  # the others stay at their bounds
             toward[taken] = free * _direction(S[:, taken], C[:, taken], held[:, taken], free * slope[taken], spread)
             step[taken] = 1.0
         return Y, value, settled
 
-    @staticmethod
-    def _remember(
-        S: np.ndarray,
-        C: np.ndarray,
-        held: np.ndarray,
-        rows: np.ndarray,
-        move: np.ndarray,
-        change: np.ndarray,
-        bend: np.ndarray,
-    ) -> None:
-        """Put the newest pair first, unless it says that the function bends downwards."""
-        up = bend > 1e-10 * np.linalg.norm(move, axis=1) * np.linalg.norm(change, axis=1)
-        rows = rows[up]
-        for memory, newest in ((S, move[up]), (C, change[up]), (held, 1.0 / bend[up])):
-            memory[1:, rows] = memory[:-1, rows]
-            memory[0, rows] = newest
-
 
 def _first(slope: np.ndarray, spread: float) -> np.ndarray:
-    """Down the gradient, by a tenth of the spread of the data."""
+    """A step down the gradient, by a tenth of the spread of the data."""
     length = np.linalg.norm(slope, axis=1, keepdims=True)
     return -0.1 * spread * slope / np.where(length > 0, length, 1.0)
 
 
 def _direction(S: np.ndarray, C: np.ndarray, held: np.ndarray, slope: np.ndarray, spread: float) -> np.ndarray:
-    """−H·gradient by the two loops of L-BFGS, one model H for each row; steepest descent where nothing is held."""
+    """−H·gradient by the two loops of L-BFGS, with one H for each row; steepest descent without pairs."""
     q, weights = slope.copy(), []
     for s, c, r in zip(S, C, held, strict=True):
         a = r * np.einsum("jd,jd->j", s, q)

@@ -1,4 +1,4 @@
-"""A map back from the space that is learned from the sample."""
+"""Pre-images by a regression that is learned from the sample."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..solvers.linear import System, solve
 from ..types import Data
 from ._base import PreImage, Targets
 
-PROBE = 1000  # points on whose pairs the median distance is taken
+PROBE = 1000  # points for the median distance
 
 
 class Learned(PreImage):
     r"""Pre-images by a ridge regression from the space to the inputs (Bakır, Weston and Schölkopf).
 
-    From the pairs :math:`(\phi(x_i), x_i)` the inputs are learned as functions of elements of the space, with a
-    Gaussian kernel of the distance there:
+    The inputs are learned as functions of elements of the space from the pairs :math:`(\phi(x_i), x_i)`, with a
+    Gaussian kernel of the distance in the space:
 
     .. math:: y = \bar x + \sum_i \kappa(t, \phi(x_i))\, b_i, \quad
               \kappa(t, t') = \exp\left(-\frac{\|t - t'\|^2}{2 w^2 m}\right), \quad
@@ -31,16 +31,16 @@ class Learned(PreImage):
     Parameters
     ----------
     alpha : float > 0
-        α. Raising it draws the points to the mean of the sample; lowering it lets the sample be met more closely.
+        α. Larger values shrink the points to the sample mean, smaller ones fit the sample more closely.
     width : float > 0, optional
-        w. Raising it lets more of the sample speak for each target. None takes :math:`\langle t, t' \rangle` for κ:
+        w. Larger values use more of the sample for each target. None takes :math:`\langle t, t' \rangle` for κ:
         every coordinate of y is then linear in t, :math:`y \to \bar x + \sum_i \gamma_i (x_i - \bar x)` as α falls.
 
     Notes
     -----
-    It needs no derivative and no special form of the kernel, and it has no local minimum. It minimises no distance in
-    the space; `Gradient` with these points as `start` does. All targets cost one linear system with d right-hand sides:
-    O(n³) where the matrix of κ fits into memory, and conjugate gradients beyond.
+    It needs no derivatives and no special form of the kernel, and it has no local minima. It does not minimise the
+    distance in the space; `Gradient` with these points as `start` does. The cost is one linear system with d right-hand
+    sides: O(n³) if the matrix of κ fits into memory, conjugate gradients otherwise.
 
     References
     ----------
@@ -69,7 +69,7 @@ class Learned(PreImage):
         gram = Auto().build(kernel, targets.X)  # exact, whatever it chooses
         centre = np.mean(targets.X, axis=0)
         solution = solve(System(gram, targets.X - centre, float(self.alpha)))
-        said = "" if solution.converged else f"the ridge system is solved to {solution.residual:.1g} only"
+        said = "" if solution.converged else f"the residual of the ridge system is {solution.residual:.1g}"
         return centre + cross @ solution.coefficients, np.zeros(targets.m, dtype=bool), said
 
 

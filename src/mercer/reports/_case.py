@@ -14,25 +14,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from .. import (
-    KernelFisher,
-    KernelInterpolator,
-    KernelRidge,
-    KernelRidgeClassifierCV,
-    KernelRidgeCV,
-    KreinRidge,
-    LeastSquaresSVC,
-)
 from .._array import host, is_array, is_sparse
 from .._steps import unwrapped
 from ..domains import Tables, take
-from ..losses import Squared
 from ..types import Array, Data, EstimatorLike
 from ._pictures import Pictures
 
-SQUARES = (
-    KernelRidge, KernelRidgeCV, KernelRidgeClassifierCV, LeastSquaresSVC, KernelFisher, KreinRidge,
-)  # fmt: skip
 MOST = 500  # samples in the kernel matrix that is drawn and decomposed
 TINY = 1e-10  # of the largest eigenvalue: rounding error
 
@@ -170,52 +157,37 @@ class Case:
         return K if np.isfinite(K).all() else None
 
     @cached_property
-    def spectrum(self) -> Spectrum | None:
+    def spectrum(self) -> SampledSpectrum | None:
         """The spectrum of the kernel matrix."""
-        return None if self.K is None else Spectrum.of(self.K, self.n, self.alpha)
+        return None if self.K is None else SampledSpectrum.of(self.K, self.n, self.alpha)
 
     @property
     def alpha(self) -> float | None:
         """The penalty α if the method solves with K + αI; 0 for interpolation."""
-        if isinstance(self.model, KernelInterpolator):
-            return 0.0
-        if not isinstance(self.model, SQUARES) and not isinstance(getattr(self.model, "loss_", None), Squared):
-            return None
-        value: Any = getattr(self.model, "alpha_", getattr(self.model, "alpha", None))
-        return float(value) if np.ndim(value) == 0 and isinstance(value, (int, float, np.number)) else None
+        return getattr(self.model, "system_alpha", None)
 
 
 @dataclass(frozen=True)
-class Spectrum:
-    """Eigenvalues of a kernel matrix of m samples, in descending order, and what follows from them.
-
-    Attributes
-    ----------
-    similarity, least : mean and minimum of k(x, y) / √(k(x, x) k(y, y)) over pairs of different samples
-    participation : (Σλ)² / Σλ² of these similarities: how many samples are told apart, from 1 to m
-    dimension : Σ λ / (λ + α), λ scaled from m to all n samples; None without α
-    condition : condition number of K + αI, or of K without α
-    negative : the fraction of negative eigenvalues in Σ|λ|
-    even : whether all k(x, x) are equal, as for kernels of a distance
-    """
+class SampledSpectrum:
+    """Eigenvalues of a kernel matrix of m samples, in descending order, and what follows from them."""
 
     eigenvalues: np.ndarray
-    similarity: float
-    least: float
-    participation: float
-    dimension: float | None
-    condition: float
-    negative: float
-    even: bool
+    similarity: float  # the mean of k(x, y) / √(k(x, x) k(y, y)) over pairs of different samples
+    least: float  # their minimum
+    participation: float  # (Σλ)² / Σλ² of these similarities: how many samples are told apart, from 1 to m
+    dimension: float | None  # Σ λ / (λ + α), λ scaled from m to all n samples; None without α
+    condition: float  # of K + αI, or of K without α
+    negative: float  # the fraction of negative eigenvalues in Σ|λ|
+    even: bool  # whether all k(x, x) are equal, as for kernels of a distance
 
     @classmethod
-    def of(cls, K: np.ndarray, n: int, alpha: float | None) -> Spectrum:
+    def of(cls, K: np.ndarray, n: int, alpha: float | None) -> SampledSpectrum:
         m = len(K)
         values = np.linalg.eigvalsh((K + K.T) / 2)[::-1]
         scale = np.sqrt(np.abs(np.diag(K)))
         scale[scale == 0] = 1.0
         S = K / np.outer(scale, scale)
-        off = (S.sum() - np.trace(S)) / max(m * (m - 1), 1)
+        off = float((S.sum() - np.trace(S)) / max(m * (m - 1), 1))
         spread = float(np.trace(S) ** 2 / max(np.sum(S * S), 1e-300))
         whole = np.where(np.abs(values) > TINY * np.abs(values).max(initial=0), values, 0.0) * (n / m)
         positive = np.clip(whole, 0, None)
@@ -224,16 +196,9 @@ class Spectrum:
         least = solved.min(initial=np.inf)
         condition = float(solved.max(initial=0) / least) if least > 0 else np.inf
         total = float(np.abs(whole).sum()) or 1.0
-        return cls(
-            values,
-            float(off),
-            float(S.min(initial=1.0)),
-            spread,
-            dimension,
-            condition,
-            float(-whole[whole < 0].sum() / total),
-            bool(np.ptp(np.diag(K)) <= TINY * np.abs(np.diag(K)).max(initial=0)),
-        )
+        negative = float(-whole[whole < 0].sum() / total)
+        even = bool(np.ptp(np.diag(K)) <= TINY * np.abs(np.diag(K)).max(initial=0))
+        return cls(values, off, float(S.min(initial=1.0)), spread, dimension, condition, negative, even)
 
 
 def columns_of(X: Data, letter: str) -> dict[str, np.ndarray]:

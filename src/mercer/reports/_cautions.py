@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -15,12 +15,12 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
-from .. import IndefiniteKernelWarning, JitterWarning, KreinRidge, KreinSVC
+from .. import IndefiniteKernelWarning, JitterWarning
 from .._array import is_sparse
 from ..domains.tables import is_missing
 from ..kernels import Table
 from ..types import EstimatorLike
-from ._case import TINY, Case, Spectrum
+from ._case import TINY, Case, SampledSpectrum
 from ._estimate import LINEAR, MEAN, NORMAL, OURS, Estimate
 
 LEVELS = ("serious", "caution", "note")
@@ -258,20 +258,15 @@ def _is_key(column: np.ndarray, distinct: int, n: int) -> bool:
 
 
 def spread_ratio(case: Case) -> float:
-    """Ratio of the largest to the smallest range of the columns that the kernel sees; 1 if it has its own scales.
-
-    Ranges, because standard deviations are also small for rare values in the same unit, such as pixels at the border.
-    """
+    """Ratio of the largest to the smallest range of the columns that the kernel sees; 1 if it has its own scales."""
     kernel = getattr(case.model, "kernel_", None)
     Z = case.Z
     if kernel is None or isinstance(kernel, Table) or case.pairwise or is_sparse(Z) or not case.columns:
         return 1.0
-    if any(
-        name.endswith("columns") or (name.endswith("lengthscale") and np.ndim(v))
-        for name, v in kernel.get_params().items()
-    ):
+    params = kernel.get_params().items()
+    if any(name.endswith("columns") or (name.endswith("lengthscale") and np.ndim(v)) for name, v in params):
         return 1.0
-    try:
+    try:  # standard deviations are also small for rare values in the same unit, such as pixels at the border
         ranges = np.ptp(np.asarray(Z, dtype=np.float64), axis=0)
     except (TypeError, ValueError):
         return 1.0
@@ -443,7 +438,7 @@ def _kernel(case: Case, estimate: Estimate) -> Iterator[Caution]:
             "rounding.",
             f"{first} the lengthscale, use a rougher kernel, or drop samples that nearly coincide.",
         )  # fmt: skip
-    if not isinstance(case.model, (KreinRidge, KreinSVC)) and _indefinite(case):
+    if not getattr(case.model, "takes_indefinite", False) and _indefinite(case):
         yield Caution(
             "indefinite", "serious", "The kernel is not positive definite",
             f"Negative eigenvalues make up {found.negative:.2%} of the spectrum; the smallest is "
@@ -453,7 +448,7 @@ def _kernel(case: Case, estimate: Estimate) -> Iterator[Caution]:
         )  # fmt: skip
 
 
-def _bandwidth(case: Case, found: Spectrum) -> Iterator[Caution]:
+def _bandwidth(case: Case, found: SampledSpectrum) -> Iterator[Caution]:
     m = len(found.eigenvalues)
     if m < FEW:
         return
@@ -526,7 +521,7 @@ def tried_values(case: Case) -> list[tuple[str, float, list[float]]]:
         column = [v for v in np.ma.asarray(results.get(f"param_{name}", [])).tolist() if is_number(v)]
         if is_number(value):
             found.append((name, float(value), sorted({float(v) for v in column})))
-    for name, chosen, grid in (("alpha", "alpha_", "alphas"), ("bandwidth", "bandwidth_", "cv_bandwidths_")):
+    for name, chosen, grid in (("alpha", "alpha_", "alphas"), ("bandwidth", "bandwidth_", "bandwidths_")):
         tried: Any = getattr(model, grid + "_", getattr(model, grid, None))
         value = getattr(model, chosen, None)
         if is_number(value) and np.ndim(tried) == 1:
@@ -564,4 +559,4 @@ def _solver(case: Case, estimate: Estimate) -> Iterator[Caution]:
 def solutions(model: EstimatorLike) -> list[Any]:
     """The solutions that the solvers reported."""
     found = getattr(model, "solutions_", None) or getattr(model, "solution_", None)
-    return list(found) if isinstance(found, (list, tuple)) else [] if found is None else [found]
+    return list(found) if isinstance(found, Sequence) else [] if found is None else [found]

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import AnovaSpline, KernelCCA, MultipleKernel
 from .._array import host
 from ..plot import (
     CanonicalDisplay,
@@ -117,7 +116,7 @@ def _curves(case: Case) -> list[str]:
         return []
     columns = list(case.columns.values())
     single = len(columns) == 1 and columns[0].dtype.kind == "f" and np.isfinite(columns[0]).all()
-    if not single and not isinstance(model, AnovaSpline):
+    if not single and not hasattr(model, "terms_"):
         return []
     with case.pictures.axes() as (_, ax):
         whole = SplineDisplay.from_estimator(case.fitted, rows(case.X, case.drawn), case.y[case.drawn], ax=ax)
@@ -149,7 +148,7 @@ def _density(case: Case) -> list[str]:
 def _components(case: Case) -> list[str]:
     """The samples in the plane of two components, or the pairs of canonical variables."""
     model = case.model
-    if isinstance(model, KernelCCA):
+    if hasattr(model, "correlations_"):
         values = host(model.correlations_)
         said = f"Penalised correlations: {', '.join(f'{v:.3g}' for v in values[:6].tolist())}."
         if len(model.scores_) != 2:
@@ -169,7 +168,7 @@ def _components(case: Case) -> list[str]:
 
 
 def _weights(case: Case) -> list[str]:
-    if not isinstance(case.model, MultipleKernel):
+    if not hasattr(case.model, "alignments_"):
         return []
     order = np.argsort(-host(case.model.weights_), kind="stable")[:NAMED]
     names = kernel_names(case.model)

@@ -29,6 +29,7 @@ from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 from .._array import host, is_sparse
 from .._errors import check_number
 from .._steps import last
+from .._threads import one_blas_thread
 from ..selection import ExpectedLoss, expected_loss
 from ..types import Array, Data, EstimatorLike, Splitter
 from ._case import Case, fit, rows
@@ -39,27 +40,17 @@ MANY = 2000  # leave-one-out for at most this many samples
 
 @dataclass
 class Estimate:
-    """Scores over the folds, and the predictions at held-out samples.
+    """Scores over the folds, and the predictions at held-out samples; None where there are none."""
 
-    Attributes
-    ----------
-    scores : {metric: {who: array of shape (n_folds,)}}, the first metric is the main one
-    training : {metric: float}, of the fit to all samples
-    predicted, probability, values : at each held-out sample; None if not available
-    tested : whether a sample was held out
-    splits : the folds
-    failure : why there is no estimate, or ""
-    """
-
-    scores: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
-    training: dict[str, float] = field(default_factory=dict)
+    scores: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # of metric and model; the first is the main
+    training: dict[str, float] = field(default_factory=dict)  # of the fit to all samples
     predicted: Any = None
     probability: Any = None
     values: Any = None
-    tested: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    tested: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))  # whether a sample was held out
     splits: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
     left_out: ExpectedLoss | None = None
-    failure: str = ""
+    failure: str = ""  # why there is no estimate
 
     @property
     def metric(self) -> str:
@@ -122,31 +113,27 @@ def folds(case: Case, cv: Splitter) -> list[tuple[np.ndarray, np.ndarray]]:
 
 def _by_folds(case: Case, found: Estimate) -> None:
     rivals = _rivals(case)
-    tested = np.zeros(case.n, dtype=bool)
+    found.tested = np.zeros(case.n, dtype=bool)
     for train, test in found.splits:
-        model = fit(clone(case.estimator), _train(case, train), _of(case.target, train), _of(case.groups, train))
-        fold = _test(case, train, test)
-        answer = _Answer.of(case, model, fold, test)
+        fold = (_samples(case, train, train), _of(case.target, train), _of(case.groups, train))
+        answer = _Answer.of(case, fit(clone(case.estimator), *fold), _samples(case, test, train), test)
         _keep(found, case, answer, test)
-        tested[test] = True
+        found.tested[test] = True
         _add(found, OURS, answer.scores)
         for who, (rival, data) in rivals.items():
             if who == NORMAL:
                 _add(found, who, {"mean log density": _normal(data[train], data[test])})
                 continue
-            rival = fit(clone(rival), rows(data, train), _of(case.y, train))
+            with one_blas_thread:  # the products of linear models are so small that threads make them slower
+                rival = fit(clone(rival), rows(data, train), _of(case.y, train))
             _add(found, who, _Answer.of(case, rival, rows(data, test), test).scores)
     found.scores = {m: {w: np.array(v) for w, v in s.items()} for m, s in found.scores.items() if OURS in s}
     found.training = _Answer.of(case, case.fitted, case.X, np.arange(case.n)).scores
-    found.tested = tested
 
 
-def _train(case: Case, train: np.ndarray) -> Any:
-    return rows(case.X, train)[:, train] if case.pairwise and not case.steps else rows(case.X, train)
-
-
-def _test(case: Case, train: np.ndarray, test: np.ndarray) -> Any:
-    return rows(case.X, test)[:, train] if case.pairwise and not case.steps else rows(case.X, test)
+def _samples(case: Case, index: np.ndarray, train: np.ndarray) -> Any:
+    """The samples at `index`; of a precomputed matrix, in the columns of the training samples."""
+    return rows(case.X, index)[:, train] if case.pairwise and not case.steps else rows(case.X, index)
 
 
 def _of(y: Array, index: np.ndarray) -> Any:
@@ -166,12 +153,10 @@ def _keep(found: Estimate, case: Case, answer: _Answer, test: np.ndarray) -> Non
         whole = getattr(found, name)
         if whole is None:
             whole = np.zeros((case.n, *part.shape[1:]), dtype=part.dtype)
-            setattr(found, name, whole)
-        if whole.dtype != part.dtype:
-            whole = whole.astype(np.promote_types(whole.dtype, part.dtype))
-            setattr(found, name, whole)
+        whole = whole.astype(np.promote_types(whole.dtype, part.dtype), copy=False)
         if whole.shape[1:] == part.shape[1:]:
             whole[test] = part
+        setattr(found, name, whole)
 
 
 @dataclass

@@ -20,6 +20,11 @@ SHOWN = 10  # samples in a list of the worst
 CLASSES = 20  # of a confusion matrix
 LOWER = {"root mean squared error", "mean absolute error", "log loss"}
 HIGHER = {"accuracy", "balanced accuracy", "R²", "D²", "mean log density", "score"}
+NUMBERS = {
+    "edf_": "degrees of freedom",
+    "noise_variance_": "noise variance",
+    "inertia_": "sum of squares within clusters",
+}
 
 
 # ---- the error
@@ -30,21 +35,13 @@ def error(case: Case, estimate: Estimate) -> str:
     if estimate.failure:
         return paragraph(text(estimate.failure, 600))
     count, sizes = len(estimate.splits), [len(test) for _, test in estimate.splits]
-    words = f"{count} folds of {_range(sizes)} samples; every model is fitted to the rest and tested on these."
+    size = str(sizes[0]) if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
+    words = f"{count} folds of {size} samples; every model is fitted to the rest and tested on these."
     parts = [paragraph(words), _scores(estimate)]
     if estimate.left_out is not None:
         parts.append(_left_out(estimate.left_out))
-    drawn = [
-        _confusion(case, estimate),
-        *_residuals(case, estimate),
-        _calibration(case, estimate),
-        _densities(case, estimate),
-    ]
-    return "".join(parts) + figures(*drawn)
-
-
-def _range(sizes: list[int]) -> str:
-    return str(sizes[0]) if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
+    drawn = (_confusion(case, estimate), *_residuals(case, estimate), _calibration(case, estimate))
+    return "".join(parts) + figures(*drawn, _densities(case, estimate))
 
 
 def _scores(estimate: Estimate) -> str:
@@ -141,9 +138,8 @@ def _residuals(case: Case, estimate: Estimate) -> list[str]:
         ends = [min(y[seen].min(), f[seen].min()), max(y[seen].max(), f[seen].max())]
         ax.plot(ends, ends, color=GREY, linewidth=1)
         ax.set(xlabel="predicted, held out", ylabel="y")
-        first = case.pictures.svg(
-            figure, "Predicted and true", "Targets over predictions at held-out samples.", caption
-        )
+        alt = "Targets over predictions at held-out samples."
+        first = case.pictures.svg(figure, "Predicted and true", alt, caption)
     if level:
         return [first]
     with case.pictures.axes() as (figure, ax):
@@ -212,20 +208,12 @@ def _tiles(case: Case) -> list[tuple[str, Any]]:
             found.append((f"effective dimension, tr K(K + αI)⁻¹{some}", spectrum.dimension))
         found.append((f"participation ratio, of {m}", spectrum.participation))
         found.append(("mean similarity of two samples", spectrum.similarity))
-    for name, what in (
-        ("support_", "support vectors"),
-        ("relevance_", "relevance vectors"),
-        ("import_", "import vectors"),
-    ):
-        kept = getattr(model, name, None)
+    for kind in ("support", "relevance", "import"):
+        kept = getattr(model, f"{kind}_", None)
         if kept is not None and np.ndim(kept) == 1:
             total = getattr(model, "shape_fit_", (case.n,))[0]
-            found.append((what, f"{len(kept)} of {total} ({len(kept) / total:.0%})"))
-    for name, what in (
-        ("edf_", "degrees of freedom"),
-        ("noise_variance_", "noise variance"),
-        ("inertia_", "sum of squares within clusters"),
-    ):
+            found.append((f"{kind} vectors", f"{len(kept)} of {total} ({len(kept) / total:.0%})"))
+    for name, what in NUMBERS.items():
         value = getattr(model, name, None)
         if isinstance(value, (int, float, np.number)):
             found.append((what, float(value)))
@@ -254,11 +242,8 @@ def _margins(case: Case) -> list[str]:
         ax.set(xlabel=label, ylabel="samples")
         ax.yaxis.get_major_locator().set_params(integer=True)
         alt = f"Histogram of margins at the training samples; {wrong} are negative, which is wrong."
-        return [
-            case.pictures.svg(
-                figure, "Margins", alt, f"At the training samples; {wrong} of {case.n} are on the wrong side."
-            )
-        ]
+        said = f"At the training samples; {wrong} of {case.n} are on the wrong side."
+        return [case.pictures.svg(figure, "Margins", alt, said)]
 
 
 def _shares(case: Case) -> list[str]:
@@ -321,11 +306,8 @@ def _worst(case: Case, estimate: Estimate) -> str:
     rows = [
         [str(k), _value(case.y[k]), "–" if predicted is None else _value(predicted[k]), float(loss[k])] for k in order
     ]
-    return table(
-        ["sample", "y", "predicted, held out", how],
-        rows,
-        "The samples with the largest errors; rows are counted from 0",
-    )
+    said = "The samples with the largest errors; rows are counted from 0"
+    return table(["sample", "y", "predicted, held out", how], rows, said)
 
 
 def _value(value: Any) -> str:

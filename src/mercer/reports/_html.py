@@ -121,10 +121,7 @@ def number(value: Any) -> str:
 def table(
     head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "", ours: int | None = None, plain: Any = ()
 ) -> str:
-    """A table whose first column names its rows; entries are numbers, or HTML that is already safe.
-
-    `ours` is the row to emphasise, and `plain` has the columns that are words, at the left.
-    """
+    """A table of numbers and safe HTML; `ours` is the row in bold, `plain` are the columns of words, at the left."""
     body = []
     for i, (name, *cells) in enumerate(rows):
         row = "".join(

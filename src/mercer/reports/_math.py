@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from html import escape
 
 LETTERS = {
@@ -77,11 +76,10 @@ class Reader:
 
     def row(self, *ends: str) -> str:
         """Everything up to one of the tokens `ends`, which is not consumed."""
-        return "".join(self._until(ends))
-
-    def _until(self, ends: tuple[str, ...]) -> Iterator[str]:
+        found = ""
         while self.peek() and self.peek() not in ends:
-            yield self._scripted()
+            found += self._scripted()
+        return found
 
     def _scripted(self) -> str:
         token = self.peek()
@@ -102,7 +100,8 @@ class Reader:
         kind = ("munder", "mover", "munderover") if stacked else ("msub", "msup", "msubsup")
         parts = [scripts[mark] for mark in "_^" if mark in scripts]
         element = kind[2] if len(parts) == 2 else kind["^" in scripts]
-        return f"<{element}>{base}{''.join(map(_one, parts))}</{element}>"
+        single = (f"<mrow>{part}</mrow>" if part.startswith("<mo>′") else part for part in parts)
+        return f"<{element}>{base}{''.join(single)}</{element}>"
 
     def argument(self) -> str:
         """A group or a single character: for a number, its first digit."""
@@ -212,10 +211,6 @@ def _fence(sign: str, size: float = 1.0) -> str:
     close = ' lspace="0.05em" rspace="0.05em"' if sign in "|‖" else ""  # a norm, not a relation
     large = f' style="font-size: {size}em"' if size != 1 else ""
     return f'<mo stretchy="false"{close}{large}>{sign}</mo>'
-
-
-def _one(inner: str) -> str:
-    return f"<mrow>{inner}</mrow>" if inner.startswith("<mo>′") else inner
 
 
 def _space(width: float) -> str:

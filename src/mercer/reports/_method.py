@@ -17,17 +17,18 @@ from ._estimate import Estimate
 from ._html import figures, nameless, number, paragraph, prose, table, text
 from ._math import mathml
 
-DEFINITE = {
-    "CPD": "positive definite",
-    "INDEFINITE": "not positive definite",
-    "UNKNOWN": "of unknown definiteness",
-}
+DEFINITE = {"CPD": "positive definite", "INDEFINITE": "not positive definite", "UNKNOWN": "of unknown definiteness"}
 PENALTIES = {
     "squared": r"\Psi(\|f\|_H) = \tfrac12 \|f\|_H^2",
     "norm": r"\Psi(\|f\|_H) = \|f\|_H",
     "l1": r"\Psi = \sum_i |a_i|, \qquad f = \sum_i a_i k(\cdot, x_i)",
 }
 MANY = 10  # rows of a table of candidates
+RESULTS = (
+    *("method", "converged", "n_iter", "inner_iter", "objective", "gap", "duality_gap", "gradient_norm", "residual"),
+    "jitter",
+)
+TITLES = {"n_iter": "iterations", "inner_iter": "inner steps"}
 
 
 def method(case: Case, estimate: Estimate) -> str:
@@ -68,14 +69,11 @@ def _displayed(equation: str) -> str:
 def documented(cls: type) -> list[str]:
     """The equations in the docstring of a class, or of its nearest parent with equations."""
     for owner in cls.__mro__:
-        found = re.findall(r"^\.\. math::[ ]?(.*(?:\n(?:[ ]+.*|[ ]*$))*)", _own_doc(owner), flags=re.M)
+        own = inspect.cleandoc(owner.__dict__.get("__doc__") or "") if owner.__module__.startswith("mercer.") else ""
+        found = re.findall(r"^\.\. math::[ ]?(.*(?:\n(?:[ ]+.*|[ ]*$))*)", own, flags=re.M)
         if found:
             return [" ".join(equation.split()).rstrip(" .,;") for equation in found]
     return []
-
-
-def _own_doc(owner: type) -> str:
-    return inspect.cleandoc(owner.__dict__.get("__doc__") or "") if owner.__module__.startswith("mercer.") else ""
 
 
 def meanings(cls: type) -> dict[str, str]:
@@ -99,9 +97,7 @@ def meanings(cls: type) -> dict[str, str]:
 def _parameters(case: Case) -> str:
     said = meanings(type(case.model))
     values = case.model.get_params(deep=False)
-    defaults = {
-        name: p.default for name, p in inspect.signature(type(case.model).__init__).parameters.items() if name != "self"
-    }
+    defaults = {name: p.default for name, p in inspect.signature(type(case.model)).parameters.items()}
     chosen: list[list[str]] = []
     usual: list[list[str]] = []
     for name, value in values.items():
@@ -137,10 +133,7 @@ def _kernel(case: Case) -> str:
         if claim.is_cpd:
             proven = ("strictly " if claim.strict else "") + ("conditionally " if claim.order else "") + proven
             proven += f" of order {claim.order}" if claim.order else ""
-        rows += [
-            ["kernel", f"<code>{text(_rounded(kernel), 600)}</code>"],
-            ["definiteness", proven],
-        ]
+        rows += [["kernel", f"<code>{text(_rounded(kernel), 600)}</code>"], ["definiteness", proven]]
     if choice:
         rows.append(["kernel matrix", text(choice)])
     return table(["", "as fitted"], rows, plain=(1,)) if rows else ""
@@ -156,23 +149,8 @@ def _solver(case: Case) -> str:
     found = solutions(case.model)
     if not found:
         return ""
-    names = (
-        "method",
-        "converged",
-        "n_iter",
-        "inner_iter",
-        "objective",
-        "gap",
-        "duality_gap",
-        "gradient_norm",
-        "residual",
-        "jitter",
-    )
-    kept = [name for name in names if any(_said(getattr(s, name, None)) for s in found)]
-    head = [
-        "problem",
-        *(name.replace("n_iter", "iterations").replace("inner_iter", "inner steps").replace("_", " ") for name in kept),
-    ]
+    kept = [name for name in RESULTS if any(_said(getattr(s, name, None)) for s in found)]
+    head = ["problem", *(TITLES.get(name, name.replace("_", " ")) for name in kept)]
     rows = [[str(k), *(_cell(getattr(s, name, None)) for name in kept)] for k, s in enumerate(found[:MANY], 1)]
     more = paragraph(f"{len(found) - MANY} more problems are not listed.", "quiet") if len(found) > MANY else ""
     return table(head, rows, "Solver results") + more + figures(*history(case))
@@ -198,19 +176,12 @@ def tuning(case: Case, estimate: Estimate) -> str:
     at_edge = {name for name, _, _ in edges(case)}
     parts = []
     if search is not None:
-        parts.append(_outcome(case))
+        parts.append(_outcome(case, not estimate.failure))
     if tried:
-        rows = [
-            [
-                f"<code>{text(name)}</code>",
-                value,
-                len(values),
-                min(values),
-                max(values),
-                _place(value, values, name in at_edge),
-            ]
-            for name, value, values in tried
-        ]
+        rows = []
+        for name, value, values in tried:
+            place = _place(value, values, name in at_edge)
+            rows.append([f"<code>{text(name)}</code>", value, len(values), min(values), max(values), place])
         head = ["parameter", "chosen", "values tried", "minimum", "maximum", "steps from the nearer edge"]
         parts.append(table(head, rows))
     results = getattr(search, "cv_results_", None)
@@ -218,18 +189,18 @@ def tuning(case: Case, estimate: Estimate) -> str:
     return "".join(parts) + figures(*pictures, best)
 
 
-def _outcome(case: Case) -> str:
+def _outcome(case: Case, judged: bool) -> str:
     search = case.search
+    most = getattr(search, "max_samples", None)
     chosen = ", ".join(f"<code>{text(k)} = {text(_shown(v), 80)}</code>" for k, v in search.best_params_.items())
     count = len(getattr(search, "cv_results_", {}).get("params", ())) or getattr(search, "n_evaluations_", None)
     looked = f" from {count} candidates" if count else ""
     score = getattr(search, "best_score_", None)
-    words = f"<strong>{text(type(search).__name__)}</strong> chose {chosen}{looked}."
+    drawn = f", tried on {most} samples drawn at random" if most is not None and most < case.n else ""
+    words = f"<strong>{text(type(search).__name__)}</strong> chose {chosen}{looked}{drawn}."
     if score is not None and np.ndim(score) == 0:
-        words += (
-            f" Its score is {number(float(score))}, which is optimistic, because it is the best of many; the error "
-            "estimate below repeats the whole search in every fold."
-        )
+        words += f" Its score is {number(float(score))}, which is optimistic, because it is the best of many"
+        words += "; the error estimate below repeats the whole search in every fold." if judged else "."
     return paragraph(words)
 
 
@@ -249,14 +220,9 @@ def _candidates(results: dict[str, Any]) -> str:
     order = np.argsort(-np.where(np.isfinite(scores), scores, -np.inf), kind="stable")[:MANY]
     names = list(results["params"][0])
     spread = results.get("std_test_score", np.full(len(scores), np.nan))
-    rows = [
-        [
-            str(rank),
-            *(f"<code>{text(_shown(results['params'][k].get(n, '')), 60)}</code>" for n in names),
-            float(scores[k]),
-            float(spread[k]),
-        ]
-        for rank, k in enumerate(order, 1)
-    ]
+    rows = []
+    for rank, k in enumerate(order, 1):
+        setting = (_shown(results["params"][k].get(name, "")) for name in names)
+        rows.append([str(rank), *(f"<code>{text(v, 60)}</code>" for v in setting), float(scores[k]), float(spread[k])])
     head = ["rank", *map(text, names), "mean score", "standard deviation"]
     return table(head, rows, f"The best {len(order)} of {len(scores)} candidates", ours=0)

@@ -205,14 +205,12 @@ def _making(case: Case, cv: Splitter, seconds: float) -> str:
         ["Python", text(platform.python_version())],
         *([name, text(_version(name))] for name in PACKAGES),
     ]
-    described = (
-        case.estimator.__repr__(N_CHAR_MAX=4000) if hasattr(case.estimator, "get_params") else repr(case.estimator)
-    )
+    long = {"N_CHAR_MAX": 4000} if hasattr(case.estimator, "get_params") else {}  # scikit-learn's own cuts at 700
+    described = nameless(case.estimator.__repr__(**long))
     folds = repr(cv) if isinstance(cv, (int, str)) or cv is None or hasattr(cv, "split") else "cv"
     more = ", groups=groups" if case.groups is not None else ""
     target = "" if case.y is None else ", y"
     options = f"cv={folds}{more}, random_state={case.random_state}"
-    described = nameless(described)
     command = f'mercer.report(\n    {described},\n    X{target}, {options},\n).save("report.html")'
     again = f"<h3>To reproduce it</h3><pre><code>{text(command, 6000)}</code></pre>"
     return table(["", "value"], rows, plain=(1,)) + again

@@ -16,18 +16,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import indexable
 
 from .._array import host
-from ..losses import EpsilonInsensitive, Hinge, SquaredEpsilonInsensitive, SquaredHinge
 from ..methods.base import LinearForm, NoProblemError, SolvedProblem
 from ..solvers.leave_one_out import refuse_determined
 from ..solvers.spectral import Spectral
 from ..types import Array, Data, EstimatorLike, RandomState
-
-SVM_LOSSES: dict[str, Any] = {
-    "hinge": Hinge,
-    "squared_hinge": SquaredHinge,
-    "epsilon_insensitive": EpsilonInsensitive,
-    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
-}
 
 
 def seeded(estimator: EstimatorLike, random_state: RandomState) -> Any:
@@ -44,26 +36,16 @@ def weights(estimator: EstimatorLike, weight: np.ndarray | None) -> dict[str, An
 
 @dataclass
 class Fitted:
-    """An estimator fitted to samples, and the forms that its fit has.
-
-    Attributes
-    ----------
-    weight : array of shape (n,)
-        One for each sample, 1 where none are given.
-    given : the same, or None where none are given
-    solved : SolvedProblem, or None
-    why : str
-        Why there is no problem.
-    """
+    """An estimator fitted to samples, and the forms that its fit has."""
 
     model: Any
     X: Any
     y: Any
-    weight: np.ndarray
-    given: np.ndarray | None
+    weight: np.ndarray  # of each sample, 1 where none are given
+    given: np.ndarray | None  # the same, or None where none are given
     linear: LinearForm | None
     solved: SolvedProblem | None
-    why: str
+    why: str  # there is no problem
 
     @property
     def n(self) -> int:

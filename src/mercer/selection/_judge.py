@@ -19,16 +19,7 @@ LIKELIHOODS = (Logistic, Multinomial, Poisson)
 
 
 class Judge:
-    """L(y, answer), where the answer is a prediction, a probability of each class, or a value of the function.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted to all samples.
-    y : array of shape (n,) or (n, t)
-    loss : str, Loss, callable or None
-        As in `expected_loss`.
-    """
+    """L(y, answer), where the answer is a prediction, a probability of each class, or a value of the function."""
 
     def __init__(self, model: EstimatorLike, y: Array, loss: Any):
         self.model, self.y, self.labels, self.coupled = model, np.asarray(host(y)), is_classifier(model), False

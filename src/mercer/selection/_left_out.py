@@ -13,7 +13,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .._array import host
 from ..methods.base import frozen, is_kernel_estimator
-from ..solvers.leave_one_out import Influence, active_set, at_vertex, refuse_determined, refuse_inconsistent, span
+from ..solvers.kinks import active_set, at_vertex, refuse_inconsistent, span
+from ..solvers.leave_one_out import Influence, refuse_determined
 from ..solvers.spectral import Spectral
 from ._forms import Fitted, weights
 from ._judge import WHO, Judge
@@ -44,20 +45,16 @@ def by_formula(fit: Fitted, method: str) -> np.ndarray:
     refuse_inconsistent(problem, a, found.values)
     if method == "active_set":
         return active_set(problem, a, found.values)
-    return found.values - span(problem.gram, a, ~at_vertex(problem, a), problem.H)
+    return found.values - span(problem.gram.block, problem.gram.diagonal(), a, ~at_vertex(problem, a), problem.H)
 
 
 def by_splits(fit: Fitted, judge: Judge, splits: list[Split], refit: bool) -> np.ndarray:
-    """The loss at each sample of fits without it, the mean over these; NaN where there is none.
-
-    Linear fits come from one decomposition unless `refit`. Where samples are coupled, it is what those that are left
-    out add to the loss of the others, to equal parts.
-    """
+    """The loss at each sample of fits without it, the mean over these; NaN where there is none."""
     total, count = np.zeros(fit.n), np.zeros(fit.n)
     shared = fit.linear is not None and not refit and not judge.coupled
     answers = _of_one_decomposition(fit, judge, splits) if shared else _of_refits(fit, judge, splits)
     for (train, test), answer in zip(splits, answers, strict=True):
-        if judge.coupled:
+        if judge.coupled:  # what those that are left out add to the loss of the others, to equal parts
             total[test] += judge.added(answer, fit.weight, train) / max(float(fit.weight[test].sum()), 1e-300)
         else:
             total[test] += judge.losses(answer, test)
@@ -107,17 +104,8 @@ def measured(
 ) -> tuple[float, int]:
     """How far the mean of approximate losses may be from that of n refits, with 99 % confidence, and the refits.
 
-    Half of them are the samples at which leaving out moves the value most; the others are drawn from the rest, for
-    which they stand.
-
-    Parameters
-    ----------
-    values : array of shape (n,)
-        The approximate losses.
-    moved : array of shape (n,)
-        How far leaving out moves the value at each sample; 0 where the loss is exact.
-    most : int
-        Refits.
+    Half of them are the samples at which leaving out has `moved` the value most (0: the loss is exact); the others are
+    drawn from the rest, for which they stand.
     """
     order = np.argsort(-moved, kind="stable")
     order = order[moved[order] > 0]

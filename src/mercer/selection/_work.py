@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn import config_context, get_config
 
-from ..context import Context
+from ..context import Context, StoppedError
 
 PAUSE = 0.1  # seconds, after which a wait looks at the clock, and at Ctrl-C on systems where that does not end it
 
@@ -40,6 +40,8 @@ def run(
                     if context():
                         break
                     done.put((result, None))
+        except StoppedError:  # as the context asks
+            return
         except BaseException as error:
             done.put((None, error))
 

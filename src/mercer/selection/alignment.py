@@ -8,14 +8,13 @@ import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
 from .._array import host, like
-from .._errors import check_choice, check_weight, speaking
+from .._errors import check_choice, speaking
+from .._targets import check_weight
 from ..gram import Gram, GramLike, as_representation
 from ..kernels import Kernel, KernelLike
 from ..kernels.expression import as_kernel
 from ..solvers.multiple import inner_products, normalised, shares, target_columns, variance
 from ..types import Array, Data, RandomState
-
-__all__ = ["alignment", "class_separability", "dependence"]
 
 
 @speaking
@@ -41,20 +40,20 @@ def alignment(
     Parameters
     ----------
     kernel : Kernel, text, or Gram
-        Of the first matrix; a `mercer.gram.Gram` is taken as it is.
+        The first matrix; a `mercer.gram.Gram` is used as it is.
     X : collection
-        The samples; ignored (None) beside Grams.
+        The samples; None with Grams.
     y : array of shape (n,) or (n, n_targets), Kernel, or Gram
-        Classes, numbers, or what gives the second matrix. Each class is a column of Y, with 1 where a sample is of it.
+        Classes, numbers, or the second matrix. Each class is a column of Y, with 1 for its samples.
     classes : bool, optional
-        Whether y holds classes; None takes whole numbers, booleans and texts for classes and other numbers as they are.
+        Whether y holds classes. None: integers, booleans and strings are classes, other numbers are not.
     centered : bool
-        Whether feature vectors and targets are centred; without it a constant part of the kernel counts as agreement.
+        Whether to centre feature vectors and targets; otherwise a constant part of the kernel counts as agreement.
     sample_weight : array of shape (n,), optional
-        Weights of the samples; 2 is as if the sample were there twice.
+        Weights of the samples; a weight of 2 counts a sample twice.
     gram : Representation or name
-        How the matrices are held. Low-rank ones cost O(nr²) and no n × n matrix is made; those that are not held are
-        read by blocks of rows.
+        How the matrices are held. Low-rank ones cost O(nr²) and need no n × n matrix; lazy ones are computed in blocks
+        of rows.
     random_state : int, Generator or None
         For representations that draw.
 
@@ -134,7 +133,7 @@ def class_separability(
               = \frac{\sum_c n_c \lVert \mu_c - \mu \rVert^2}
                      {\sum_c \sum_{i \in c} \lVert \varphi(x_i) - \mu_c \rVert^2}
 
-    Infinite where each class is one point in the space. It needs products with the matrix only: one for all classes.
+    Infinite if each class is one point in the space. It needs one product with the matrix.
     Parameters are those of `alignment`; y holds classes.
 
     References

@@ -15,16 +15,14 @@ from .._array import host
 from .._errors import check_choice, check_number, speaking
 from .._random import generator
 from .._threads import slices
-from ..gram import Gram, GramLike, Operator, Representation, as_representation
+from ..gram import GramLike, Operator, as_representation
 from ..gram.normalized import NormalizedGram
-from ..kernels import Kernel, KernelLike
+from ..kernels import KernelLike
 from ..kernels.expression import as_kernel
 from ..kernels.sklearn_names import SKLEARN
 from ..methods.kmeans import KernelKMeans
 from ..methods.spectral_clustering import GRAPHS, SpectralClustering
 from ..types import Array, Data, EstimatorLike, RandomState
-
-__all__ = ["ClusterChoice", "choose_clusters", "silhouette"]
 
 ME = "choose_clusters"
 ENTRIES = 1 << 21  # of the blocks of distances that are looked at together
@@ -80,26 +78,26 @@ def choose_clusters(
     X : collection
         The sample, or the matrix where the estimator takes one.
     n_clusters : sequence of int
-        Candidates; 1 is one only for "eigengap".
+        Candidates; 1 is allowed for "eigengap".
     method : {"eigengap", "stability", "silhouette"}
-        "eigengap": the k with the largest λ_k − λ_{k+1}, λ the eigenvalues of D^{-1/2}AD^{-1/2}; among k groups
-        without links k of them are 1. "stability": pairs of random parts of the sample are clustered, and compared
-        where they overlap by the adjusted Rand index, which is 1 for equal partitions and 0 on average for partitions
-        by chance; the largest k within one standard error of the best is taken, since few clusters are often as stable
-        as the right number. "silhouette": the largest mean of (b − a)/max(a, b), a and b the mean distances, in the
-        space, of a point to its own and to the nearest other cluster.
+        "eigengap": the k with the largest λ_k − λ_{k+1}, λ the eigenvalues of D^{-1/2}AD^{-1/2}; for k groups without
+        links, k eigenvalues are 1. "stability": cluster pairs of random parts of the sample and compare them on their
+        overlap by the adjusted Rand index, which is 1 for equal partitions and 0 on average for random ones; take the
+        largest k within one standard error of the best, since few clusters are often as stable as the right number.
+        "silhouette": the largest mean of (b − a)/max(a, b), a and b being the mean distances, in the space, of a point
+        to its own and to the nearest other cluster.
     n_resamples : int >= 2
-        Pairs, for "stability"; more lower the standard errors.
+        Pairs of parts for "stability"; more pairs lower the standard errors.
     fraction : float in (0.5, 1)
-        The size of their parts; larger ones differ less.
+        The size of these parts; larger parts differ less.
     random_state : int, RandomState, Generator or None
-        For the parts, all starts, and representations that draw; that of the estimator is not used.
+        For the parts, all starts, and representations that draw; the estimator's own is not used.
 
     Notes
     -----
-    "eigengap" costs one eigenvalue problem, "silhouette" a fit for each candidate and all distances once, in blocks,
-    "stability" ``2 * n_resamples`` fits for each candidate; the kernel's matrix is built once for all candidates. A
-    data-driven lengthscale is that of the whole sample.
+    "eigengap" costs one eigenvalue problem; "silhouette" a fit per candidate and all distances once, in blocks;
+    "stability" ``2 * n_resamples`` fits per candidate. The kernel matrix is built once for all candidates. Data-driven
+    lengthscales are estimated on the whole sample.
 
     References
     ----------
@@ -138,8 +136,8 @@ def silhouette(X: Data, labels: Array, *, kernel: KernelLike, gram: GramLike = "
 
     .. math:: s_i = \frac{b_i - a_i}{\max(a_i, b_i)}, \qquad d(x, y)^2 = k(x, x) - 2 k(x, y) + k(y, y)
 
-    a the mean distance to the other points of the same cluster, b the least mean distance to another cluster; 0 for a
-    cluster of one point, and for points labelled −1, which are of no cluster.
+    with a the mean distance to the other points of the same cluster and b the smallest mean distance to another
+    cluster; 0 for a cluster of one point, and for points labelled −1, which belong to no cluster.
 
     Parameters
     ----------
@@ -149,8 +147,8 @@ def silhouette(X: Data, labels: Array, *, kernel: KernelLike, gram: GramLike = "
         At least two clusters.
     kernel : Kernel, name or expression
         Data-driven values are resolved on X.
-    gram : str or Representation
-        Of its matrix, which is looked at in blocks.
+    gram : str, Representation or Gram
+        How its matrix is held; it is read in blocks.
 
     Examples
     --------
@@ -168,7 +166,7 @@ def _checked_labels(labels: Array, n: int) -> np.ndarray:
     if values.shape != (n,) or values.dtype.kind not in "iu" or values.min() < -1:
         raise ValueError(f"silhouette: labels must be {n} integers >= -1; got {values.dtype} of shape {values.shape}.")
     if len(np.unique(values[values >= 0])) < 2:
-        raise ValueError("silhouette: labels hold fewer than two clusters; there is no other cluster to compare with.")
+        raise ValueError("silhouette: labels hold fewer than two clusters; give at least two.")
     return np.where(values < 0, -1, np.unique(values, return_inverse=True)[1] - int((values < 0).any()))
 
 
@@ -190,21 +188,11 @@ def _seed(rng: np.random.Generator) -> int:
     return int(rng.integers(2**31 - 1))
 
 
-class _Built(Representation):
-    """A Gram operator that is there already."""
-
-    def __init__(self, operator: Gram):
-        self.operator = operator
-
-    def _build(self, kernel: Kernel, X: Data, rng: np.random.Generator) -> Gram:
-        return self.operator
-
-
 def _clustered(
     estimator: EstimatorLike, operator: Any, X: Data, candidates: np.ndarray, rng: np.random.Generator
 ) -> list[np.ndarray]:
     """The clusters of X, whose affinities are `operator`, for each candidate."""
-    shared = {} if "sparse" in operator.provides else {"gram": _Built(operator)}
+    shared = {} if "sparse" in operator.provides else {"gram": operator}
     return [
         clone(estimator).set_params(n_clusters=int(k), random_state=_seed(rng), **shared).fit_predict(X)
         for k in candidates

@@ -1,10 +1,11 @@
-"""Comparing estimators on the same folds, and saying which differences are none."""
+"""Compare estimators on the same folds, and say which differences are not significant."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,6 @@ from .._array import host
 from .._errors import check_number, speaking
 from .._folds import folds
 from ..types import Array, Data, EstimatorLike, Splitter
-
-__all__ = ["Comparison", "Difference", "compare", "corrected_t", "holm", "subspace_agreement"]
 
 WHO = "compare"
 UNSUPERVISED = ("reconstruction", "likelihood", "stability")
@@ -40,8 +39,8 @@ class Difference:
     t_statistic, t_pvalue : float
         The corrected resampled t test.
     wilcoxon_pvalue : float
-        Wilcoxon's signed-rank test of the scores of the folds. It takes them for independent, which they are not, and
-        is too sure where folds are repeated.
+        Wilcoxon's signed-rank test of the scores of the folds. It assumes that they are independent, which they are
+        not, and rejects too often with repeated folds.
     adjusted_pvalue : float
         That of the corrected t test, by Holm's method for all pairs together.
     """
@@ -124,40 +123,43 @@ def compare(
     groups: Array = None,
     level: float = 0.95,
     random_state: int = 0,
+    time_budget: float | None = None,
 ) -> Comparison:
-    r"""Compare estimators on the same splits, with tests that know that splits overlap.
+    r"""Compare estimators on the same splits, with tests that account for overlapping splits.
 
-    For J splits with n₁ samples to fit and n₂ to judge, and differences d of the scores with mean m and variance s²,
+    For J splits with n₁ training and n₂ test samples, and differences d of the scores with mean m and variance s²,
 
     .. math:: t = \frac{m}{\sqrt{\big(\tfrac1J + \tfrac{n_2}{n_1}\big)\, s^2}}, \qquad J - 1 \text{ degrees of freedom,}
 
-    has about the level that it claims; without :math:`n_2/n_1` it finds differences in noise, because fits to
-    overlapping samples err together. Two accuracies a tenth of a per cent apart are no ranking, and the table says so.
+    has about its nominal level. Without :math:`n_2/n_1` it finds differences in noise, because fits to overlapping
+    samples have correlated errors. The table marks differences that do not support a ranking.
 
     Parameters
     ----------
     estimators : dict, or list of estimators
-        At least two, with names if a dict; of this library, of scikit-learn, or pipelines of both.
+        At least two; the keys of a dict are their names. Of this library, of scikit-learn, or pipelines of both.
     X, y : samples and targets
-        y is None for methods without.
+        y is None for unsupervised methods.
     cv : int, splitter, iterable of splits or None
         The same splits for all. None: 10 folds, three times, stratified for labels.
     scoring : str, callable or None
-        As in scikit-learn: larger is better. None: accuracy for classifiers, else R². For methods without y also
+        As in scikit-learn: larger is better. None: accuracy for classifiers, else R². For unsupervised methods also
 
         - "reconstruction": minus the mean of ‖x − x̂‖² over the samples held out, by ``inverse_transform``;
         - "likelihood": their mean log-likelihood, by ``score_samples``;
-        - "stability": how far the fit to a part agrees with the fit to all. Labels are compared by the adjusted Rand
-          index, at the samples held out where there is a ``predict`` and otherwise at those of the part; coordinates
-          of ``transform`` by their subspaces at the samples held out (`subspace_agreement`).
+        - "stability": how well the fit to a part agrees with the fit to all samples. Labels are compared by the
+          adjusted Rand index, on the held-out samples if there is a ``predict``, otherwise on those of the part;
+          coordinates of ``transform`` by their subspaces on the held-out samples (`subspace_agreement`).
 
-        A downstream score is that of a pipeline: ``make_pipeline(KernelPCA(10), LogisticRegression())``.
+        For a downstream score, compare pipelines: ``make_pipeline(KernelPCA(10), LogisticRegression())``.
     groups : array of shape (n,), optional
-        For splitters of groups.
+        For splitters that use groups.
     level : float in (0, 1)
-        Of confidence.
+        Confidence level.
     random_state : int
         For the default splits.
+    time_budget : float > 0, optional
+        Seconds. A split is begun only if it is likely to end in time; with fewer than two, a TimeoutError is raised.
 
     Returns
     -------
@@ -165,7 +167,7 @@ def compare(
 
     Notes
     -----
-    p-values of all pairs are adjusted by Holm's method: the chance of any false ranking stays below 1 − level.
+    Holm's method adjusts the p-values of all pairs: the probability of any false ranking stays below 1 − level.
 
     References
     ----------
@@ -193,7 +195,9 @@ def compare(
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     splits = _splits(cv, list(named.values()), n, y, groups, random_state)
     judges = _judges(named, scoring)
-    scores = {name: _scores(model, judges[name], X, y, splits) for name, model in named.items()}
+    if time_budget is not None:
+        check_number(WHO, "time_budget", time_budget, above=0)
+    splits, scores = _all_scores(named, judges, X, y, splits, time_budget)
     bad = [name for name, values in scores.items() if not np.all(np.isfinite(values))]
     if bad:
         raise ValueError(f"{WHO}: the scores of {bad[0]!r} are not all finite; choose another scoring or fewer folds.")
@@ -222,7 +226,7 @@ def corrected_t(d: np.ndarray, ratio: float) -> tuple[float, float, float]:
 
 
 def holm(p: np.ndarray) -> np.ndarray:
-    """p-values adjusted so that the chance of any false rejection keeps the level.
+    """p-values adjusted so that the probability of any false rejection keeps the level.
 
     Examples
     --------
@@ -239,7 +243,7 @@ def holm(p: np.ndarray) -> np.ndarray:
 def subspace_agreement(A: np.ndarray, B: np.ndarray) -> float:
     r"""The mean squared cosine of the angles between the spans of centred columns: 1 for the same span, 0 orthogonal.
 
-    Rotations, signs and scales of coordinates, which carry no meaning, do not count.
+    It does not depend on rotations, signs and scales of the coordinates.
 
     Examples
     --------
@@ -267,7 +271,7 @@ def _named(estimators: Any) -> dict[str, Any]:
     if bad:
         raise TypeError(f"{WHO}: estimators: {bad[0]!r} has no fit; give a dict of names and estimators, or a list.")
     if len(named) < 2:
-        raise ValueError(f"{WHO}: there is {len(named)} estimator; give at least two to compare.")
+        raise ValueError(f"{WHO}: estimators holds {len(named)}; give at least two to compare.")
     return named
 
 
@@ -292,30 +296,41 @@ def _judges(named: dict[str, Any], scoring: Any) -> dict[str, Any]:
     if isinstance(scoring, str) and scoring in UNSUPERVISED:
         return dict.fromkeys(named, scoring)
     if scoring is None and len({is_classifier(m) for m in named.values()}) > 1:
-        raise ValueError(f"{WHO}: classifiers and others have no common score of their own; give scoring.")
+        raise ValueError(f"{WHO}: classifiers and other estimators have no common default score; give scoring.")
     return {name: check_scoring(model, scoring=scoring) for name, model in named.items()}
 
 
-def _scores(estimator: EstimatorLike, judge: Any, X: Data, y: Array, splits: list[Any]) -> np.ndarray:
-    """The score on each split."""
-    whole = clone(estimator).fit(X) if judge == "stability" else None
-    scores = []
-    for train, test in splits:
-        model = clone(estimator)
-        X_train, y_train = _safe_split(model, X, y, train)
-        X_test, y_test = _safe_split(model, X, y, test, train)
-        targets = () if y is None else (y_train,)
-        model.fit(X_train, *targets)
-        if whole is not None:
-            scores.append(_agreement(whole, model, X_test, train))
-        elif judge == "likelihood":
-            scores.append(np.mean(host(model.score_samples(X_test))))
-        elif judge == "reconstruction":
-            rest = _numbers(X_test) - _numbers(model.inverse_transform(model.transform(X_test)))
-            scores.append(-np.mean(np.sum(rest**2, axis=1)))
-        else:
-            scores.append(judge(model, X_test) if y is None else judge(model, X_test, y_test))
-    return np.array(scores, dtype=np.float64)
+def _all_scores(
+    named: dict[str, Any], judges: dict[str, Any], X: Data, y: Array, splits: list[Any], time_budget: float | None
+) -> tuple[list[Any], dict[str, np.ndarray]]:
+    """The splits that there was time for, and the scores of all models on them."""
+    started = perf_counter()
+    whole = {name: clone(model).fit(X) for name, model in named.items() if judges[name] == "stability"}
+    found: list[list[float]] = []
+    for split in splits:
+        spent = perf_counter() - started
+        if time_budget is not None and spent + spent / max(len(found), 1) > time_budget:
+            break
+        found.append([_score(model, judges[name], X, y, split, whole.get(name)) for name, model in named.items()])
+    if len(found) < 2:
+        raise TimeoutError(f"{WHO}: time_budget = {time_budget} was spent before two splits; raise it.")
+    return splits[: len(found)], dict(zip(named, np.array(found, dtype=np.float64).T, strict=True))
+
+
+def _score(estimator: EstimatorLike, judge: Any, X: Data, y: Array, split: Any, whole: Any) -> float:
+    """The score on a split."""
+    (train, test), model = split, clone(estimator)
+    X_train, y_train = _safe_split(model, X, y, train)
+    X_test, y_test = _safe_split(model, X, y, test, train)
+    model.fit(X_train, *(() if y is None else (y_train,)))
+    if whole is not None:
+        return _agreement(whole, model, X_test, train)
+    if judge == "likelihood":
+        return float(np.mean(host(model.score_samples(X_test))))
+    if judge == "reconstruction":
+        rest = _numbers(X_test) - _numbers(model.inverse_transform(model.transform(X_test)))
+        return -float(np.mean(np.sum(rest**2, axis=1)))
+    return float(judge(model, X_test) if y is None else judge(model, X_test, y_test))
 
 
 def _numbers(X: Data) -> np.ndarray:

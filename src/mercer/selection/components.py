@@ -1,4 +1,4 @@
-"""How many kernel principal components, and of which kernel."""
+"""Choose the number of kernel principal components, and the kernel."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from .._array import host
 from .._errors import check_choice, check_instance, check_number, speaking
 from .._folds import folds
 from ..kernels import Kernel
-from ..types import Array, Data, EstimatorLike
-
-__all__ = ["ComponentChoice", "choose_components"]
+from ..types import Data, EstimatorLike
 
 WHO = "choose_components"
 CRITERIA = ("reconstruction", "stability", "downstream")
@@ -37,7 +35,7 @@ class ComponentChoice:
         With data-driven values filled in.
     n_components : list of int
     scores : array of shape (n_kernels, n_counts, n_splits)
-        `values` less `null` where there is a null; larger is better.
+        `values` minus `null` if there is a null; larger is better.
     values, null : arrays of the same shape
         The criterion on the data, and on columns shuffled independently of each other (None for "downstream").
     """
@@ -51,7 +49,7 @@ class ComponentChoice:
 
     @property
     def best_kernel(self) -> Kernel:
-        """The kernel of the largest mean score, each at its own number of components."""
+        """The kernel with the largest mean score, each at its own number of components."""
         return self.kernels[self._best]
 
     @property
@@ -68,7 +66,7 @@ class ComponentChoice:
 
     @property
     def left(self) -> np.ndarray:
-        """For "reconstruction", the error held out over that of the null, of shape (n_kernels, n_counts)."""
+        """For "reconstruction", the held-out error divided by that of the null, of shape (n_kernels, n_counts)."""
         if self.criterion != "reconstruction" or self.null is None:
             raise AttributeError(f"left is known for criterion = 'reconstruction' only, not for {self.criterion!r}.")
         return (1 + FLOOR - self.values.mean(axis=2)) / (1 + FLOOR - self.null.mean(axis=2))
@@ -114,7 +112,7 @@ def choose_components(
     cv: Any = 5,
     random_state: Any = 0,
 ) -> ComponentChoice:
-    r"""Choose the kernel (its bandwidth) and the number of components of a kernel PCA.
+    r"""Choose the kernel, or its bandwidth, and the number of components of a kernel PCA.
 
     Parameters
     ----------
@@ -126,12 +124,12 @@ def choose_components(
     n_components : int or list of int
         An int stands for 1, …, n_components.
     criterion : {"reconstruction", "stability", "downstream"}
-        - "reconstruction": the share of the variance in the space, of samples that were held out, that the components
-          explain, :math:`1 - \sum_x \|\varphi(x) - P\varphi(x)\|^2 / \sum_x \|\varphi(x) - \mu\|^2`, against that of
-          a null, each column of X shuffled on its own. A kernel's number of components is where the error is smallest
-          relative to that of the null; among kernels the difference of the shares decides;
+        - "reconstruction": the share of the variance of held-out samples, in the space, that the components explain,
+          :math:`1 - \sum_x \|\varphi(x) - P\varphi(x)\|^2 / \sum_x \|\varphi(x) - \mu\|^2`, compared with a null: each
+          column of X shuffled on its own. For each kernel the number of components minimises the error relative to that
+          of the null; the difference of the shares decides between kernels;
         - "stability": the mean squared cosine of the principal angles, in the space, between the components of two
-          disjoint halves, less the same of the null;
+          disjoint halves, minus the same for the null;
         - "downstream": the score of another estimator on the features, cross-validated with the components inside.
     downstream : estimator, optional
         For "downstream": a classifier or regressor.
@@ -148,13 +146,13 @@ def choose_components(
 
     Notes
     -----
-    The error of held-out samples in the space cannot choose by itself: subspaces are nested, so that it falls with each
-    component, and a wide kernel has a small error because all its images are near each other. Shares of variance repair
-    the second. Against the first stands the null: as in parallel analysis, a component is worth having while it
-    explains more, here of what is still left, than it would if columns were independent. Criteria with a null therefore
-    see dependence between columns only: they need at least two; standardise columns first where units differ.
+    The error of held-out samples in the space cannot choose by itself: subspaces are nested, so it falls with each
+    component, and a wide kernel has a small error because all its images are close together. Shares of variance correct
+    the second effect, the null the first: as in parallel analysis, a component counts while it explains more of the
+    rest than it would if columns were independent. Criteria with a null therefore only see dependence between columns:
+    they need at least two. Standardise columns first if their units differ.
 
-    One decomposition for each kernel and split, and as many for the null: all numbers of components are read off it.
+    Each kernel and split needs one decomposition, and one for the null, for all numbers of components.
 
     References
     ----------
@@ -181,7 +179,15 @@ def choose_components(
             raise ValueError(f"{WHO}: criterion = 'downstream' needs y and downstream, an estimator of it.")
         splits = folds(WHO, cv, n, y, is_classifier(downstream))
         score = check_scoring(downstream, scoring=scoring)
-        values = _table(models, counts, splits, lambda m, s: _downstream(m, X, y, splits[s], counts, downstream, score))
+
+        def judged(model: EstimatorLike, s: int) -> list[float]:
+            """The score of another estimator on the first of the features, for each number of them."""
+            pca = _fitted(model, X, splits[s][0])
+            A, B = (_features(pca, model.kernel.domain.take(X, index)) for index in splits[s])
+            y_train, y_test = (np.asarray(y)[index] for index in splits[s])
+            return [score(clone(downstream).fit(A[:, :k], y_train), B[:, :k], y_test) for k in counts]
+
+        values = _table(models, counts, splits, judged)
         return ComponentChoice(criterion, [m.kernel for m in models], counts, values, values, None)
     _require_columns(models, X, criterion)
     halves = criterion == "stability"
@@ -193,7 +199,7 @@ def choose_components(
         )
     splits = list(cv.split(np.zeros(n)))
     measure = _stability if halves else _explained
-    shuffled = [_shuffled(X, rng) for _ in splits]
+    shuffled = [np.stack([column[rng.permutation(n)] for column in X.T], axis=1) for _ in splits]
     values = _table(models, counts, splits, lambda m, s: measure(m, X, *splits[s])[np.array(counts) - 1])
     null = _table(models, counts, splits, lambda m, s: measure(m, shuffled[s], *splits[s])[np.array(counts) - 1])
     return ComponentChoice(criterion, [m.kernel for m in models], counts, values - null, values, null)
@@ -222,7 +228,7 @@ def _models(estimator: EstimatorLike, X: Data, kernels: Any, count: int, rng: An
             model.set_params(kernel=kernel)
         domain = model._kernel(1).domain
         if domain.precomputed:
-            raise ValueError(f"{WHO}: kernel = {kernel!r} knows no samples; give X and a kernel of samples.")
+            raise ValueError(f"{WHO}: kernel = {kernel!r} is a matrix without samples; give X and a kernel of samples.")
         checked = domain.check(X, WHO)
         resolved = model._kernel(domain.dimension(checked) or 1).resolve(checked)
         plain = {"gamma": None, "degree": 3, "coef0": 1, "kernel_params": None}
@@ -242,10 +248,6 @@ def _require_columns(models: list[Any], X: Data, criterion: str) -> None:
         )
 
 
-def _shuffled(X: np.ndarray, rng: Any) -> np.ndarray:
-    return np.stack([column[rng.permutation(len(column))] for column in X.T], axis=1)
-
-
 def _table(models: list[Any], counts: list[int], splits: list[Any], measure: Any) -> np.ndarray:
     """Values of shape (n_kernels, n_counts, n_splits)."""
     out = np.empty((len(models), len(counts), len(splits)))
@@ -255,9 +257,9 @@ def _table(models: list[Any], counts: list[int], splits: list[Any], measure: Any
     return out
 
 
-def _fitted(model: EstimatorLike, X: Data, part: np.ndarray) -> tuple[Any, int]:
-    """A fit to a part of the samples, and how many components were wanted."""
-    return clone(model).fit(model.kernel.domain.take(X, part)), model.n_components
+def _fitted(model: EstimatorLike, X: Data, part: np.ndarray) -> Any:
+    """A fit to a part of the samples."""
+    return clone(model).fit(model.kernel.domain.take(X, part))
 
 
 def _padded(values: np.ndarray, count: int) -> np.ndarray:
@@ -267,17 +269,16 @@ def _padded(values: np.ndarray, count: int) -> np.ndarray:
 
 def _explained(model: EstimatorLike, X: Data, train: np.ndarray, test: np.ndarray) -> np.ndarray:
     """For 1, 2, … components, the share of the variance of held-out samples that they explain."""
-    pca, count = _fitted(model, X, train)
+    pca = _fitted(model, X, train)
     new = model.kernel.domain.take(X, test)
     squares = np.sum(_features(pca, new) ** 2, axis=0)
     whole = squares.sum() + np.sum(host(pca.reconstruction_error(new)), dtype=np.float64)
-    return _padded(np.cumsum(squares) / (whole or 1.0), count)
+    return _padded(np.cumsum(squares) / (whole or 1.0), model.n_components)
 
 
 def _stability(model: EstimatorLike, X: Data, train: np.ndarray, test: np.ndarray) -> np.ndarray:
     """For 1, 2, … components, ‖M‖²/k with M = (⟨fᵢ, gⱼ⟩): the mean squared cosine of the principal angles."""
-    (one, count), (two, _) = (_fitted(model, X, part) for part in (train, test))
-    f, g = one.function_, two.function_
+    f, g = (_fitted(model, X, part).function_ for part in (train, test))
     if f.kernel != g.kernel:
         raise ValueError(
             f"{WHO}: gram = {model.gram!r} draws another space for each half; use Nystrom or an exact one."
@@ -285,23 +286,7 @@ def _stability(model: EstimatorLike, X: Data, train: np.ndarray, test: np.ndarra
     M = np.asarray(host(f(g.points)).T @ host(g.coefficients), dtype=np.float64)
     size = min(M.shape)
     inside = np.cumsum(np.cumsum(M[:size, :size] ** 2, axis=0), axis=1).diagonal() / np.arange(1, size + 1)
-    return _padded(inside, count)
-
-
-def _downstream(
-    model: EstimatorLike,
-    X: Data,
-    y: Array,
-    part: tuple[np.ndarray, np.ndarray],
-    counts: list[int],
-    downstream: Any,
-    score: Any,
-) -> list[float]:
-    """The score of another estimator on the first of the features, for each number of them."""
-    pca, _ = _fitted(model, X, part[0])
-    A, B = (_features(pca, model.kernel.domain.take(X, index)) for index in part)
-    y_train, y_test = (np.asarray(y)[index] for index in part)
-    return [score(clone(downstream).fit(A[:, :k], y_train), B[:, :k], y_test) for k in counts]
+    return _padded(inside, model.n_components)
 
 
 def _features(pca: Any, X: Data) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The expected loss of an estimator on new samples, by whatever is exact and cheapest for it."""
+"""The expected loss of an estimator on new samples, by the cheapest method that is exact for it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ from ._forms import Fitted, fitted
 from ._judge import WHO, Judge
 from ._left_out import Split, alone, by_formula, by_splits, measured
 
-__all__ = ["ExpectedLoss", "expected_loss"]
-
 METHODS = ("auto", "closed_form", "newton", "active_set", "span", "refit", "kfold", *CRITERIA)
 PATHS = 1000  # samples, up to which paths of active sets are followed to their end
 FEW = 100  # samples, up to which an estimator without a formula is fitted again for each
@@ -42,13 +40,13 @@ class ExpectedLoss:
     values : array of shape (n,), or None
         The loss at each sample of a fit that had not seen it; NaN for samples that no fold left out.
     method, reason : str
-        How it was found, and why so.
+        How it was estimated, and why that way.
     loss : str
         What is measured.
     approximation_error : float
-        For "newton" and "span" how far the estimate may be from that of n refits, with 99 % confidence, measured on
-        `n_refits` of them: the mean difference, and what it may be off by (a t interval; of the loss 0–1, whose
-        differences are mostly none, it knows little). 0 for exact methods, NaN for criteria.
+        For "newton" and "span": how far the estimate may be from that of n refits, with 99 % confidence, measured on
+        `n_refits` of them: the mean difference plus a t interval, which is unreliable for the 0–1 loss, since most
+        differences are 0. It is 0 for exact methods and NaN for criteria.
     n_refits : int
         Fits besides the first.
     """
@@ -90,53 +88,53 @@ def expected_loss(
 
     .. math:: \frac{1}{\sum_i w_i} \sum_i w_i\, L\big(y_i,\, f^{(-i)}(x_i)\big)
 
-    with :math:`f^{(-i)}` the fit without sample i. What a fit takes from all samples before it solves its problem
+    with :math:`f^{(-i)}` the fit without sample i. What a fit estimates from all samples before it solves its problem
     (kernel parameters such as a median lengthscale, landmarks, a chosen alpha, class weights, the scale of a robust
-    loss) is frozen: found once on all samples. An estimate for a procedure that *chooses* these from the data is too
-    small by what the choice gains; ``cross_val_score`` of the whole procedure is the honest one.
+    loss) is held fixed. If the procedure *chooses* these from the data, the estimate is optimistic; use
+    ``cross_val_score`` of the whole procedure.
 
     Parameters
     ----------
     estimator : estimator
-        Of this library, or any of scikit-learn's interface. A clone is fitted.
+        Of this library, or any with scikit-learn's interface. A clone is fitted.
     X, y : samples and targets
     method : str
-        "auto": the first of the table that applies. Or one of
+        "auto": the first row that applies. Or one of
 
         ================  ==========================================================================================
         "closed_form"     leave-one-out, exact: ridge regression and its classifiers, interpolation, least-squares
                           support vector machines, splines, `KernelMachine` with squares, and estimators with a method
                           ``leave_one_out()`` of their own
         "newton"          leave-one-out by one Newton step from the solution: smooth convex losses
-        "active_set"      leave-one-out, exact, on the path along which samples meet and leave the kinks ("auto": up to
-                          1000 samples): hinge, pinball, absolute and ε-insensitive losses
+        "active_set"      leave-one-out, exact, along the path on which samples reach and leave the kinks of the loss
+                          ("auto": up to 1000 samples): hinge, pinball, absolute and ε-insensitive losses
         "span"            leave-one-out on the first piece of that path, the span of the support vectors
         "refit"           leave-one-out by n refits ("auto": up to 100 samples), for everything else, Hampel's loss
-        "kfold"           folds, with one kernel matrix for all ("auto": more samples than that, or `cv` or `groups`
-                          are given)
-        "gcv"             generalised cross-validation, for what has a closed form
+        "kfold"           folds, with one kernel matrix for all ("auto": for more samples, or if `cv` or `groups` are
+                          given)
+        "gcv"             generalised cross-validation, for estimators with a closed form
         "gacv"            generalised approximate cross-validation with randomised traces: logistic and Poisson losses
-        "aic", "gic"      Akaike's criterion with effective degrees of freedom, and the generalised criterion that
-                          stands when the model is wrong, each divided by 2n: a mean negative log-likelihood
+        "aic", "gic"      Akaike's criterion with effective degrees of freedom, and the generalised criterion, which is
+                          also valid for a misspecified model, each divided by 2n: a mean negative log-likelihood
         ================  ==========================================================================================
     loss : str, Loss, callable or None
         L: "zero_one", "squared" :math:`(y - f)^2`, "absolute", "log" (minus the logarithm of the probability), a loss
         of `mercer.losses` (of decision values), or a function of targets and predictions, with a number for each
-        sample. None: "zero_one" for classifiers, the loss that a `KernelMachine` minimises if it is not the square,
-        else "squared". Several targets are averaged. A loss that couples samples (`Cox`) is judged by refits, by what
-        the samples left out add to that of the others: the cross-validated partial likelihood.
+        sample. None: "zero_one" for classifiers, the loss that a `KernelMachine` minimises if it is not squared, else
+        "squared". Several targets are averaged. A loss that couples samples (`Cox`) is estimated by refits, as what the
+        held-out samples add to the loss of the others: the cross-validated partial likelihood.
     sample_weight : array of shape (n,), optional
-        Weights of the fit, and of the mean. In a pipeline they go to the last step.
+        Weights for the fit and for the mean. In a pipeline they go to the last step.
     cv : int, splitter, iterable of splits or None
-        For "kfold"; a number stands for shuffled folds, stratified for labels, whole groups if there are any. None: 10
-        of them, or as many as there are samples or groups.
+        For "kfold". An integer means shuffled folds, stratified for labels, which keep groups together. None: 10 folds,
+        or as many as there are samples or groups.
     groups : array of shape (n,), optional
-        Samples of one group are left out together: those of one patient, say, of whom others tell too much.
+        Samples of one group are left out together: those of one patient, for example.
     n_refits : int >= 4
-        Refits on which the approximations "newton" and "span" are measured: half of them where leaving out moves the
-        value most, half at random. More make `approximation_error` more certain.
+        Refits that measure the error of the approximations "newton" and "span": half of them where leaving out changes
+        the value most, half at random. More make `approximation_error` more reliable.
     random_state : int
-        For these, for folds, for traces, and for representations that draw.
+        For these refits, for folds, for randomised traces, and for representations that draw.
 
     Returns
     -------
@@ -146,12 +144,12 @@ def expected_loss(
     -----
     With S the response of the values to the gradient of the loss (`mercer.solvers.leave_one_out`), g and v its first
     and second derivatives, one Newton step gives :math:`f_i^{(-i)} \approx f_i + S_{ii} g_i / (1 - S_{ii} v_i)`; for
-    squares it is exact. A sample with leverage :math:`h_{ii} = S_{ii} v_i = 1` has no fit without it and is refused.
-    The closed forms cost one eigendecomposition, O(n³), or O(nr²) for a factor of rank r. On kinks values are as exact
-    as the ``tol`` of the solver.
+    the squared loss it is exact. A sample with leverage :math:`h_{ii} = S_{ii} v_i = 1` is refused, since there is no
+    fit without it. The closed forms cost one eigendecomposition, O(n³), or O(nr²) for a factor of rank r. For losses
+    with kinks, values are as accurate as the ``tol`` of the solver.
 
-    The values of different i come from nearly the same fit, so that `standard_error` tells of the sample, not of the
-    choice of the training set (Bengio, Grandvalet, 2004).
+    The values of different i come from nearly the same fit, so `standard_error` covers the variation of test samples,
+    not that of the training set (Bengio, Grandvalet, 2004).
 
     GCV is :math:`\sum w_i r_i^2 / \sum w_i` over :math:`(1 - \mathrm{df}/n)^2`; GACV is
     :math:`\bar\ell + \frac{\mathrm{tr} S}{n} \cdot \frac{\sum y_i (y_i - \mu_i)}{n - \mathrm{tr} SV}` with y counts or
@@ -182,7 +180,7 @@ def expected_loss(
     check_instance(WHO, "estimator", estimator)
     fit = fitted(estimator, X, y, sample_weight, random_state)
     if fit.n < 2:
-        raise ValueError(f"{WHO}: X holds one sample, and without it there is none to fit to; give at least two.")
+        raise ValueError(f"{WHO}: X has one sample, and leaving it out leaves nothing to fit; give at least two.")
     chosen, reason = method == "auto", "as asked for"
     if chosen:
         split = cv is not None or groups is not None
@@ -192,7 +190,7 @@ def expected_loss(
     if method in CRITERIA:
         if loss is not None and loss != CRITERIA[method]:
             raise ValueError(
-                f"{WHO}: method = {method!r} is of loss = {CRITERIA[method]!r}, not {loss!r}; leave loss out."
+                f"{WHO}: method = {method!r} estimates loss = {CRITERIA[method]!r}, not {loss!r}; leave loss out."
             )
         value, reason = criterion(fit, method, np.random.default_rng(random_state))
         return ExpectedLoss(value, np.nan, None, method, reason, CRITERIA[method], np.nan, 0)
@@ -215,21 +213,22 @@ def _choice(fit: Fitted) -> tuple[str, str]:
     if found is not None:
         name = type(found.problem.loss).__name__
         if _suits(fit, "newton"):
-            return "newton", f"the loss {name} is smooth, and leaving out is nearly one Newton step"
+            return "newton", f"the loss {name} is smooth, and leaving a sample out is nearly one Newton step"
         if _suits(fit, "active_set"):
             straight = f"the loss {name} is piecewise linear"
             if n <= PATHS:
-                return "active_set", f"{straight}, and leaving out follows a path from kink to kink"
-            return "span", f"{straight}, and samples are many to follow from kink to kink"
-        flaw = "has no formula" if found.values.ndim == 1 else "has many values, and a large Newton step"
+                return "active_set", f"{straight}, and leaving a sample out follows a path from kink to kink"
+            return "span", f"{straight}, and there are too many samples to follow each path"
+        flaw = "has no formula" if found.values.ndim == 1 else "has many values, which makes a Newton step large"
         why = f"the loss {name} {flaw if found.problem.loss.convex else 'is not convex'}"
     return _again(fit, why)
 
 
 def _again(fit: Fitted, why: str) -> tuple[str, str]:
-    """How to fit again, where there is no formula."""
-    few = fit.n <= FEW
-    return ("refit", f"{why}, and {fit.n} samples are few") if few else ("kfold", f"{why}, and samples are many")
+    """How to refit where there is no formula."""
+    if fit.n <= FEW:
+        return "refit", f"{why}, and there are only {fit.n} samples"
+    return "kfold", f"{why}, and {fit.n} samples are too many for a refit each"
 
 
 def _suits(fit: Fitted, method: str) -> bool:
@@ -265,7 +264,7 @@ def _losses(
     values = judge.losses(judge.of_values(np.where(np.isnan(left), 0.0, left)))
     lost = np.flatnonzero(unknown)  # where the others do not determine the free part, or the path is lost
     if len(lost) > FEW:
-        raise FormulaError(f"the formula does not tell of {len(lost)} samples")
+        raise FormulaError(f"the formula fails for {len(lost)} samples")
     if len(lost):
         values[lost] = by_splits(fit, judge, alone(fit.n, lost), refit=True)[lost]
     if method in ("closed_form", "active_set"):

@@ -31,8 +31,6 @@ from ..solvers.fit.working_set import BoxProblem, minimise
 from ..space import Function
 from ..types import Data
 
-__all__ = ["OneClassMachine", "OneClassPath", "one_class_path"]
-
 EPS = float(np.finfo(np.float64).eps)
 RIDGE = 8 * EPS  # times max k(x, x), the rounding of K: what is added to its diagonal, so that it is definite
 TIE = 32 * EPS  # times max k(x, x) Σα, which bounds g: values of g closer to ℓ than this are on the elbow
@@ -298,11 +296,12 @@ class _Walk:
         left = self.level - self.end
         step = float(steps.min())
         step = left if step >= left * (1 - 1e-12) else step
-        self.alpha = np.clip(self.alpha + step * d, 0.0, 1.0)
+        taken = step if step > 4 * EPS * self.level else 0.0  # the same breakpoint: only who reaches a bound moves
+        self.alpha = np.clip(self.alpha + taken * d, 0.0, 1.0)
         reached = moves & (steps <= step * (1 + 1e-12))
         self.alpha[reached] = d[reached] > 0
-        self.g = self.g + step * (rate - 1)
-        self.level = self.level - step
+        self.g = self.g + taken * (rate - 1)
+        self.level = self.level - taken
         self.record()
 
     def direction(self, inside: np.ndarray, sign: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -348,10 +347,9 @@ class _Walk:
 
     def turn(self, elbow: np.ndarray) -> None:
         """Write down who comes to the elbow and who leaves it at the last breakpoint."""
-        for i in np.setdiff1d(elbow, self.elbow).tolist():
-            self.events[-1].append((i, "elbow"))
-        for i in np.setdiff1d(self.elbow, elbow).tolist():
-            self.events[-1].append((i, "bound" if self.alpha[i] == 1 else "zero"))
+        left = np.setdiff1d(self.elbow, elbow).tolist()
+        self.events[-1] += [(i, "elbow") for i in np.setdiff1d(elbow, self.elbow).tolist()]
+        self.events[-1] += [(i, "bound" if self.alpha[i] == 1 else "zero") for i in left]
         self.elbow = elbow
 
     def violation(self) -> float:

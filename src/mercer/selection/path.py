@@ -9,19 +9,17 @@ import numpy as np
 from sklearn.utils import compute_class_weight
 
 from .. import _threads
-from .._errors import check_class_weight, check_number, speaking
+from .._errors import check_number, speaking
+from .._targets import check_class_weight
 from ..context import Context
 from ..methods import SVC
 from ..methods._base import classes_of
 from ..methods._svm import KernelRows, Sample, rescaled
 from ..solvers.fit import Segment
 from ..solvers.fit.working_set import BoxSolution
+from ..solvers.kinks import span
 from ..space import Function
 from ..types import Array, Data
-
-__all__ = ["SVMPath", "svm_path"]
-
-RIDGE = 1e-10  # times the largest k(x, x)
 
 
 @dataclass(frozen=True)
@@ -151,7 +149,7 @@ def svm_path(X: Data, y: Array, C: Any, *, sample_weight: Array = None, **params
     margin = signs * (np.array([s.values for s in solutions]) + intercept[:, None])
     bound = np.abs(beta) >= strengths[:, None] * weight
     doubtful = 2 * np.abs(beta) * _spread(segment) + np.maximum(0.0, 1.0 - margin) >= 1
-    span = [_span_estimate(segment, *one) for one in zip(beta, bound, margin, strict=True)]
+    estimates = [_span_estimate(segment, *one) for one in zip(beta, bound, margin, strict=True)]
     functions = [model._machine(sample, np.flatnonzero(b), b[b != 0], c) for b, c in zip(beta, intercept, strict=True)]
     intercept = np.array([model._offset_of(f, c) for f, c in zip(functions, intercept, strict=True)])
     return SVMPath(
@@ -165,7 +163,7 @@ def svm_path(X: Data, y: Array, C: Any, *, sample_weight: Array = None, **params
         n_bound=(bound & (beta != 0)).sum(axis=1),
         training_error=np.mean(np.where(signs > 0, margin < 0, margin <= 0), axis=1),
         loo_bound=doubtful.mean(axis=1),
-        span_estimate=np.array(span),
+        span_estimate=np.array(estimates),
         n_rows=n_rows,
         functions=functions,
     )
@@ -206,20 +204,11 @@ def _spread(segment: Segment) -> float:
 
 def _span_estimate(segment: Segment, beta: np.ndarray, bound: np.ndarray, margin: np.ndarray) -> float:
     """The fraction of samples with α S² ≥ y f(x), or NaN where no support vector is free."""
-    free, held = np.flatnonzero((beta != 0) & ~bound), np.flatnonzero((beta != 0) & bound)
-    m = len(free)
-    if not m:
+    if not np.any((beta != 0) & ~bound):
         return np.nan
-    support = np.concatenate([free, held])
-    K = np.asarray(segment.exact(segment.index[free], segment.index[support]), dtype=np.float64)
-    M = np.ones((m + 1, m + 1))
-    # the ridge makes equal samples solvable, and adds its multiple of 1 + Σλ² to S²
-    M[:m, :m] = K[:, :m] + RIDGE * np.abs(segment.diagonal).max() * np.eye(m)
-    M[m, m] = 0.0
-    inverse = np.linalg.inv(M)
-    v = np.concatenate([K[:, m:], np.ones((1, len(held)))])
-    with np.errstate(divide="ignore"):
-        of_free = 1.0 / np.maximum(inverse.diagonal()[:m], 0.0)  # infinite where there is no other
-    of_held = np.maximum(segment.diagonal[held] - np.einsum("ij,ij->j", v, inverse @ v), 0.0)
-    lost = np.abs(beta[support]) * np.concatenate([of_free, of_held]) >= margin[support]
-    return float(lost.sum() / len(beta))
+
+    def block(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return segment.exact(segment.index[rows], segment.index[columns])
+
+    moved = np.abs(span(block, segment.diagonal, beta, ~bound, np.ones((len(beta), 1))))
+    return float(np.mean((beta != 0) & ~(moved < margin)))  # NaN where there is no other free one: it moves without end

@@ -10,8 +10,6 @@ from scipy.stats import rankdata
 from .._array import host
 from .._errors import speaking
 
-__all__ = ["mean_average_precision", "mean_reciprocal_rank"]
-
 
 @speaking
 def mean_reciprocal_rank(similarity: Any, relevant: Any = None) -> float:

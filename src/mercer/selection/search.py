@@ -1,125 +1,108 @@
-"""Grid and random search by cross-validation in which the fits share kernel matrices.
-
-Settings of `SVC` that differ in C alone are solved together (`_groups`). For all others scikit-learn's function fits
-and scores, on indices instead of samples: a `_Cell` stands for the estimator and turns indices into blocks of a matrix
-that the `Sample` holds, or into samples where nothing can be shared.
-"""
+"""Grid and random search by cross-validation in which the fits share kernel matrices."""
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from contextlib import ExitStack
-from functools import cached_property
+from numbers import Integral
 from os import PathLike
 from time import perf_counter
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn import get_config
 from sklearn.base import clone, is_classifier
 from sklearn.callback import with_callbacks
 from sklearn.metrics._scorer import _MultimetricScorer
 from sklearn.model_selection import GridSearchCV, ParameterGrid, ParameterSampler, check_cv
-from sklearn.model_selection._validation import (
-    _fit_and_score,
-    _insert_error_scores,
-    _score,
-    _warn_or_raise_about_fit_failures,
-)
-from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.model_selection._validation import _insert_error_scores, _warn_or_raise_about_fit_failures
+from sklearn.utils import Bunch, check_random_state, get_tags, indexable
 from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_method_params
 
-from .. import _threads
-from .._checkpoint import Checkpoint
+from .._array import host
 from .._errors import check_number, where
-from ..context import Context, Status
-from ..methods import SVC
-from ..methods.base import SupportVectorMachine
-from ..solvers.fit.many import LARGEST, PairPath, vote
+from .._folds import drawn
+from ..context import Context, Status, kept
 from ..types import Array, Data, EstimatorLike, RandomState, Splitter
-from ._groups import Answers, load, machines, suits
-from ._sample import NOT_OF_THE_KERNEL, Sample, position, report
-from ._work import run
-
-__all__ = ["KernelSearchCV"]
-
-Cell = tuple[int, int]  # setting and fold
-SCORES, COUNTS = ("test_scores", "train_scores"), ("n_test_samples", "fit_time", "score_time")  # of a cell
+from ._cells import Cell, Work
+from ._sample import report
 
 
 class KernelSearchCV(GridSearchCV):
     r"""Search over parameters by cross-validation that computes each kernel matrix once.
 
-    A drop-in for scikit-learn's `GridSearchCV` and `RandomizedSearchCV` with the same splits, training data, kernel
-    parameters and results. The matrix of a kernel setting is computed once for all folds and all values of the other
-    parameters (C, epsilon, nu, alpha, class_weight, …); for radial kernels with one lengthscale, squared distances are
-    computed once for all bandwidths.
+    A drop-in for scikit-learn's `GridSearchCV` and `RandomizedSearchCV`, with the same splits, training data, kernel
+    parameters and results. It computes the matrix of a kernel once for all folds and all values of the other
+    parameters (C, epsilon, nu, alpha, class_weight, …). For radial kernels with one lengthscale it computes squared
+    distances once for all bandwidths.
 
     Parameters
     ----------
     estimator : estimator
-        Any; work is shared for the kernel methods of this library.
+        Any estimator. Work is shared for the kernel methods of this library.
     param_grid : dict or list of dict
-        Values of each parameter; with `n_iter` also distributions, which have ``rvs``. Parameters of a Kernel have
-        nested names, ``kernel__lengthscale``.
+        Values of each parameter; with `n_iter` also distributions with a method ``rvs``. Parameters of a Kernel have
+        nested names, such as ``kernel__lengthscale``.
     scoring : str, callable, list, tuple, dict or None
-        As in `GridSearchCV`. A plain function of (estimator, X, y) may look at X, so that it is given the estimator and
-        the samples themselves, and nothing is shared; ``make_scorer`` makes one that shares.
+        As in `GridSearchCV`. A plain function of (estimator, X, y) may look at X, so it gets the samples themselves and
+        nothing is shared; scorers from ``make_scorer`` share.
     cv : int, splitter or iterable of splits
     n_iter : int, optional
-        Draw so many settings at random, instead of trying all.
+        Try this many settings, drawn at random, instead of all.
     refit : bool, str or callable
         Whether, or by which score, to fit the best setting on all samples.
     n_jobs : int, optional
         Threads; None means 1.
     random_state : int, RandomState or None
-        For `n_iter`.
+        For `n_iter` and `max_samples`.
     error_score : "raise" or number
         Score of a fit that fails.
     return_train_score : bool
     memory : int
-        Bytes for squared distances, kernel matrices and their blocks. If fewer would fit than the work needs, each fit
-        computes its own matrix.
+        Bytes for squared distances, kernel matrices and their blocks. If that is too little, each fit computes its own
+        matrix.
     time_budget : float > 0, optional
-        Seconds for the fits of all folds. Cells that they do not suffice for get the score NaN, and a warning says how
-        many; the best setting is one that was tried in all folds. Fitting that again on all samples comes on top. Of
-        other libraries, fits that are under way are waited for.
+        Seconds for the fits of all folds. Fits that do not start in time get the score NaN, and a warning reports how
+        many; the best setting is one that was tried in all folds. The final fit to all samples comes on top. Fits of
+        other libraries that have started run to their end.
     checkpoint : path, optional
-        A file for the cells that are finished. A new search on the same samples, with the same estimator, settings and
-        splits, goes on where the last one ended; the file of another search is refused, with what differs. Splitters
-        and `random_state` need a seed to be the same. If it cannot be written any more, the search warns and goes on.
+        A file for finished fits. A new search on the same samples, with the same estimator, settings and splits,
+        resumes from it; the file of a different search is refused, with what differs. Splitters and `random_state` need
+        a seed to be the same. If the file can no longer be written, the search warns and goes on.
+    max_samples : int >= 2, optional
+        If there are more samples, try the settings on so many of them, drawn at random, stratified by class for
+        classifiers. The best is fitted to all samples. The cost of fits grows with the square or the cube of their
+        size, while the order of settings changes little.
 
     Attributes
     ----------
     cv_results_, best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, multimetric_
         As in `GridSearchCV`.
     sharing_ : dict
-        ``fits`` on blocks of shared matrices; ``matrices`` and ``distances``, how many were computed for them;
-        ``plain``, how many fits computed their own, by reason. Cells from a checkpoint are not among them.
+        ``fits``: how many used blocks of shared matrices; ``matrices`` and ``distances``: how many were computed for
+        them; ``plain``: how many fits computed their own matrix, by reason. Fits from a checkpoint do not count.
 
     Notes
     -----
-    *What is shared.* Parameters that depend on the data (``gamma="scale"``, ``lengthscale="median"``) are found on the
-    training part of each fold, as in plain cross-validation; folds with different values have different matrices, each
-    shared by the settings of the other parameters. A fit is plain, with the reason in `sharing_`, if the estimator has
-    no precomputed form, if its `gram` is not "auto" or "dense", if a free part needs the samples (``free=1``), for a
-    scoring function, for data on a device, if a kernel or the whole sample is refused, or for want of memory.
+    *What is shared.* Parameters that depend on the data (``gamma="scale"``, ``lengthscale="median"``) are estimated on
+    the training part of each fold, as in plain cross-validation. Folds with different values have different matrices,
+    each shared by the settings of the other parameters. A fit computes its own matrix, with the reason in `sharing_`,
+    if the estimator has no precomputed form, if its `gram` is not "auto" or "dense", if a free part needs the samples
+    (``free=1``), if the scoring is a function, if the data are on a device, if the whole sample is refused, or if
+    memory is short.
 
     *Equality.* A kernel is a function of two samples, so blocks of the matrix of all samples are the matrices of the
-    folds, up to rounding; solutions are the same up to rounding or, of iterative methods, up to their ``tol``.
+    folds. Solutions agree up to rounding or, for iterative methods, up to their ``tol``.
 
-    *Cost.* One matrix a kernel, O(n²d) or O(n²) after the distances, beside the fits. Settings of `SVC` that differ in
-    C alone are solved together for each fold, all pairs of classes from the smallest C to the largest, each from the
-    solution before it, in double precision (`mercer.solvers.fit.many`), for up to 2,048 samples of two classes.
+    *Cost.* One matrix per kernel, O(n²d), or O(n²) from known distances, besides the fits. Settings of `SVC` that
+    differ only in C are solved together for each fold: all pairs of classes from the smallest C to the largest, each
+    started from the solution before it, in double precision (`mercer.solvers.fit.many`), for pairs of classes with up
+    to 2,048 samples.
 
-    *Ending early.* Ctrl-C ends the search, not the fit that is under way, and leaves it as it was before `fit`;
-    finished cells are in the checkpoint.
+    *Ending early.* Ctrl-C ends the whole search, not only the running fit. With ``refit=False`` the search keeps the
+    scores of the finished fits; otherwise the object is as it was before `fit`. The checkpoint has the finished fits.
 
     References
     ----------
@@ -158,6 +141,7 @@ class KernelSearchCV(GridSearchCV):
         memory: int = 2 * 2**30,
         time_budget: float | None = None,
         checkpoint: str | PathLike[str] | None = None,
+        max_samples: int | None = None,
     ):
         self.estimator = estimator
         self.param_grid = param_grid
@@ -172,6 +156,7 @@ class KernelSearchCV(GridSearchCV):
         self.memory = memory
         self.time_budget = time_budget
         self.checkpoint = checkpoint
+        self.max_samples = max_samples
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -187,6 +172,7 @@ class KernelSearchCV(GridSearchCV):
     def _run_search(self, evaluate_candidates: Callable[..., Any]) -> None:
         evaluate_candidates(self._candidates())
 
+    @kept
     @with_callbacks
     def fit(self, X: Data, y: Array = None, **params: Any) -> Self:
         """Try all settings and, with `refit`, fit the best on all samples.
@@ -196,7 +182,7 @@ class KernelSearchCV(GridSearchCV):
         X : collection of n samples, or an (n, n) matrix for a precomputed kernel
         y : array of n targets, optional
         **params : dict
-            ``groups`` for the splitter; the rest for the estimator's `fit`, arrays of length n by folds.
+            ``groups`` for the splitter; the rest goes to the estimator's `fit`, with arrays of length n split by fold.
         """
         self._validate_params()
         check_number(self, "memory", self.memory, above=0)
@@ -209,8 +195,10 @@ class KernelSearchCV(GridSearchCV):
         scorers, metric = self._get_scorers()
         X, y = indexable(X, y)
         routed = self._get_routed_params_for_fit(params)
-        splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
-        work = _Work(self, X, y, scorers, list(splitter.split(X, y, **routed.splitter.split)), routed)
+        tried = self._drawn(X, y, routed)
+        splitter = check_cv(self.cv, tried.y, classifier=is_classifier(self.estimator))
+        splits = list(splitter.split(tried.X, tried.y, **tried.routed.splitter.split))
+        work = Work(self, tried.X, tried.y, scorers, splits, tried.routed)
         context = Context(self.time_budget, self)
         context.begin(None, X=X, y=y)
         cells = work.finish(context)
@@ -222,7 +210,7 @@ class KernelSearchCV(GridSearchCV):
             _insert_error_scores(out, self.error_score)
         several = isinstance(out[0]["test_scores"], dict)
         results = self._format_results(work.candidates, len(work.splits), out)
-        if len(cells) < len(out):
+        if len(cells) < len(out) and not work.interrupted:
             self._report_late(work, cells, context)
         if callable(self.scoring) and several:
             self._check_refit_for_multimetric(out[0]["test_scores"])
@@ -233,11 +221,34 @@ class KernelSearchCV(GridSearchCV):
         self.scorer_ = scorers._scorers if isinstance(scorers, _MultimetricScorer) else scorers
         self.sharing_ = work.sample.report()
         context.close()
+        if work.interrupted:
+            raise KeyboardInterrupt
         return self
 
+    def _drawn(self, X: Data, y: Array, routed: Any) -> Bunch:
+        """The samples on which settings are tried, their targets and their parameters of the fit."""
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        if self.max_samples is not None:
+            check_number(self, "max_samples", self.max_samples, at_least=2, integer=True)
+        if self.max_samples is None or n <= self.max_samples:
+            return Bunch(X=X, y=y, routed=routed)
+        if not (self.cv is None or isinstance(self.cv, Integral) or hasattr(self.cv, "split")):
+            raise ValueError(f"{where(self)}: cv names places in all samples; with max_samples, give a splitter.")
+        labels = np.asarray(host(y)) if is_classifier(self.estimator) and np.ndim(y) == 1 else None
+        part = drawn(n, self.max_samples, check_random_state(self.random_state).permutation(n), labels)
+
+        def of_part(params: dict[str, Any]) -> dict[str, Any]:
+            return _check_method_params(X, params=params, indices=part)
+
+        fit, score = of_part(routed.estimator.fit), of_part(routed.scorer.score)
+        split = of_part(routed.splitter.split)
+        own = Bunch(estimator=Bunch(fit=fit), scorer=Bunch(score=score), splitter=Bunch(split=split))
+        of_X, of_y = _safe_split(self.estimator, X, y, part)
+        return Bunch(X=of_X, y=of_y, routed=own)
+
     def _fit_plainly(self, X: Data, y: Array, params: dict[str, Any]) -> Self:
-        """scikit-learn's search, which alone knows how to route metadata."""
-        for name in ("time_budget", "checkpoint"):
+        """scikit-learn's own search, which routes metadata."""
+        for name in ("time_budget", "checkpoint", "max_samples"):
             if getattr(self, name) is not None:
                 raise ValueError(
                     f"{where(self)}: {name} = {getattr(self, name)!r} has no effect while metadata routing is enabled; "
@@ -248,8 +259,8 @@ class KernelSearchCV(GridSearchCV):
         self.sharing_ = report(plain={"metadata routing is enabled": fits})
         return self
 
-    def _report_late(self, work: _Work, cells: dict[Cell, Any], context: Context) -> None:
-        """Say how many cells there was no time for; raise if that leaves no setting to choose."""
+    def _report_late(self, work: Work, cells: dict[Cell, Any], context: Context) -> None:
+        """Warn of fits that there was no time for; raise if no setting was tried in all folds."""
         reason, advice = f"the time budget of {self.time_budget or 0:g} s was spent", "Raise time_budget"
         if context.stopped:
             reason, advice = str(Status.STOPPED), "Let the callback stop later"
@@ -276,319 +287,3 @@ class KernelSearchCV(GridSearchCV):
             self.best_index_, self.best_params_ = best, results["params"][best]
             if not callable(self.refit):
                 self.best_score_ = results[f"mean_test_{metric}"][best]
-
-
-class _Work:
-    """The cells of a search, each a setting and a fold, and what they are made of."""
-
-    def __init__(self, search: KernelSearchCV, X: Data, y: Array, scorers: Any, splits: list[Any], routed: Any):
-        self.search, self.X, self.y, self.scorers, self.splits = search, X, y, scorers, splits
-        self.fit_params, self.score_params = routed.estimator.fit, routed.scorer.score
-        self.candidates = search._candidates()
-        self.cells = [(i, s) for i in range(len(self.candidates)) for s in range(len(splits))]
-        self.stop = np.zeros(1)
-        several = getattr(scorers, "_scorers", None)  # by name, where they come in one object
-        made = [hasattr(scorer, "_score_func") for scorer in (several or {"score": scorers}).values()]
-        _threads.check_jobs(search, search.n_jobs)
-        workers = effective_n_jobs(search.n_jobs)
-        self.sample = Sample(X, search.memory, workers, search.scoring is None or all(made))
-        self.scorer: Any = _Scorer(scorers)
-        if several is not None:
-            own = {name: _Scorer(scorer) for name, scorer in several.items()}
-            self.scorer = _MultimetricScorer(scorers=own, raise_exc=search.error_score == "raise")
-        self.accuracy = search.scoring is None or (isinstance(search.scoring, str) and search.scoring == "accuracy")
-
-    def finish(self, context: Context) -> dict[Cell, dict[str, Any]]:
-        """Results of the cells that there is time for."""
-        search = self.search
-        about = {
-            "the samples": self.X,
-            "the targets": self.y,
-            "the estimator's parameters": (
-                type(search.estimator).__qualname__,
-                search.estimator.get_params(deep=False),
-            ),
-            "the settings": self.candidates,
-            "the splits": self.splits,
-            "the scores": (search.scoring, search.return_train_score, search.error_score),
-            "the parameters of fit": self.fit_params,
-        }
-        checkpoint = None if search.checkpoint is None else Checkpoint(search.checkpoint, where(search), about)
-        found = self._saved(checkpoint) if checkpoint is not None else {}
-
-        def save() -> None:
-            if checkpoint is not None:
-                cells = [[*cell, result] for cell, result in found.items()]
-                text = json.dumps(cells, default=lambda number: number.item())
-                checkpoint.put("cells", {"json": np.array(text)}, done=True)
-                checkpoint.write()
-
-        def receive(results: dict[Cell, dict[str, Any]]) -> None:
-            found.update(results)
-            context({"done": len(found)})
-            if checkpoint is not None and checkpoint.due:
-                save()
-
-        save()  # where that is impossible, now is the time to hear of it
-
-        tasks = self._tasks(found)
-        if any(isinstance(part, SupportVectorMachine) for part in _parts(search.estimator)):
-            load()
-        with ExitStack() as stack:
-            if self.sample.workers > 1 or isinstance(search.estimator, SVC):
-                # workers share the cores, and blocks of SVC are small
-                stack.enter_context(_threads.one_blas_thread)
-            try:
-                run(tasks, self._evaluate, receive, self.sample.workers, context, self.stop)
-            finally:
-                save()
-        return found
-
-    def _saved(self, checkpoint: Checkpoint) -> dict[Cell, dict[str, Any]]:
-        """The results that a checkpoint holds, if they are such of these cells."""
-        saved = checkpoint.get("cells")
-        try:
-            cells = json.loads(str(saved["json"])) if saved else []
-            found = {(c, s): result for c, s, result in cells}
-            sane = found.keys() <= set(self.cells) and all(map(self._is_result, found.values()))
-            done = [r["test_scores"] for r in found.values() if r["fit_error"] is None]
-            sane = sane and all(_names(scores) == _names(done[0]) for scores in done)
-        except (KeyError, TypeError, ValueError, RecursionError):
-            sane = False
-        if not sane:
-            raise checkpoint.error("holds results that are none of this search")
-        return found
-
-    def _is_result(self, result: Any) -> bool:
-        scores = [result[name] for name in SCORES[: 1 + bool(self.search.return_train_score)]]
-        named = [_names(part) for part in scores]
-        several = getattr(self.scorers, "_scorers", None)
-        if several is not None:
-            sane = all(names == {*several} for names in named)
-        else:  # only a function of the user may give several
-            sane = callable(self.search.scoring) or named[0] is None
-        numbers = [v for part in scores for v in (part.values() if isinstance(part, dict) else [part])]
-        numbers += [result[name] for name in COUNTS]
-        sane &= all(isinstance(v, float) or (isinstance(v, int) and abs(v) < 2**63) for v in numbers)
-        keys = {*SCORES[: len(scores)], *COUNTS, "fit_error"}
-        return sane and named[0] == named[-1] and result.keys() == keys and isinstance(result["fit_error"], str | None)
-
-    def missing(self, found: dict[Cell, dict[str, Any]]) -> dict[str, Any]:
-        """The result of a cell that there was no time for."""
-        like = next((r["test_scores"] for r in found.values() if r["fit_error"] is None), np.nan)
-        names = getattr(self.scorers, "_scorers", like)
-        scores = dict.fromkeys(names, np.nan) if isinstance(names, dict) else np.nan
-        result = {"fit_error": None, "test_scores": scores, "n_test_samples": 0}
-        result |= {"fit_time": np.nan, "score_time": np.nan}
-        return result | ({"train_scores": scores} if self.search.return_train_score else {})
-
-    # ---- what is done at once
-
-    def _tasks(self, found: dict[Cell, Any]) -> list[tuple[_Group | None, list[Cell]]]:
-        """Cells that are solved together, or one by one without a group; those of one kernel follow each other."""
-        kernels: list[dict[str, Any]] = []
-        rests: list[dict[str, Any]] = []
-        groups: dict[tuple[int, int], list[int]] = {}
-        for i, params in enumerate(self.candidates):
-            kernel = {name: v for name, v in params.items() if name not in NOT_OF_THE_KERNEL}
-            rest = {name: v for name, v in params.items() if name != "C"}
-            groups.setdefault((position(kernels, kernel), position(rests, rest)), []).append(i)
-        tasks: list[tuple[_Group | None, list[Cell]]] = []
-        for _, settings in sorted(groups.items()):
-            group, alone = self._group(settings), list[Cell]()
-            for s in range(len(self.splits)):
-                left = [(i, s) for i in (group.settings if group else settings) if (i, s) not in found]
-                if group and self._are_small[s]:
-                    tasks += [(group, left)] if left else []
-                else:
-                    alone += left
-            tasks += [(None, [cell]) for cell in sorted(alone)]
-        return tasks
-
-    @cached_property
-    def _are_small(self) -> list[bool]:
-        """Of each fold, whether the matrices of its pairs of classes are."""
-        assert self._labels is not None
-        counts = [np.sort(np.bincount(self._labels[1][train])) for train, _ in self.splits]
-        return [bool(sizes[-2:].sum() <= LARGEST) for sizes in counts]
-
-    def _group(self, settings: list[int]) -> _Group | None:
-        """Settings that differ in C alone, from the smallest, if they can be solved together."""
-        watched = getattr(self.search.estimator, "_skl_callbacks", None)  # every fit of which is to be told
-        if watched or self._labels is None or self._weight is None:
-            return None
-        try:
-            estimator = self._estimator(settings[0])
-        except Exception:  # each setting will say for itself what is wrong with it
-            return None
-        strengths = [self.candidates[i].get("C", estimator.C) for i in settings] if type(estimator) is SVC else []
-        if not suits(estimator, strengths) or self.sample.obstacle(estimator):
-            return None
-        order = np.argsort(np.array(strengths, dtype=np.float64), kind="stable")
-        return _Group(estimator, {settings[k]: float(strengths[k]) for k in order})
-
-    def _estimator(self, setting: int) -> Any:
-        return clone(self.search.estimator).set_params(**clone(self.candidates[setting], safe=False))
-
-    @cached_property
-    def _labels(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """The classes, and the class of each sample, if the targets are labels of single samples."""
-        try:
-            y = np.asarray(self.y)
-            check_classification_targets(y)
-            return np.unique(y, return_inverse=True) if y.ndim == 1 else None
-        except Exception:
-            return None
-
-    @cached_property
-    def _weight(self) -> np.ndarray | None:
-        """The weight of each sample, or None if `fit` is to be given anything else."""
-        given = self.fit_params.get("sample_weight")
-        if self.fit_params.keys() - {"sample_weight"}:
-            return None
-        weight = np.ones(len(self.sample.everything)) if given is None else np.asarray(given)
-        numbers = weight.shape == self.sample.everything.shape and weight.dtype.kind in "fiub"
-        return weight.astype(np.float64) if numbers and np.all((weight >= 0) & (weight < np.inf)) else None
-
-    # ---- what it gives
-
-    def _evaluate(self, task: tuple[_Group | None, list[Cell]]) -> dict[Cell, dict[str, Any]]:
-        group, cells = task
-        results = None if group is None else self._together(group, cells)
-        return {cell: self._alone(cell) for cell in cells} if results is None else results
-
-    def _alone(self, cell: Cell) -> dict[str, Any]:
-        search, (i, s) = self.search, cell
-        return _fit_and_score(
-            clone(_Cell(search.estimator, self.sample)),
-            self.sample.everything,
-            self.y,
-            scorer=self.scorer,
-            train=self.splits[s][0],
-            test=self.splits[s][1],
-            verbose=0,
-            parameters=self.candidates[i],
-            fit_params=self.fit_params,
-            score_params=self.score_params,
-            return_train_score=search.return_train_score,
-            return_n_test_samples=True,
-            return_times=True,
-            error_score=search.error_score,
-        )
-
-    def _together(self, group: _Group, cells: list[Cell]) -> dict[Cell, dict[str, Any]] | None:
-        """Results of cells of one fold that differ in C alone; None where they must be fitted one by one."""
-        assert self._labels is not None and self._weight is not None
-        labels = self._labels[1]
-        train, test = (self.sample.everything[part] for part in self.splits[cells[0][1]])
-        started = perf_counter()
-        found = self.sample.find(group.estimator, train)
-        if isinstance(found, str):
-            return None
-        K = np.ascontiguousarray(found.K, dtype=np.float64)
-        present = np.unique(labels[train])
-        members = [train[labels[train] == c] for c in present]
-        strengths = np.array([group.settings[i] for i, _ in cells])
-        try:
-            path = machines(
-                group.estimator, K, found.claim, members, np.asarray(self.y), self._weight, strengths, self.stop
-            )
-        except ValueError:  # of the weights of the classes: each fit will say it for itself
-            return None
-        if path is None:
-            return None
-        if self.stop[0]:
-            return {}
-        fitted = perf_counter()
-        scores = {"test_scores": self._scores(group.estimator, path, present, K, test)}
-        scored = perf_counter()
-        if self.search.return_train_score:
-            scores["train_scores"] = self._scores(group.estimator, path, present, K, train)
-        share = 1 / len(cells)
-        times = {"fit_time": share * (fitted - started), "score_time": share * (scored - fitted)}
-        self.sample.count("", len(cells))
-        common = {"fit_error": None, "n_test_samples": len(test)} | times
-        return {cell: common | {name: v[k] for name, v in scores.items()} for k, cell in enumerate(cells)}
-
-    def _scores(
-        self, estimator: SVC, path: PairPath, present: np.ndarray, K: np.ndarray, rows: np.ndarray
-    ) -> list[Any]:
-        """Scores of the machines for each C on some samples."""
-        assert self._labels is not None
-        classes, labels = self._labels
-        values = path.decisions(K, rows)
-        params = _check_method_params(self.sample.everything, params=self.score_params, indices=rows)
-        if self.accuracy and not params:
-            hits = present[vote(values, len(present), estimator.break_ties)] == labels[rows]
-            return hits.mean(axis=1).tolist()
-        y = _safe_indexing(self.y, rows)
-        options = classes[present], estimator.decision_function_shape, estimator.break_ties
-        answers = [Answers(options[0], v, *options[1:]) for v in values]
-        return [_score(a, rows, y, self.scorers, params, self.search.error_score) for a in answers]
-
-
-class _Group(NamedTuple):
-    """An estimator, and C of each setting that differs from it in C alone, growing."""
-
-    estimator: SVC
-    settings: dict[int, float]
-
-
-def _parts(estimator: EstimatorLike) -> list[Any]:
-    """An estimator, and what is among its parameters."""
-    return [estimator, *(estimator.get_params().values() if hasattr(estimator, "get_params") else ())]
-
-
-class _Cell:
-    """Stands for the estimator in scikit-learn's search, where samples are indices."""
-
-    machine: Any
-    data: Any
-    train: np.ndarray
-
-    def __init__(self, estimator: EstimatorLike, sample: Sample):
-        self.estimator, self.sample = estimator, sample
-
-    def __sklearn_clone__(self) -> _Cell:
-        return _Cell(clone(self.estimator), self.sample)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = get_tags(self.estimator)
-        tags.input_tags.pairwise = False
-        return tags
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return self.estimator.get_params(deep)
-
-    def set_params(self, **params: Any) -> Self:
-        self.estimator.set_params(**params)
-        return self
-
-    def fit(self, index: np.ndarray, y: Array = None, **params: Any) -> Self:
-        self.machine, self.data = self.sample.machine(self.estimator, index)
-        self.train = index
-        self.machine.fit(self.samples(index), *(() if y is None else (y,)), **params)
-        return self
-
-    def samples(self, index: np.ndarray) -> Any:
-        """The samples themselves, or their rows of the matrix."""
-        return _safe_split(self.machine, self.data, None, index, self.train)[0]
-
-
-class _Scorer:
-    """A scorer, called with the estimator and samples that a cell and indices stand for."""
-
-    def __init__(self, scorer: Any):
-        self.scorer = scorer
-
-    def __call__(self, cell: _Cell, index: np.ndarray, *y: Any, **params: Any) -> Any:
-        return self.scorer(cell.machine, cell.samples(index), *y, **params)
-
-    def _accept_sample_weight(self) -> bool:
-        """Asked by scikit-learn before it hands on weights."""
-        return self.scorer._accept_sample_weight()
-
-
-def _names(scores: Array) -> set[str] | None:
-    """The names of several scores, or None for one."""
-    return {*scores} if isinstance(scores, dict) else None

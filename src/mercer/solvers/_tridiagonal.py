@@ -10,11 +10,33 @@ from .._jit import njit
 from ..types import Array
 
 BLOCK = 64  # vectors that are swept together: their running values stay in registers and the first cache
+SMALL = 1 << 14  # entries of V up to which NumPy is done before compiled code would be loaded
+
+
+def swept(V: np.ndarray, lower: np.ndarray) -> np.ndarray:
+    """L⁻¹V, for the subdiagonal `lower` of L."""
+    if V.size > SMALL:
+        return np.asarray(_swept(V, lower))
+    out = V.copy()
+    for j in range(1, len(V)):
+        out[j] -= lower[j - 1] * out[j - 1]
+    return out
+
+
+def quadratic(V: np.ndarray, lower: np.ndarray, pivots: np.ndarray) -> np.ndarray:
+    """vᵀ(T + αI)⁻¹v, of shape (columns of V, A), for factors in the rows of `lower` and `pivots`."""
+    if V.size > SMALL:
+        return np.asarray(_quadratic(V, lower, pivots))
+    x = np.repeat(V[0][:, None], len(pivots), axis=1)
+    total = x * x / pivots[:, 0]
+    for j in range(1, len(V)):
+        x = V[j][:, None] - x * lower[:, j - 1]
+        total += x * x / pivots[:, j]
+    return total
 
 
 @njit
-def swept(V: Array, lower: Array) -> Any:
-    """L⁻¹V, for the subdiagonal `lower` of L."""
+def _swept(V: Array, lower: Array) -> Any:
     out = np.empty_like(V)
     out[0] = V[0]
     for j in range(1, V.shape[0]):
@@ -24,8 +46,7 @@ def swept(V: Array, lower: Array) -> Any:
 
 
 @njit
-def quadratic(V: Array, lower: Array, pivots: Any) -> Any:
-    """vᵀ(T + αI)⁻¹v, of shape (columns of V, A), for factors in the rows of `lower` and `pivots`."""
+def _quadratic(V: Array, lower: Array, pivots: Any) -> Any:
     r, m = V.shape
     A = pivots.shape[0]
     out = np.empty((m, A), V.dtype)

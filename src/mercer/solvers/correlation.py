@@ -164,15 +164,13 @@ class Pairing:
         if len(self.bases) == 2:
             M = M @ M.T if M.shape[0] <= M.shape[1] else M.T @ M
         values = linalg.eigvalsh(M, check_finite=False)[::-1][:k]
-        # squares lose digits of what is nearly 0 alone: σ is known to √eps there
+        # squares lose digits only of values near 0: these are known to √eps
         values = np.sqrt(np.clip(values, 0, None)) if len(self.bases) == 2 else values / (len(self.bases) - 1)
         return np.ldexp(values, e)
 
     def _matrix(self, shrinkage: Sequence[np.ndarray]) -> tuple[np.ndarray, int]:
-        """D_x C D_y of two views; of more the symmetric matrix of all blocks, with zeros on its diagonal.
-
-        As M and e of M·2ᵉ, since under a strong penalty neither the products nor their squares are floats.
-        """
+        """D_x C D_y of two views; of more the symmetric matrix of all blocks, with zeros on its diagonal."""
+        # as M and e of M·2ᵉ, since under a strong penalty neither the products nor their squares are floats
         e = max(exponent(D) for D in shrinkage)
         scaled = [np.ldexp(D, -e) for D in shrinkage]
         blocks = {(i, j): scaled[i][:, None] * C * scaled[j] for (i, j), C in self.products.items()}
@@ -200,7 +198,7 @@ def _singular(M: np.ndarray, k: int) -> tuple[np.ndarray, list[np.ndarray]]:
     if few and M.shape[0] > M.shape[1]:
         values, (Q, P) = _singular(M.T, k)
         return values, [P, Q]
-    if few:  # ten times as fast as all of them; it squares, so that what is small is left to the slower way
+    if few:  # ten times as fast as all of them, but it squares: small values are left to the slower way
         squares, P = _largest(M @ M.T, k)
         if squares[-1] > SQUARED * squares[0]:
             values = np.sqrt(squares)

@@ -23,8 +23,6 @@ from .._units import power_of_two
 from ..types import Array
 from ._tridiagonal import quadratic, swept
 
-__all__ = ["Diagonal", "Tridiagonal", "of_factor", "of_matrix"]
-
 MANY = 256  # rows, from which on the cost of a factor matters
 
 
@@ -35,7 +33,7 @@ class Diagonal:
         self.values = values
 
     def holds(self, alpha: float) -> bool:
-        """Whether T + αI may be inverted as it stands."""
+        """Whether T + αI can be inverted without eigenvalues."""
         return True
 
     def solve(self, z: Array, alphas: Array) -> Any:
@@ -58,7 +56,7 @@ class Diagonal:
 class Tridiagonal:
     """T by its diagonal and the entries below it, for NumPy; the same operations.
 
-    `rounding` is the size of what was lost in the entries of T.
+    `rounding` is the size of the rounding errors in T.
     """
 
     def __init__(self, diagonal: np.ndarray, below: np.ndarray, rounding: float):
@@ -150,11 +148,9 @@ def _tridiagonalised(M: np.ndarray, rounding: float) -> tuple[Tridiagonal, np.nd
 
 
 def _thin_factor(M: np.ndarray, size: float) -> np.ndarray | None:
-    """Z with M = ZZᵀ up to rounding and fewer columns than rows, or None; of many rows at most half as many columns.
-
-    A quarter of the samples shows at a 64th of the cost whether the whole may be of low rank. Beside speed it brings
-    digits: what is zero by the rank stays so, and is not compared with α as rounding of the largest eigenvalue.
-    """
+    """Z with M = ZZᵀ up to rounding and fewer columns than rows, or None; of many rows at most half as many columns."""
+    # A quarter of the samples shows at a 64th of the cost whether the matrix may have low rank. A factor is also more
+    # accurate: eigenvalues that are zero by the rank stay zero, instead of rounding errors of the largest one.
     n = len(M)
     if n >= MANY and _pivoted(M[::4, ::4], size)[1] > 0.2 * n:
         return None

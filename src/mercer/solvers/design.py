@@ -26,8 +26,6 @@ from .linear.woodbury import LowRankInverse
 
 M = TypeVar("M", bound=Operator)
 
-__all__ = ["Complement", "Design", "Resolvent", "posterior_variance"]
-
 
 class Complement:
     """The orthogonal complement of the columns of an orthonormal Q, as the last coordinates of a reflection.
@@ -44,12 +42,9 @@ class Complement:
         self.Y = xp.concat([Q[:p, :] + like(left @ right, Q), Q[p:, :]], axis=0)
         self.T = like(np.linalg.inv(np.eye(p) + (right.T * s) @ right), Q)
 
-    def _reflect(self, V: Array) -> Any:
-        return V - self.Y @ (self.T @ (namespace(V).matrix_transpose(self.Y) @ V))
-
     def coordinates(self, V: Array) -> Any:
         """Q₂ᵀ V."""
-        return self._reflect(V)[self.p :, ...]
+        return (V - self.Y @ (self.T @ (namespace(V).matrix_transpose(self.Y) @ V)))[self.p :, ...]
 
     def embed(self, V: Array) -> Any:
         """Q₂ V."""
@@ -70,20 +65,7 @@ class Complement:
 class Design(Generic[M]):
     """A Gram operator with weights W = D² and free functions H, taken to the coordinates that the penalty sees.
 
-    Parameters
-    ----------
-    gram : Operator
-    H : array of shape (n, p), optional
-        Values of the free functions.
-    weight : array of shape (n,), >= 0, optional
-
-    Attributes
-    ----------
-    n, p : int
-        Samples and free functions.
-    effective : int
-        Samples of positive weight.
-    scale, Q, R : D, and DH = QR.
+    There are n samples, of which `effective` have a positive weight, and p free functions; `scale` is D, and DH = QR.
     """
 
     def __init__(self, gram: M, H: Array = None, weight: Array = None):
@@ -173,15 +155,7 @@ def posterior_variance(
 
         v(x) = k(x, x) − sᵀk(X, x) − μᵀh(x),   (K + αW⁻¹)s + Hμ = k(X, x),   Hᵀs = h(x).
 
-    Parameters
-    ----------
-    design : Design
-    alpha : float >= 0
-    resolvent : function V ↦ GV at this alpha
-    cross, diagonal : arrays of shape (m, n) and (m,)
-        k(x, X) and k(x, x).
-    h : array of shape (m, p), optional
-        The free functions at x.
+    `resolvent` is V ↦ GV at this alpha, `cross` and `diagonal` are k(x, X) and k(x, x), and h the free functions at x.
     """
     xp = namespace(cross)
     B = design.scaled(xp.matrix_transpose(cross))

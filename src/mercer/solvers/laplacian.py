@@ -4,45 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gram import Operator
+from ..gram import Wrapped
 from ..gram.normalized import NormalizedGram
 from ..types import Array, Checked
 from .linear import ConjugateGradient, LinearSolution, System
 
 
-class _Spread(Operator):
-    """−αS, of which the linear primitive solves (−αS + I) f = y."""
+class _Spread(Wrapped):
+    """−αS, for the linear system (−αS + I) f = y."""
 
     def __init__(self, operator: NormalizedGram, alpha: float):
-        self.operator, self.alpha = operator, alpha
-
-    @property
-    def n(self) -> int:
-        return self.operator.n
-
-    @property
-    def like(self) -> Any:
-        return self.operator.like
+        self.base, self.alpha = operator, alpha
 
     def __matmul__(self, V: Array) -> Any:
-        return -self.alpha * (self.operator @ V)
+        return -self.alpha * (self.base @ V)
 
 
 def spread(
     operator: NormalizedGram, Y: Checked, alpha: float, tol: float, max_iter: int | None = None
 ) -> LinearSolution:
-    """f = (I − αS)⁻¹y for the columns of Y, by conjugate gradients, or the sum of `max_iter` terms of its series more.
+    """f = (I − αS)⁻¹y for the columns of Y, by conjugate gradients, or by `max_iter` terms of its series.
 
-    Parameters
-    ----------
-    operator : NormalizedGram
-        S, of any representation: products are all that is needed.
-    Y : array of shape (n,) or (n, q)
-    alpha : float in [0, 1)
-    tol : float > 0
-        Of the residual, relative to y.
-    max_iter : int >= 1, optional
-        Steps of f ← αSf + y from f = y instead, which is how the definition reads.
+    Products are all that S has to give. `tol` is the residual, relative to y; `max_iter` are steps of f ← αSf + y from
+    f = y instead, as in the definition.
     """
     system = _Spread(operator, alpha)
     if max_iter is None:

@@ -1,4 +1,4 @@
-"""Many functions at once, of which a matrix B over the tasks says how they vary together: B_st k(x, y).
+"""Many functions at once, which vary together by a matrix B over the tasks: B_st k(x, y).
 
 Where every task has a target at every sample, B = VMVᵀ rotates the targets into problems of one function each,
 (K + (α/μⱼ)I) cⱼ = Yvⱼ: one decomposition of K serves them all, and all α (`mercer.solvers.spectral`). Where targets are
@@ -17,38 +17,25 @@ from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import cho_solve
-from scipy.optimize import OptimizeResult, minimize
 
 from .._array import host
 from ..context import Context, Status, current
 from ..gram import Gram, Operator
 from ..types import Array, Index
+from .hyper.descent import REACH, Descent, descend
 from .linear.cholesky import factorize
-from .solution import Certificate, Solution
+from .solution import Solution
 from .spectral import Spectral
-
-__all__ = ["Complete", "Coregionalisation", "Scattered", "TaskGram", "learn"]
 
 LEAST = 1e-6  # the smallest part of its own that a task has while B is learned, of the scale of B
 LARGEST = 1e2  # the largest loading, of the root of the scale
 NOISE = 0.1  # where the search for alpha starts, of the scale
-REACH = 1e5  # factor by which alpha may lie away from its start
 SLOPE = 1e-6  # of the log-likelihood per target, to which searches go
 STARTS = ((0.7, 0.5), (0.1, 1.0))  # loading and own part: half shared, nearly separate
 
 
 class TaskGram(Operator):
-    """The matrix k(xᵢ, xⱼ) B_st of entries (i, s) and (j, t), on the Gram operator of the samples.
-
-    Parameters
-    ----------
-    base : Gram
-        Of the samples, whole, lazy or as a factor.
-    rows, tasks : integer arrays of shape (N,)
-        The sample and the task of each entry.
-    matrix : array of shape (T, T)
-        B.
-    """
+    """The matrix k(xᵢ, xⱼ) B_st of entries (i, s) and (j, t), on the Gram operator of the samples in any form."""
 
     def __init__(self, base: Gram, rows: np.ndarray, tasks: np.ndarray, matrix: np.ndarray):
         self.base, self.rows, self.tasks, self.matrix = base, rows, tasks, matrix
@@ -116,14 +103,7 @@ class Evidence(Protocol):
 
 
 class Complete:
-    """Of targets Y of shape (n, T), all observed: O(nT² + T³) after one decomposition of K.
-
-    Parameters
-    ----------
-    path : Spectral
-        Of the samples, weights included, without a free part.
-    Y : array of shape (n, T)
-    """
+    """Of targets Y of shape (n, T), all observed: O(nT² + T³) after one decomposition of K, without a free part."""
 
     def __init__(self, path: Spectral, Y: np.ndarray):
         target = np.asarray(path.design.scaled(Y))
@@ -149,15 +129,8 @@ class Complete:
 class Scattered:
     """Of targets at some entries (i, t): O(N³) for each B.
 
-    Parameters
-    ----------
-    K : array of shape (N, N)
-        k(xᵢ, xⱼ) of the samples of the entries.
-    tasks : integer array of shape (N,)
-    y : array of shape (N, c)
-        Targets; c > 1 are as many draws with the same B.
-    weight : array of shape (N,), >= 0, optional
-        The noise has the variances α/w; entries of weight 0 take no part.
+    Several columns of y are as many draws with the same B. The noise has the variances α/w; entries of weight 0 take no
+    part.
     """
 
     def __init__(self, K: np.ndarray, tasks: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None):
@@ -183,6 +156,7 @@ class Scattered:
 class Coregionalisation(Solution):
     """The matrix that was learned, and how the search for it went."""
 
+    measure = ("gradient norm", "slope")
     loadings: np.ndarray  # W, of shape (T, rank); without columns if the tasks are better taken apart
     own: np.ndarray  # v, of shape (T,)
     alpha: float
@@ -190,10 +164,6 @@ class Coregionalisation(Solution):
     criterion: list[float]  # −2 log p + p log N for the ranks 0, 1, … that were tried
     slope: float  # the largest derivative that is left, of the log-likelihood per target
     history: list[float]  # minus the log-likelihood after each step, never rising
-
-    @property
-    def certificate(self) -> Certificate:
-        return Certificate("gradient norm", self.slope)
 
     @property
     def matrix(self) -> np.ndarray:
@@ -219,20 +189,9 @@ def learn(
 ) -> Coregionalisation:
     r"""The matrix B = WWᵀ + diag(v) of the largest marginal likelihood; and α, unless it is given.
 
-    W has columns as long as they earn their parameters by Schwarz's criterion, so that unrelated tasks stay apart.
+    W has columns, at most `rank`, as long as they earn their parameters by Schwarz's criterion, so that unrelated tasks
+    stay apart: one function is common to all tasks, with a loading for each, or several are.
 
-    Parameters
-    ----------
-    evidence : Complete or Scattered
-    n_tasks : int
-    rank : int >= 0
-        Of W at most. One function is common to all tasks, with a loading for each, or several are.
-    alpha : float > 0, optional
-    context : Context, optional
-        Asked after each step.
-
-    Notes
-    -----
     L-BFGS-B in W, log v and log α, from a start in which the tasks are half shared and from one in which they are
     nearly separate. The better end is returned: a stationary point to within `slope`, not always the highest.
 
@@ -286,11 +245,6 @@ class _Search:
         parts += [[slope * alpha]] if self.given is None else []
         return -value / self.evidence.size, -np.concatenate(parts) / self.evidence.size
 
-    def _keep(self, intermediate_result: OptimizeResult) -> None:
-        self.history.append(float(intermediate_result.fun) * self.evidence.size)
-        if self.stop():
-            raise StopIteration  # which SciPy takes for the end
-
     def run(self, loading: float, own: float) -> _Search:
         T, r = self.shape
         # columns of a cosine transform: different directions, the first of which is common to all tasks
@@ -300,19 +254,19 @@ class _Search:
         bounds = np.repeat([[-LARGEST, LARGEST]], len(start), axis=0)
         bounds[T * r : T * r + T] = np.log(LEAST), 2 * np.log(LARGEST)
         bounds[T * r + T :] = -np.log(REACH), np.log(REACH)
-        self.history = [self._loss(start)[0] * self.evidence.size]
+        first = Descent(start, *self._loss(start))
         options = {"gtol": SLOPE, "ftol": 1e-14, "maxiter": 1000, "maxfun": 3000}
-        self.found = minimize(
-            self._loss, start, jac=True, method="L-BFGS-B", bounds=bounds, callback=self._keep, options=options
-        )
-        g, u = np.asarray(self.found.jac), self.found.x
+        found = descend(self._loss, start, bounds.T, self.stop, **options)
+        self.history = [value * self.evidence.size for value in (first.value, *found.history)]
+        self.found = found = min(first, found, key=lambda each: each.value)
+        g, u = found.slope, found.place
         held = ((u <= bounds[:, 0]) & (g > 0)) | ((u >= bounds[:, 1]) & (g < 0))
         self.slope = float(np.max(np.abs(np.where(held, 0.0, g))))
         return self
 
     @property
     def lowest(self) -> float:
-        return float(self.found.fun) * self.evidence.size
+        return self.found.value * self.evidence.size
 
     @property
     def schwarz(self) -> float:
@@ -322,7 +276,7 @@ class _Search:
         return 2 * self.lowest + parameters * float(np.log(self.evidence.size))
 
     def result(self, criterion: list[float], ended: Status | None) -> Coregionalisation:
-        W, v, alpha = self._unpacked(self.found.x)
+        W, v, alpha = self._unpacked(self.found.place)
         status = ended or (Status.CONVERGED if self.slope <= 100 * SLOPE else Status.NO_DESCENT)
         parts = W, v, alpha, -self.lowest, criterion, self.slope, self.history
         return Coregionalisation(*parts, status=status, n_iter=len(self.history) - 1, method="L-BFGS-B")

@@ -19,12 +19,13 @@ import numpy as np
 from scipy import linalg
 
 from .._errors import remedies, where
+from .._random import random_frame
 from ..context import Status, current
 from ..gram import IncompleteCholesky
 from ..kernels import Kernel
-from .solution import Certificate, Solution
+from .solution import Solution
 
-__all__ = ["Frame", "ProjectedFactor", "minimise", "random_frame", "require_pd", "require_values"]
+__all__ = ["Frame", "ProjectedFactor", "minimise", "random_frame", "require_pd", "require_smooth"]
 
 MEMORY = 10  # pairs of the quasi-Newton method
 ARMIJO = 1e-4  # the part of the decrease that the slope promises, which a step must bring
@@ -41,14 +42,11 @@ class Frame(Solution):
     It converged if the slope is small; no step lowers the objective although it is not at a kink, or a jump.
     """
 
+    measure = ("gradient norm", "slope")
     B: np.ndarray
     value: float
     slope: float
     history: list[float] = field(default_factory=list)
-
-    @property
-    def certificate(self) -> Certificate:
-        return Certificate("gradient norm", self.slope)
 
 
 def minimise(
@@ -94,7 +92,7 @@ def minimise(
     context = current()
     while True:
         size = float(np.linalg.norm(slope))
-        status = Status.CONVERGED if size <= tol else context()
+        status = Status.CONVERGED if size <= tol else context({"gap": size, "round": len(history)})
         if not status and len(history) > max_iter:
             status = Status.MAX_ITER
         if not status and len(history) > 10 and history[-11] - history[-1] < progress * abs(history[-1]):
@@ -175,12 +173,6 @@ def _search(
     return None
 
 
-def random_frame(p: int, d: int, rng: np.random.Generator) -> np.ndarray:
-    """A matrix of shape (p, d) with orthonormal columns, uniformly distributed."""
-    Q, R = np.linalg.qr(rng.normal(size=(p, d)))
-    return np.asarray(Q * np.sign(np.diag(R)))
-
-
 def require_pd(owner: object, name: str, kernel: Kernel, dimension: int | None) -> None:
     """Raise for a kernel that is known not to be positive definite: its matrix has no factor."""
     claim = kernel.definiteness_in(dimension)
@@ -190,10 +182,16 @@ def require_pd(owner: object, name: str, kernel: Kernel, dimension: int | None) 
         )
 
 
-def require_values(owner: object, name: str, kernel: Kernel, Y: np.ndarray) -> None:
-    """Raise for a kernel that is zero on the samples: its factor has no columns."""
+def require_smooth(owner: object, kernel: Kernel, Y: np.ndarray) -> None:
+    """Raise for a kernel without derivatives, or without a factor on the samples, whose directions it tells."""
+    if "gradient_x" not in kernel.provides:
+        raise ValueError(
+            f"{where(owner)}: kernel = {kernel} has no derivatives, by which the directions are found; use a smooth "
+            "one, such as 'gaussian'."
+        )
+    require_pd(owner, "kernel", kernel, Y.shape[1])
     if not np.any(kernel.evaluate_diag(Y)):
-        raise ValueError(f"{where(owner)}: {name} = {kernel} is zero on all samples; choose another.")
+        raise ValueError(f"{where(owner)}: kernel = {kernel} is zero on all samples; choose another.")
 
 
 class ProjectedFactor:

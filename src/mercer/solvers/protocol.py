@@ -1,7 +1,7 @@
 """The one protocol of all solvers: a problem goes in, a solution comes out.
 
-A solver says what it `requires` of the operator of the problem, and whether it `suits` the problem otherwise. What
-"auto" takes is a table: the first row that holds. So a new solver is a class, and a row where it is the better choice.
+A solver `suits` a problem or refuses it; by default it suits where the operator provides what the solver `requires`.
+"auto" takes the first row that holds of a table. So a new solver is a class, and a row where it is the better choice.
 The context of the computation is `mercer.context.current()`; an iterative solver asks it every round.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from sklearn.base import BaseEstimator
 
-from .._errors import fitting_memory, is_one_of, where
+from .._errors import check_choice, check_number, defaults, fitting_memory, is_one_of, where
 from ..gram import Operator
 from .solution import Solution
 
@@ -20,13 +20,20 @@ __all__ = ["Choice", "Problem", "Solver", "choose"]
 
 
 class Problem(Protocol):
-    """What a solver is given: an operator, and whatever else the problem consists of."""
+    """The input of a solver: an operator, and the rest of the problem."""
 
     @property
     def operator(self) -> Operator:
         """The operator, whose `provides` decides which solvers can be used."""
 
 
+BOUNDS: dict[str, dict[str, Any]] = {  # of the parameters of solvers
+    "tol": {"above": 0},
+    "max_iter": {"at_least": 1, "integer": True},
+    "oversample": {"at_least": 0, "integer": True},
+    "rank": {"at_least": 0, "integer": True},
+    "width": {"at_least": 2, "integer": True},
+}
 P = TypeVar("P", bound=Problem, contravariant=True)
 S = TypeVar("S", bound=Solution)
 
@@ -37,7 +44,7 @@ class Solver(BaseEstimator, Generic[P, S]):
     Attributes
     ----------
     name : str
-        What users write.
+        Its name in parameters such as ``solver="cg"``.
     requires : frozenset of str
         What the operator must provide: "dense", "factor".
     """
@@ -45,19 +52,35 @@ class Solver(BaseEstimator, Generic[P, S]):
     name: ClassVar[str]
     requires: ClassVar[frozenset[str]] = frozenset()
 
+    def validate(self) -> None:
+        """Raise one clear sentence for a parameter out of range; one that is None by default may be None."""
+        for name, default in defaults(type(self)).items():
+            value = getattr(self, name)
+            if isinstance(default, bool):
+                check_choice(self, name, value, (True, False))
+            elif name in BOUNDS:
+                besides = (None,) if default is None else ()
+                check_number(self, name, value, **BOUNDS[name], besides=besides)
+
     def suits(self, problem: P) -> bool:
         """Whether it can solve the problem."""
         return self.requires <= problem.operator.provides
 
+    def refusal(self, problem: P) -> Exception:
+        """The error for a problem that it does not suit."""
+        provided = problem.operator.provides
+        return TypeError(
+            f"{where(self)} needs a Gram operator that provides {', '.join(sorted(self.requires - provided))}; "
+            f"{where(problem.operator)} provides {', '.join(sorted(provided)) or 'products only'}. "
+            'Try solver="auto".'
+        )
+
     def solve(self, problem: P, start: S | None = None) -> S:
-        """The solution; from a near one where the method can start anywhere."""
+        """The solution. Methods that can start anywhere start from a nearby solution, if it is given."""
+        self.validate()
+        if not self.suits(problem):
+            raise self.refusal(problem)
         operator = problem.operator
-        missing = self.requires - operator.provides
-        if missing:
-            raise TypeError(
-                f"{where(self)} needs a Gram operator that provides {', '.join(sorted(missing))}; {where(operator)} "
-                f'provides {", ".join(sorted(operator.provides)) or "products only"}. Try solver="auto".'
-            )
         with fitting_memory(self, operator.n, operator.n, operator.dtype):
             return self._solve(problem, start)
 
@@ -94,7 +117,8 @@ def choose(
     if isinstance(given, base):
         return given
     if is_one_of(given, ("auto",)):
-        return next((row.solver() for row in table if row.when(problem)), None)
+        row = next(filter(lambda row: row.when(problem), table), None)
+        return None if row is None else row.solver()
     names = {solver.name: solver for solver in (*(row.solver for row in table), *more)}
     if isinstance(given, str) and given in names:
         return names[given]()

@@ -19,15 +19,16 @@ import numpy as np
 from scipy import linalg
 
 from .._errors import check_number
-from .._units import power_of_two
 from ..context import Status, current
 from ..types import Array
-from .solution import Certificate, Solution
+from .solution import Solution
 
 __all__ = ["QuadraticSolution", "quadratic_program"]
 
 WHO = "quadratic_program"
+DIMENSIONS = {1: "one dimension", 2: "two dimensions, rows and columns"}
 SHORT = 0.995  # of the way to the nearest bound
+TINY = float(np.finfo(np.float64).smallest_normal)
 
 
 @dataclass(frozen=True)
@@ -46,15 +47,12 @@ class QuadraticSolution(Solution):
         The largest violation of a constraint, in units of the data.
     """
 
+    measure = ("duality gap", "gap")
     x: np.ndarray
     multipliers: np.ndarray
     objective: float
     gap: float
     infeasibility: float
-
-    @property
-    def certificate(self) -> Certificate:
-        return Certificate("duality gap", self.gap)
 
 
 def quadratic_program(
@@ -67,7 +65,7 @@ def quadratic_program(
     r: Array = 0.0,
     *,
     tol: float = 1e-8,
-    max_iter: int = 100,
+    max_iter: int | None = None,
 ) -> QuadraticSolution:
     """Minimise cᵀx + ½xᵀHx with lower ≤ x ≤ upper and b ≤ Ax ≤ b + r.
 
@@ -85,7 +83,8 @@ def quadratic_program(
         0 makes the rows equalities; infinite leaves Ax without an upper bound.
     tol : float > 0
         Of the gap, relative to the objective and to the numbers in it, and of the constraints, relative to the data.
-    max_iter : int
+    max_iter : int, optional
+        Steps at most; 100 unless told.
 
     Notes
     -----
@@ -101,37 +100,49 @@ def quadratic_program(
     ([0.75, 0.25, 0.0], True)
     """
     check_number(WHO, "tol", tol, above=0)
-    check_number(WHO, "max_iter", max_iter, at_least=1, integer=True)
+    check_number(WHO, "max_iter", max_iter, at_least=1, integer=True, besides=(None,))
     c, H = _array("c", c, 1), _array("H", H, 2)
     n = len(c)
     if H.shape != (n, n):
         raise ValueError(f"{WHO}: H has shape {H.shape}, and c {n} entries; give a matrix of {n} × {n}.")
     if not np.allclose(H, H.T, rtol=1e-8, atol=1e-12 * float(np.abs(H).max(initial=0.0))):
         raise ValueError(f"{WHO}: H is not symmetric; give (H + H.T) / 2, which has the same xᵀHx.")
+    if (A is None) != (b is None) or (A is None and np.any(r)):
+        raise ValueError(f"{WHO}: A, b and r belong together; give A and b, or none of the three.")
     A = np.zeros((0, n)) if A is None else _array("A", A, 2)
     if A.shape[1] != n:
         raise ValueError(f"{WHO}: A has shape {A.shape}; it needs a column for each of the {n} variables.")
-    if len(A) and b is None:
-        raise ValueError(f"{WHO}: A is given without b.")
     low, high = _filled("lower", lower, n), _filled("upper", upper, n)
     b, r = _filled("b", 0.0 if b is None else b, len(A)), _filled("r", r, len(A))
-    if np.any(low > high) or np.any(low == np.inf) or np.any(high == -np.inf) or np.any(r < 0):
-        raise ValueError(f"{WHO}: lower must be <= upper, with a number between them, and r >= 0.")
+    if np.any(empty := (low > high) | (low == np.inf) | (high == -np.inf)):
+        i = int(np.flatnonzero(empty)[0])
+        raise ValueError(
+            f"{WHO}: there is no number from lower[{i}] = {low[i]:g} to upper[{i}] = {high[i]:g}; give lower <= upper."
+        )
+    if np.any(r < 0):
+        raise ValueError(f"{WHO}: r = {r.min():g} must be >= 0.")
     if not np.all(np.isfinite(b)):
         raise ValueError(f"{WHO}: b must be finite numbers; rows without a bound are better left out.")
     least, size = (float(np.linalg.eigvalsh(H)[0]) if n else 0.0), float(np.abs(H).max(initial=0.0))
     if least < -1e-10 * n * size:
         raise ValueError(f"{WHO}: H has the eigenvalue {least:.2g}; it must be positive semidefinite.")
-    # in units of x and of the objective in which all numbers are about 1
-    ends = np.concatenate([part[np.isfinite(part)] for part in (low, high)])
-    t = power_of_two(ends) if ends.any() else power_of_two(c) / power_of_two(H) if c.any() and H.any() else 1.0
-    s = power_of_two(np.concatenate([t * c, (t * t * H).ravel()]))
-    unit = np.array([power_of_two(row) for row in A])
-    scaled = A / unit[:, None], b / t / unit, low / t, high / t, r / t / unit
-    found = _solved(t * c / s, t * t * H / s, *scaled, tol, max_iter)
-    x = t * found.x
-    objective, multipliers = float(c @ x + 0.5 * x @ H @ x), s / t * found.multipliers / unit
-    return replace(found, x=x, multipliers=multipliers, objective=objective, gap=s * found.gap)
+    # tol is relative to the units, or to larger numbers: the unit t of x is the smallest size that the data give it, so
+    # that a bound far away does not loosen tol, and the unit of the objective makes its numbers about 1
+    unit = np.abs(A).max(axis=1, initial=0.0)
+    unit[unit == 0] = 1.0
+    slope, curvature = float(np.abs(c).max(initial=0.0)), size
+    boxes, ends = np.maximum(np.abs(low), np.abs(high)), np.minimum(np.abs(low), np.abs(high))
+    newton = [slope / curvature] if curvature else []
+    t = _least(np.concatenate([boxes, np.abs(b) / unit, newton])) or _least(ends) or 1.0
+    bend = t * curvature / slope if slope else 1.0
+    with np.errstate(over="ignore", under="ignore"):
+        scaled = A / unit[:, None], b / unit / t, low / t, high / t, r / unit / t
+        found = _solved(
+            c / (slope or 1.0), bend * (H / (curvature or 1.0)), *scaled, tol, 100 if max_iter is None else max_iter
+        )
+        x, s = t * found.x, t * slope if slope else t * (t * curvature or 1.0)
+        objective = float(c @ x + 0.5 * x @ H @ x)
+        return replace(found, x=x, multipliers=s / t * found.multipliers / unit, objective=objective, gap=s * found.gap)
 
 
 def _solved(
@@ -172,6 +183,12 @@ def _solved(
     return QuadraticSolution(*parts, status=status, n_iter=n_iter, method="interior_point")
 
 
+def _least(sizes: np.ndarray) -> float:
+    """The least of those that are finite and not zero; 0 where there is none."""
+    left = sizes[np.isfinite(sizes) & (sizes >= TINY)]
+    return float(left.min()) if len(left) else 0.0
+
+
 def _numbers(name: str, values: Any) -> np.ndarray:
     try:
         return np.array(values, dtype=np.float64)
@@ -182,7 +199,7 @@ def _numbers(name: str, values: Any) -> np.ndarray:
 def _array(name: str, values: Any, ndim: int) -> np.ndarray:
     made = _numbers(name, values)
     if made.ndim != ndim or not np.all(np.isfinite(made)):
-        raise ValueError(f"{WHO}: {name} must be an array of {ndim} dimension(s) of finite numbers.")
+        raise ValueError(f"{WHO}: {name} has shape {made.shape}, expected finite numbers in {DIMENSIONS[ndim]}.")
     return made
 
 
@@ -199,14 +216,14 @@ class _Point:
     def __init__(self, Q: np.ndarray, p: np.ndarray, G: np.ndarray, g: np.ndarray, low: np.ndarray, high: np.ndarray):
         self.Q, self.p, self.G, self.g = Q, p, G, g
         self.low, self.high, self.has_low, self.has_high = low, high, np.isfinite(low), np.isfinite(high)
-        reach = 1.0 + float(np.abs(p).max(initial=0.0))
-        both = self.has_low & self.has_high
-        self.x = np.where(self.has_low, low + reach, np.where(self.has_high, high - reach, 0.0))
-        self.x[both] = 0.5 * (low[both] + high[both])
+        inside = np.minimum(1.0, 0.5 * (high - low))
+        self.x = np.clip(0.0, low + inside, high - inside)
         # distances from the bounds, 1 where there is none; beside large bounds, x itself would lose their digits
         self.dl, self.dh = np.where(self.has_low, self.x - low, 1.0), np.where(self.has_high, high - self.x, 1.0)
         self.y = np.zeros(len(g))
-        self.zl, self.zh = reach * self.has_low, reach * self.has_high
+        slope = max(float(np.abs(part).max(initial=0.0)) for part in (p, Q)) or 1.0
+        self.zl = np.where(self.has_low, slope / np.maximum(self.dl, 1.0), 0.0)
+        self.zh = np.where(self.has_high, slope / np.maximum(self.dh, 1.0), 0.0)
         self.unit = 1.0 + max(float(np.abs(part).max(initial=0.0)) for part in (p, g))
 
     def run(self, tol: float, max_iter: int) -> tuple[Status, int]:

@@ -1,9 +1,9 @@
-"""What every solver returns: why it ended, and a number that says how good the answer is."""
+"""The result of every solver: the answer, why the solver ended, and how good the answer is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from ..context import Status
 
@@ -47,7 +47,7 @@ def upgraded(state: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Solution:
-    """Base of all solutions; each adds what it found.
+    """Base of all solutions.
 
     Attributes
     ----------
@@ -59,6 +59,7 @@ class Solution:
         The name of the solver.
     """
 
+    measure: ClassVar[tuple[Kind, str] | None] = None  # the kind of the certificate, and the attribute that it is
     status: Status = Status.CONVERGED
     n_iter: int = 0
     method: str = ""
@@ -79,4 +80,4 @@ class Solution:
     @property
     def certificate(self) -> Certificate | None:
         """How good the answer is; None where nothing tells."""
-        return None
+        return None if self.measure is None else Certificate(self.measure[0], getattr(self, self.measure[1]))

@@ -22,68 +22,22 @@ from .._array import device_of, eps, eye, host, like, namespace
 from .._errors import IndefiniteError
 from .._units import lengths
 from ..domains import take
-from ..gram import Operator
-from ..types import Array, Index
+from ..types import Array
+from ._part import Part
 from .decomposition import Diagonal, Tridiagonal, of_factor, of_matrix
 from .design import Design, M, posterior_variance
 from .linear import LinearSolution
-
-__all__ = ["Part", "Spectral"]
 
 ROUNDING = 8  # units of round-off, of a sum of squares that is at most 1 and of the rest of a projection
 DETERMINED = 1e3  # units of round-off of 1 − hᵢᵢ, below which a sample counts as fitted by the free part alone
 
 
-class Part(Operator):
-    """The Gram operator of some of the samples, on what its base holds."""
-
-    def __init__(self, base: Operator, index: np.ndarray):
-        self.base, self.index, self.provides = base, index, base.provides
-
-    @property
-    def n(self) -> int:
-        return len(self.index)
-
-    def __matmul__(self, V: Array) -> Any:
-        return self.values(self.index, V)
-
-    def values(self, rows: np.ndarray, V: Array) -> Any:
-        """k(x, ·)V at other samples of the base."""
-        if "factor" in self.provides:
-            Z = self.base.factor()
-            return take(Z, rows) @ (namespace(V).matrix_transpose(take(Z, self.index)) @ V)
-        return self.base.block(rows, self.index) @ V
-
-    def diagonal(self) -> Any:
-        return take(self.base.diagonal(), self.index)
-
-    def block(self, rows: Index, columns: Index) -> Any:
-        return self.base.block(self.index[rows], self.index[columns])
-
-    def factor(self) -> Any:
-        return take(self.base.factor(), self.index)
-
-
 class Spectral(Generic[M]):
-    """Kernel ridge regression for every strength of the penalty.
+    """Kernel ridge regression for every strength of the penalty, with the values H of free functions and weights.
 
-    Parameters
-    ----------
-    gram : Gram
-        Decomposed through its factor where it has one, O(nr²), else as a dense matrix, O(n³).
-    H : array of shape (n, p), optional
-        Values of the free functions.
-    weight : array of shape (n,), >= 0, optional
-
-    Attributes
-    ----------
-    design : Design
-    values : array of shape (r,)
-        The eigenvalues of M, without what is zero by the rank of the factor.
-
-    Notes
-    -----
-    Targets b are of shape (n, t), strengths of shape (A,), and results have the strengths last.
+    The Gram operator is decomposed through its factor where it has one, O(nr²), else as a dense matrix, O(n³); `values`
+    are the eigenvalues of M, without those that are zero by the rank of the factor. Targets b are of shape (n, t),
+    strengths of shape (A,), and results have the strengths last.
 
     Examples
     --------
@@ -107,10 +61,8 @@ class Spectral(Generic[M]):
         diagonal = host(design.scaled(design.scaled(gram.diagonal())))
         self._size = float(np.abs(diagonal).max())  # rounding in M is relative to K, of which M may be a small part
         self._core: Diagonal | Tridiagonal
-        if "factor" in gram.provides:
-            self._core, V = of_factor(design.factor())
-        else:
-            self._core, V = of_matrix(design.matrix(), self._size)
+        thin = "factor" in gram.provides
+        self._core, V = of_factor(design.factor()) if thin else of_matrix(design.matrix(), self._size)
         self._basis = design.embed(V)
         self.values = self._core.values
         r = int(self.values.shape[0])
@@ -155,7 +107,7 @@ class Spectral(Generic[M]):
         return Diagonal(self.values), self.vectors
 
     def _coordinates(self, V: Array, basis: Any) -> tuple[Any, Any]:
-        """The coordinates of Q₂Q₂ᵀV in the basis, and what is outside of it (0 where it spans everything)."""
+        """The coordinates of Q₂Q₂ᵀV in the basis, and the rest of the vectors (0 where the basis is full)."""
         z = namespace(V).matrix_transpose(basis) @ V
         if self.full:
             return z, 0.0
@@ -171,10 +123,7 @@ class Spectral(Generic[M]):
         return xp.where(left > ROUNDING * eps(self.values), left, xp.zeros_like(left))
 
     def _resolved(self, V: Array, alphas: Array, everywhere: bool = True) -> Any:
-        """GV of shape (n, t, A), for strengths of shape (A,), or (t, 1) for one of each column.
-
-        Or only what of it is within the basis.
-        """
+        """GV, or its part within the basis, of shape (n, t, A), for strengths (A,), or (t, 1): one a column."""
         core, basis = self._at(alphas)
         z, outside = self._coordinates(V, basis)
         x = core.solve(z, alphas)
@@ -186,21 +135,23 @@ class Spectral(Generic[M]):
         """GV for one strength, of the shape of V."""
         return self._resolved(V, self._strengths([alpha]))[:, :, 0]
 
+    def _within(self, b: Array, alphas: Array) -> tuple[Any, Any, Any]:
+        """The coordinates z of Db, (T + αI)⁻¹z, and the squared length outside of the basis, None where it is full."""
+        core, basis = self._at(alphas)
+        z, outside = self._coordinates(self.design.scaled(b), basis)
+        return z, core.solve(z, alphas), None if self.full else namespace(b).sum(outside**2, axis=0)[:, None]
+
     def _energy(self, b: Array, alphas: Array) -> Any:
         """bᵀDGDb, of shape (t, A)."""
-        xp = namespace(b)
-        core, basis = self._at(alphas)
-        z, outside = self._coordinates(self.design.scaled(b), basis)
-        energy = xp.sum(z[:, :, None] * core.solve(z, alphas), axis=0)
-        return energy if self.full else energy + xp.sum(outside**2, axis=0)[:, None] / alphas
+        z, x, rest = self._within(b, alphas)
+        energy = namespace(b).sum(z[:, :, None] * x, axis=0)
+        return energy if rest is None else energy + rest / alphas
 
     def _square(self, b: Array, alphas: Array, scale: Any) -> Any:
-        """‖GDb‖²s² for factors s of shape (A,) near 1/‖G‖, without which it need not be a float; of shape (t, A)."""
-        xp = namespace(b)
-        core, basis = self._at(alphas)
-        z, outside = self._coordinates(self.design.scaled(b), basis)
-        square = xp.sum((core.solve(z, alphas) * scale) ** 2, axis=0)
-        return square if self.full else square + xp.sum(outside**2, axis=0)[:, None] * (scale / alphas) ** 2
+        """‖GDb‖²s² for factors s of shape (A,) near 1/‖G‖, so that nothing overflows; of shape (t, A)."""
+        _, x, rest = self._within(b, alphas)
+        square = namespace(b).sum((x * scale) ** 2, axis=0)
+        return square if rest is None else square + rest * (scale / alphas) ** 2
 
     def solve(self, b: Array, alpha: Any) -> LinearSolution:
         """The coefficients for one strength, or one for each target.
@@ -244,9 +195,7 @@ class Spectral(Generic[M]):
         """Gᵢᵢ, of shape (n, A)."""
         core, basis = self._at(alphas)
         G = core.quadratic(basis, alphas)
-        if self.full:
-            return G
-        return G + self._left[:, None] / alphas
+        return G if self.full else G + self._left[:, None] / alphas
 
     def _room(self) -> Any:
         """1 − hᵢᵢ of the fit by the free part alone."""
@@ -272,10 +221,7 @@ class Spectral(Generic[M]):
         return self._square(b, alphas, 1 / trace) * (alphas * trace)
 
     def loo(self, b: Array, alphas: Array) -> Any:
-        """The squared residuals of leave-one-out, (1/n) Σ wᵢrᵢ² / (1 − hᵢᵢ)², of shape (t, A).
-
-        Infinite where a sample alone determines a free function.
-        """
+        """Leave-one-out, (1/n) Σ wᵢrᵢ² / (1 − hᵢᵢ)²; infinite where a sample alone determines a free function."""
         alphas = self._strengths(alphas)
         if len(self._determined()):
             return namespace(b).full_like(b[0, :, None] + alphas, np.inf)
@@ -290,8 +236,7 @@ class Spectral(Generic[M]):
 
     def log_marginal_likelihood(self, b: Array, alphas: Array) -> Any:
         """log p(b) of the Gaussian process with covariance K, noise αW⁻¹ and a flat prior on c, of shape (t, A)."""
-        alphas = self._strengths(alphas)
-        design = self.design
+        alphas, design = self._strengths(alphas), self.design
         constant = (design.effective - design.p) * float(np.log(2 * np.pi)) + design.log_volume
         return -(self._energy(b, alphas) + self._log_determinant(alphas) + constant) / 2
 
@@ -330,7 +275,7 @@ class Spectral(Generic[M]):
         return self.left_out(b, alphas)
 
     def left_out(self, b: Array, alphas: Array) -> Any:
-        """The same, with NaN for a sample that alone determines a free function: no fit without it exists."""
+        """The same, with NaN for a sample that alone determines a free function."""
         alphas, xp = self._strengths(alphas), namespace(b)
         scaled = self._resolved(self.design.scaled(b), alphas)
         share = self._resolvent_diagonal(alphas)
@@ -368,8 +313,7 @@ class Spectral(Generic[M]):
 
     def refuse_determined(self) -> None:
         """Raise where a fit without one of the samples does not exist."""
-        bad = self._determined()
-        if len(bad):
+        if len(bad := self._determined()):
             raise ValueError(
                 f"free: sample {bad[0]} alone determines one of the free functions (its leverage hᵢᵢ is 1), so that "
                 "no fit without it exists; remove that function, or add samples."

@@ -80,7 +80,7 @@ FAULTS = {
     "huge index": ("1 1:1\n1 99999999999:1\n", r"line 2: index 99999999999 is larger than 2147483647, the largest"),
     "endless index": (f"1 {'9' * 400}:1\n", r"line 1: index 9+ is larger"),
     "other digits": ("1 1:\u0663\n", r"line 1: the value of feature 1 = '\u0663' must be a finite number"),
-    "zeros": ("1 1:1\n\0\0", "holds zero bytes; it is no text"),
+    "zeros": ("1 1:1\n\0\0", "contains zero bytes; it is not text"),
     "empty": ("", "holds no samples"),
 }
 
@@ -97,7 +97,7 @@ def test_a_compressed_file_that_breaks_off(tmp_path):
     changed = content[:20] + b"?" + content[21:]
     for name, broken in {"cut.gz": content[:-12], "changed.gz": changed, "not.gz": b"1 1:1"}.items():
         (tmp_path / name).write_bytes(broken)
-        with pytest.raises(ValueError, match=f"{name}: is no complete compressed file"):
+        with pytest.raises(ValueError, match=f"{name}: is not a complete compressed file"):
             load_data(tmp_path / name)
 
 
@@ -109,7 +109,7 @@ def test_a_large_file_of_zeros_is_not_read_into_memory(tmp_path):
         for read in (load_data, load_model, Range.load):
             tracemalloc.start()
             try:
-                with pytest.raises(ValueError, match=r"zero bytes|no part of a model|a range file"):
+                with pytest.raises(ValueError, match=r"zero bytes|not belong to a model|a range file"):
                     read(path)
                 assert tracemalloc.get_traced_memory()[1] < 1 << 24
             finally:
@@ -171,3 +171,17 @@ def test_subset_refuses():
         subset(np.zeros(9), np.arange(9) % 3, 2)
     with pytest.raises(ValueError, match="n = 10 must be >= 1 and <= 9"):
         subset(np.zeros(9), np.arange(9) % 3, 10)
+
+
+@pytest.mark.parametrize(
+    "line", ["1_0 1:2", "nan 1:2", "inf 1:2", "1 1:1_0", "1 1_0:1", "1 1:nan", "1 1:-inf", "1 1:1e999"]
+)
+def test_numbers_that_libsvm_does_not_read_are_refused(line, tmp_path):
+    (tmp_path / "data").write_text(f"1 1:2 # a_comment\n{line}\n")
+    with pytest.raises(ValueError, match=r"data, line 2: .* must be (a finite number|an integer)\."):
+        load_data(tmp_path / "data")
+    (tmp_path / "data").write_text("1 1:2 # a_comment\n")
+    assert load_data(tmp_path / "data")[1].tolist() == [1.0]
+    (tmp_path / "data").write_text("1 1:1e300\n")
+    with pytest.raises(ValueError, match="holds numbers beyond the largest of float32; read it as float64"):
+        load_data(tmp_path / "data", dtype=np.float32)

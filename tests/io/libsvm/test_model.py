@@ -400,14 +400,14 @@ class SVR:
 
 @pytest.mark.parametrize("kernel", [Laplace(1.0), Gaussian(np.array([1.0, 2.0])), Polynomial(1.5), 2 * Gaussian(1.0)])
 def test_kernels_that_libsvm_lacks(tmp_path, kernel):
-    with pytest.raises(ValueError, match="has no place in LIBSVM's format"):
+    with pytest.raises(ValueError, match="LIBSVM's format cannot store the kernel"):
         save_model(SVR(kernel, np.ones((1, 2)), np.ones((1, 1)), 0.0), tmp_path / "model")
     assert not list(tmp_path.iterdir())
 
 
 def test_save_refuses(tmp_path, iris):
     X, y, _ = iris
-    with pytest.raises(TypeError, match=r"a LogisticRegression has no place in LIBSVM.s format; it takes SVC, NuSVC"):
+    with pytest.raises(TypeError, match=r"LIBSVM.s format cannot store a LogisticRegression; it takes SVC, NuSVC"):
         save_model(LogisticRegression(), tmp_path / "model")
     with pytest.raises(ValueError, match="this SVC is not fitted"):
         save_model(svm.SVC(), tmp_path / "model")
@@ -415,9 +415,9 @@ def test_save_refuses(tmp_path, iris):
         save_model(svm.SVC().fit(X, np.array(["a", "b", "c"])[y]), tmp_path / "model")
     with pytest.raises(ValueError, match="must be integers of 32 bits"):
         save_model(svm.SVC().fit(X, y == 1), tmp_path / "model")
-    with pytest.raises(ValueError, match="has no place in LIBSVM's format"):
+    with pytest.raises(ValueError, match="LIBSVM's format cannot store the kernel"):
         save_model(svm.SVC(kernel=np.inner).fit(X, y), tmp_path / "model")
-    with pytest.raises(ValueError, match=r"gram = Nystrom\(rank=5\) makes this SVC one of another kernel"):
+    with pytest.raises(ValueError, match=r"gram = Nystrom\(rank=5\) approximates the kernel of this SVC"):
         save_model(mercer.SVC(gram=Nystrom(rank=5), random_state=0).fit(X, y), tmp_path / "model")
     model = svm.SVC().fit(X, y)
     model.dual_coef_ = np.ones((3, model.dual_coef_.shape[1]))
@@ -426,8 +426,8 @@ def test_save_refuses(tmp_path, iris):
 
 
 FAULTS = {
-    "not a model": ("1 1:0.5\n", r"line 1: '1' is no part of a model file"),
-    "blank": ("svm_type c_svc\n\n", r"line 2: '' is no part"),
+    "not a model": ("1 1:0.5\n", r"line 1: '1' does not belong to a model file"),
+    "blank": ("svm_type c_svc\n\n", r"line 2: '' does not belong"),
     "type": (CYCLE.replace("c_svc", "svc"), r"line 1: svm_type svc is unknown; LIBSVM has c_svc"),
     "kernel": (CYCLE.replace("linear", "laplace"), r"line 2: kernel_type laplace is unknown"),
     "number": (CYCLE.replace("rho -1", "rho x"), r"line 5: rho = 'x' must be a finite number"),
@@ -495,10 +495,10 @@ def test_numbers_of_samples_beyond_the_columns(tmp_path):
 
 def test_a_binary_file_is_refused(tmp_path):
     (tmp_path / "model").write_bytes(bytes(range(256)))
-    with pytest.raises(ValueError, match=r"line 1: holds zero bytes; it is no text"):
+    with pytest.raises(ValueError, match=r"line 1: contains zero bytes; it is not text"):
         load_model(tmp_path / "model")
     (tmp_path / "model").write_bytes(bytes(range(14, 256)))
-    with pytest.raises(ValueError, match=r"line 1: .* is no part of a model file"):
+    with pytest.raises(ValueError, match=r"line 1: .* does not belong to a model file"):
         load_model(tmp_path / "model")
 
 

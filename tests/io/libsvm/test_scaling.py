@@ -132,3 +132,11 @@ def test_what_floats_cannot_hold_is_refused(tmp_path, kind):
             mapping(kind([[-1e308], [0.5], [1e308]]))
     ours, _ = scale(kind([[-5e307], [2.5e307], [5e307]]), 0, 1)
     np.testing.assert_array_equal(ours.toarray() if issparse(ours) else ours, [[0.0], [0.75], [1.0]])
+
+
+@pytest.mark.parametrize(("shape", "what"), [((2, 2**31 - 1), "the ranges of"), ((10**6, 10**4), "the result")])
+def test_wide_sparse_matrices_are_refused_before_memory_is_taken(shape, what):
+    X = csr_array(([1.0, 2.0], ([0, 1], [0, shape[1] - 1])), shape=shape)
+    low = np.full(shape[1], 1.0) if what == "the result" else None
+    with pytest.raises(ValueError, match=rf"Range: X holds 2 numbers, but .* GB are needed for {what}"):
+        scale(X) if low is None else Range(-low, 2 * low).apply(X)

@@ -7,12 +7,12 @@ import pytest
 from scipy.optimize import minimize
 
 from mercer import KernelMachine
-from mercer.context import Status
+from mercer.context import Context, Status
 from mercer.gram import Dense, Nystrom
 from mercer.kernels import Gaussian
 from mercer.losses import Absolute, Hampel, Huber, Logistic, registry
 from mercer.solvers.fit._base import FitProblem, duality_gap, finish
-from mercer.solvers.fit.coordinates import Coordinates, admm, lbfgs
+from mercer.solvers.fit.eigenbasis import Eigenbasis, admm, lbfgs
 from mercer.solvers.fit.newton import newton
 
 N, ALPHA = 14, 0.3
@@ -137,6 +137,13 @@ def test_least_objective(name, free) -> None:
             KernelMachine(loss, free=free, solver=solver).fit(X, y)
 
 
+def stopping():
+    """A context in which a callback has asked to stop."""
+    context = Context()
+    context.stopped = True
+    return context.active()
+
+
 def problem(loss, y, alpha=ALPHA, weight=None, H=None, gram=None):
     gram = Dense().build(Gaussian(), X) if gram is None else gram
     return FitProblem(gram, loss, y, alpha, np.ones(N) if weight is None else weight, H)
@@ -157,7 +164,7 @@ def test_gap_bounds_the_distance_to_the_optimum() -> None:
 
 def test_coordinates_are_those_of_the_kernel_matrix() -> None:
     for gram in (Dense().build(Gaussian(), X), Nystrom(rank=6).build(Gaussian(), X, np.random.default_rng(0))):
-        at = Coordinates(problem(Huber(), NOISE, gram=gram))
+        at = Eigenbasis(problem(Huber(), NOISE, gram=gram))
         assert np.allclose(at.Z @ at.Z.T, gram.dense(), atol=1e-10)
         u = np.random.default_rng(1).normal(size=len(at.values))
         assert np.allclose(gram @ at.coefficients(u), at.Z @ u, atol=1e-8)
@@ -195,7 +202,8 @@ def test_newton_starts_near_and_stops_when_told() -> None:
     far = newton(p, solver, 1e-10)
     near = newton(p, solver, 1e-10, start=(far.coefficients, far.free))
     assert near.n_iter == 1 < far.n_iter
-    stopped = newton(p, solver, 1e-10, monitor=lambda state: Status.STOPPED)
+    with stopping():
+        stopped = newton(p, solver, 1e-10)
     assert stopped.status is Status.STOPPED and stopped.n_iter == 1
     few = newton(p, solver, 1e-14, max_iter=2)
     assert few.status is Status.MAX_ITER
@@ -207,4 +215,5 @@ def test_admm_reports_its_best_when_stopped() -> None:
     p = problem(Absolute(), NOISE, H=FREE[1])
     good, few = admm(p, 1e-8), admm(p, 1e-12, max_iter=20)
     assert not few.converged and few.n_iter == 20 and few.objective >= good.objective - 1e-8
-    assert not admm(p, 1e-12, monitor=lambda state: Status.STOPPED).converged
+    with stopping():
+        assert not admm(p, 1e-12).converged

@@ -5,12 +5,12 @@ import pytest
 from scipy.optimize import minimize
 
 from mercer import KernelMachine
-from mercer.context import Status
+from mercer.context import Context, Status
 from mercer.gram import Dense, Nystrom
 from mercer.kernels import Gaussian, Laplace, ThinPlate
 from mercer.losses import EpsilonInsensitive, Expectile, Hinge, Huber, Pinball, registry
 from mercer.solvers.fit._base import FitProblem
-from mercer.solvers.fit.coordinates import admm
+from mercer.solvers.fit.eigenbasis import admm
 from mercer.solvers.fit.ordered import ordered
 
 N = 14
@@ -162,4 +162,7 @@ def test_says_when_it_stops_early() -> None:
     p = FitProblem(Dense().build(Gaussian(), X), losses[0], Y, 0.5, WEIGHT, ONE)
     few = ordered(p, losses, 1e-12, max_iter=2)[0]
     assert few.status is Status.MAX_ITER
-    assert ordered(p, losses, 1e-12, monitor=lambda state: Status.STOPPED)[0].status is Status.STOPPED
+    context = Context()
+    context.stopped = True
+    with context.active():
+        assert ordered(p, losses, 1e-12)[0].status is Status.STOPPED

@@ -10,7 +10,7 @@ from mercer.kernels import Gaussian, Laplace
 from mercer.solvers.fit.relevance import (
     REFRESH,
     BernoulliEvidence,
-    Design,
+    Dictionary,
     GaussianEvidence,
     maximise_gaussian,
 )
@@ -24,7 +24,7 @@ WAVE = np.sin(2 * WIDE[:, 0]) + 0.1 * rng.normal(size=80)
 
 
 def columns(kernel, sample, intercept=True):
-    return Design(Dense().build(kernel, sample), intercept)
+    return Dictionary(Dense().build(kernel, sample), intercept)
 
 
 def log_density(alpha, noise, Phi):
@@ -40,16 +40,17 @@ def test_scikit_learn_s_ard_is_the_same_model() -> None:
         fit_intercept=False, alpha_1=0, alpha_2=0, lambda_1=0, lambda_2=0, threshold_lambda=1e6, tol=1e-8, max_iter=2000
     ).fit(K, y)
     noise, kept = 1 / theirs.alpha_, np.flatnonzero(theirs.lambda_ < 1e6)
-    evidence = GaussianEvidence(Design(Dense().build(KERNEL, X), intercept=False), y, noise)
+    evidence = GaussianEvidence(Dictionary(Dense().build(KERNEL, X), intercept=False), y, noise)
     for j in kept:
         evidence.set_precision(j, theirs.lambda_[j])
     evidence.update()
     start = log_density(theirs.lambda_[kept], noise, K[:, kept])
     assert np.allclose(evidence.mean, theirs.coef_[kept], rtol=1e-4, atol=1e-6)
     assert np.allclose(evidence.root.T @ evidence.root, theirs.sigma_, rtol=1e-4, atol=1e-6)
-    assert evidence.value == pytest.approx(start, abs=1e-8)
+    before = evidence.value
+    assert before == pytest.approx(start, abs=1e-8)
     evidence.maximise(1e-9, 10_000)
-    assert start <= evidence.value <= start + 0.05
+    assert before <= evidence.value <= start + 0.05
 
 
 def by_singular_values(evidence):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import os
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,8 +32,8 @@ def load_data(path: FilePath, *, n_features: int | None = None, dtype: DType = n
         Lines ``target index:value index:value …`` with ascending indices that start at 1. Names that end in ``.gz`` or
         ``.bz2`` are decompressed.
     n_features : int > 0, optional
-        The number of columns. The largest index in the file, unless given: give it for test data, which need not
-        contain the last features.
+        The number of columns; by default the largest index in the file. Give it for test data, which may lack the last
+        features.
     dtype : data type
         Of X.
 
@@ -56,16 +59,38 @@ def load_data(path: FilePath, *, n_features: int | None = None, dtype: DType = n
     """
     if n_features is not None:
         check_number("load_data", "n_features", n_features, at_least=1, integer=True)
-    require_text(path)
+    strange = require_text(path)  # 1_0 is a number to Python alone
+    if os.path.getsize(path) == 0:
+        raise ValueError(f"{path}: holds no samples.")
     try:
         X, y = load_svmlight_file(str(path), n_features=n_features, dtype=dtype, zero_based=False)
     except (ValueError, OverflowError) as error:
         with reading(path) as lines:
             _find_fault(lines, n_features)
         raise ValueError(f"{path}: is not in LIBSVM's format ({error}).") from error
+    finite = bool(np.isfinite(X.data).all() and np.isfinite(y).all())
+    if strange or not finite:
+        with reading(path) as lines:
+            _find_fault(lines, n_features)
+        if not finite:
+            raise ValueError(f"{path}: holds numbers beyond the largest of {np.dtype(dtype)}; read it as float64.")
     if X.shape[0] == 0:
         raise ValueError(f"{path}: holds no samples.")
     return csr_array(X), y
+
+
+def read_lines(path: FilePath, text: str, first: int) -> Any:
+    """The samples of some lines of a file, of which the first has this number; labels may be any numbers."""
+    fault = X = None
+    try:
+        X = load_svmlight_file(io.BytesIO(text.encode()), zero_based=False)[0]
+    except (ValueError, OverflowError) as error:
+        fault = error
+    if X is None or "_" in text or not np.isfinite(X.data).all():  # 1_0 is a number to Python alone
+        _find_fault(Lines(Path(path), io.StringIO(text, newline=""), before=first - 1), None)
+    if X is None:
+        raise ValueError(f"{path}, from line {first}: is not in LIBSVM's format ({fault}).") from fault
+    return X
 
 
 def _find_fault(lines: Lines, n_features: int | None) -> None:
@@ -152,9 +177,9 @@ def subset(
         At most the number of samples.
     random_state : int, RandomState, Generator or None
     stratified : bool
-        Whether each class keeps its share, rounded to a neighbouring integer, and at least one sample (LIBSVM's
-        ``subset.py -s 0``, which rounds up, beginning with rare classes, and may leave nothing for the largest). False
-        draws from all alike; use it for regression.
+        Whether each class keeps its share, rounded to a neighbouring integer, and at least one sample. (LIBSVM's
+        ``subset.py -s 0`` rounds up, beginning with rare classes, and may leave nothing for the largest.) Use False for
+        regression.
 
     Returns
     -------

@@ -44,9 +44,9 @@ def save_model(model: EstimatorLike, path: FilePath) -> None:
 
     Notes
     -----
-    The file holds what predictions need: C, class weights and the like are lost. LIBSVM's files have no place for the
-    number of features; `load_model` can be told. LIBSVM's probability estimates are written where they came from
-    `load_model`; the calibration of Mercer's machines has no place there, and scikit-learn's is deprecated.
+    The file contains what predictions need, without C, class weights and similar parameters. LIBSVM's format cannot
+    store the number of features, which `load_model` takes as a parameter, nor the calibration of Mercer's machines.
+    LIBSVM's own probability estimates are written if they came from `load_model`; scikit-learn's are deprecated.
 
     Examples
     --------
@@ -73,8 +73,8 @@ def save_model(model: EstimatorLike, path: FilePath) -> None:
     gram = getattr(model, "gram", "auto")
     if not (isinstance(gram, (Dense, Lazy)) or gram in ("auto", "dense", "lazy")):
         raise ValueError(
-            f"save_model: gram = {gram!r} makes this {where(model)} one of another kernel than its own, which has no "
-            "place in LIBSVM's format; fit with gram='auto'."
+            f"save_model: gram = {gram!r} approximates the kernel of this {where(model)}, which LIBSVM's format "
+            "cannot store; fit with gram='auto'."
         )
     kernel = _kernel_header(model)
     dual = model.dual_coef_
@@ -120,9 +120,7 @@ def _machine(model: EstimatorLike) -> str:
     """LIBSVM's name for what `model` is."""
     kind = next((MACHINES[c.__name__] for c in type(model).__mro__ if c.__name__ in MACHINES), None)
     if kind is None:
-        raise TypeError(
-            f"save_model: a {where(model)} has no place in LIBSVM's format; it takes {', '.join(MACHINES)}."
-        )
+        raise TypeError(f"save_model: LIBSVM's format cannot store a {where(model)}; it takes {', '.join(MACHINES)}.")
     if not hasattr(model, "dual_coef_"):
         raise ValueError(f"save_model: this {where(model)} is not fitted; call fit first.")
     return kind
@@ -156,7 +154,7 @@ def _kernel_header(model: EstimatorLike) -> dict[str, list[str]]:
         }.get(kernel if isinstance(kernel, str) else "")
     if values is None or values.get("degree", 0) % 1:
         raise ValueError(
-            f"save_model: the kernel {kernel} has no place in LIBSVM's format, which knows {', '.join(KERNELS)} "
+            f"save_model: LIBSVM's format cannot store the kernel {kernel}; it takes {', '.join(KERNELS)} "
             "(rbf with one lengthscale, polynomial with an integer degree)."
         )
     return {name: [v if isinstance(v, str) else number(v)] for name, v in values.items()}
@@ -185,34 +183,33 @@ WRITERS: dict[type, Any] = {
 
 
 def load_model(path: FilePath, *, n_features: int | None = None) -> SVC | NuSVC | SVR | NuSVR | OneClassSVM:
-    r"""Read a model file of LIBSVM, whoever wrote it, as the fitted machine that it is.
+    r"""Read a model file of LIBSVM as a fitted machine.
 
     Parameters
     ----------
     path : str or path
     n_features : int > 0, optional
-        The number of columns of the data, which the file does not tell; for a precomputed kernel, the number of
-        training samples. Without it, the largest index of the support vectors, and left open for a precomputed kernel.
+        The number of columns of the data, which the file does not contain; for a precomputed kernel, the number of
+        training samples. The default is the largest index of the support vectors; for a precomputed kernel, any.
 
     Returns
     -------
     SVC, NuSVC, SVR, NuSVR or OneClassSVM
-        Of Mercer, ready to predict, and to be saved again. ``kernel``, ``gamma``, ``degree`` and ``coef0`` are those of
-        the file; C, ν, ε, weights and tolerances are not in it and stand at their defaults, which matters only to who
-        fits a clone. Support vectors are dense, or CSR where that takes less memory. ``support_`` is known for the
-        precomputed kernel only, and what only a fit can tell, such as ``solutions_`` and ``n_iter_``, is not there.
-        LIBSVM's ``probA``, ``probB`` and ``prob_density_marks`` are kept for `save_model`, in attributes with an
-        underscore, and not used.
+        Of Mercer, ready to predict and to be saved. ``kernel``, ``gamma``, ``degree`` and ``coef0`` are those of the
+        file. C, ν, ε, weights and tolerances are not in it and have their defaults, which matters only for fitting a
+        clone. Support vectors are dense, or CSR if that needs less memory. ``support_`` exists for precomputed kernels
+        only, and results of a fit, such as ``solutions_`` and ``n_iter_``, are missing. LIBSVM's ``probA``, ``probB``
+        and ``prob_density_marks`` are kept for `save_model`, in attributes with an underscore, and not used.
 
     Notes
     -----
     LIBSVM keeps labels in the order of their first appearance in the training data; `classes_` is sorted, and with it
-    the pairs and their signs. Predictions are LIBSVM's all the same: of classes with equally many votes the first in
-    the file wins, and of a pair with a decision of exactly 0 the second. So it does in what `save_model` writes of the
-    machine, which has the labels in the order of the file. Only for the one-class machine a decision of exactly 0 is
-    inside, as in scikit-learn, where LIBSVM has it outside.
+    the pairs and their signs. Predictions are the same as LIBSVM's: among classes with equal votes the first in the
+    file wins, and the second of a pair with a decision of exactly 0. `save_model` writes the labels in the order of the
+    file again. The exception is the one-class machine: a decision of exactly 0 is inside, as in scikit-learn, and
+    outside in LIBSVM.
 
-    A file of a single class, which LIBSVM writes for data of one class, is refused, since it decides nothing.
+    A file with a single class, which LIBSVM writes for data of one class, is refused.
 
     Examples
     --------
@@ -389,7 +386,7 @@ def _read_header(lines: Lines) -> dict[str, Any]:
                 raise lines.error(f"{name} {' '.join(words)} must be integers of 32 bits.")
             header[name] = np.array(numbers, dtype=kind)
         else:
-            raise lines.error(f"{name!r} is no part of a model file of LIBSVM.")
+            raise lines.error(f"{name!r} does not belong to a model file of LIBSVM.")
     else:
         raise lines.error("the file ends before its support vectors.")
     _check_header(lines, header)

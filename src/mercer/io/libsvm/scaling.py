@@ -41,11 +41,10 @@ class Range:
     Notes
     -----
     New values outside the range are mapped outside [l, u]. Features that were constant in training become 0, with a
-    warning if they vary now. A file does not name them, so columns beyond its last index are such features too.
+    warning if they vary now. Files omit them, so columns beyond the last index count as constant too.
 
-    A zero of a sparse matrix is a value like any other: it counts for minimum and maximum, and is mapped to a number
-    that is 0 only if ``lower=0`` and the feature is never negative, or by chance. Then the matrix stays as sparse as it
-    was; otherwise it fills up, with a warning.
+    Zeros of a sparse matrix count as values: they affect minimum and maximum, and usually become 0 only if ``lower=0``
+    and the feature is never negative. Then the matrix stays sparse; otherwise it fills up, with a warning.
 
     Examples
     --------
@@ -76,12 +75,14 @@ class Range:
         check_number("scale", "lower", lower)
         check_number("scale", "upper", upper, above=lower)
         X = Vectors(sparse=True).check(X, "scale")
+        _require_room(X, 2 * X.shape[1], f"the ranges of {X.shape[1]} columns; keep the columns that occur")
         return cls(*_extremes(X), float(lower), float(upper))
 
     def apply(self, X: Data) -> Any:
         """X with its columns mapped; CSR for CSR."""
         X = Vectors(sparse=True).check(X, self)
         d, width = len(self.minimum), X.shape[1]
+        _require_room(X, 2 * width, f"the ranges of {width} columns; keep the columns that occur")
         if width < d:
             raise ValueError(
                 f"Range: X has {width} columns, but the range has {d}; read sparse data with "
@@ -97,10 +98,12 @@ class Range:
             )
         if not is_sparse(X):
             return self._map(X, like(low, X), like(high, X))
-        if not self._map(np.zeros(width), low, high).any():
+        filled_columns = np.count_nonzero(self._map(np.zeros(width), low, high))
+        if not filled_columns:
             low, high = low.astype(X.dtype), high.astype(X.dtype)
             values = self._map(X.data, low[X.indices], high[X.indices])
             return csr_array((values, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+        _require_room(X, 2 * X.shape[0] * filled_columns, "the result, where 0 is not mapped to 0; use lower=0")
         rows = _threads.slices(X.shape[0], max(1, (1 << 22) // width))
         filled = vstack([csr_array(self._map(X[r].toarray(), like(low, X), like(high, X))) for r in rows], format="csr")
         if filled.nnz > X.nnz:
@@ -176,6 +179,12 @@ class Range:
         return cls(ranges[:, 0], ranges[:, 1], lower, upper, target)
 
 
+def _require_room(X: Data, numbers: int, what: str) -> None:
+    """Raise where so many numbers are much more than a sparse matrix holds."""
+    if is_sparse(X) and 8 * numbers > max(ROOM, PACKED * 12 * X.nnz):
+        raise ValueError(f"Range: X holds {X.nnz} numbers, but {8e-9 * numbers:.3g} GB are needed for {what}.")
+
+
 def _extremes(X: Data) -> tuple[np.ndarray, np.ndarray]:
     """The smallest and the largest value of each column, zeros of a sparse matrix included."""
     if is_sparse(X):
@@ -203,7 +212,7 @@ def scale(X: Data, lower: float = -1.0, upper: float = 1.0) -> tuple[Any, Range]
     Parameters
     ----------
     X : array or CSR matrix of shape (n_samples, n_features)
-        Training data. A constant feature becomes 0; what happens to the zeros of a sparse matrix, see `Range`.
+        Training data. A constant feature becomes 0; for the zeros of a sparse matrix see `Range`.
     lower, upper : float
         lower < upper. 0 keeps non-negative sparse data sparse.
 

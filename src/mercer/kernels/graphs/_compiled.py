@@ -71,10 +71,10 @@ def cliques(indptr: Any, indices: Any) -> Any:
 
 
 @njit
-def spread(
-    V: Array, sa: Array, ta: Array, la: Any, wa: Array, sb: Array, tb: Array, lb: Any, wb: Array, T: Array, out: Array
-) -> None:
+def spread(V: Array, arcs: Any, others: Any, T: Array, out: Array) -> None:
     """out = Σ_l A_l V B_lᵀ over the labels l of the arcs, which are sorted by label; T is room for B."""
+    # the arcs of each graph are four arrays: their sources, targets, labels and weights
+    (sa, ta, la, wa), (sb, tb, lb, wb) = arcs, others
     n, m = V.shape
     out[:] = 0.0
     a = b = 0
@@ -110,18 +110,16 @@ def alike(a: Array, b: Array, similarity: Any, shift: int) -> Any:
 
 
 @njit
-def radius(labels: Array, source: Any, target: Array, arc: Any, weights: Array, similarity: Any) -> float:
-    """An upper bound, close from above, of the spectral radius of V ↦ S ∘ Σ_l A_l V A_lᵀ.
-
-    For every positive V the largest ratio of image to V is one (Collatz and Wielandt). The power method makes it
-    smaller; half of it times V is added to the image, so that it does so for bipartite graphs as well.
-    """
+def radius(labels: Array, arcs: Any, similarity: Any) -> float:
+    """An upper bound, close from above, of the spectral radius of V ↦ S ∘ Σ_l A_l V A_lᵀ."""
+    # For every positive V the largest ratio of image to V is one (Collatz and Wielandt). The power method makes it
+    # smaller; half of it times V is added to the image, so that it does so for bipartite graphs as well.
     S = alike(labels, labels, similarity, 0)
     n = len(labels)
     V, W, T = np.ones((n, n)), np.empty((n, n)), np.empty((n, n))
     best = 1e300
     for _ in range(POWERS):
-        spread(V, source, target, arc, weights, source, target, arc, weights, T, W)
+        spread(V, arcs, arcs, T, W)
         W *= S
         bound = 0.0
         for i in range(n):
@@ -136,19 +134,7 @@ def radius(labels: Array, source: Any, target: Array, arc: Any, weights: Array, 
 
 
 @njit_reordered
-def conjugate_gradients(
-    S: Array,
-    sa: Array,
-    ta: Array,
-    la: Any,
-    wa: Array,
-    sb: Array,
-    tb: Array,
-    lb: Any,
-    wb: Array,
-    decay: float,
-    rate: float,
-) -> float:
+def conjugate_gradients(S: Array, arcs: Any, others: Any, decay: float, rate: float) -> float:
     """sᵀ(I − λ D(A ⊗ B)D)⁻¹s for undirected graphs, with s = S^½ and D its diagonal matrix."""
     n, m = S.shape
     root = np.sqrt(S)
@@ -159,7 +145,7 @@ def conjugate_gradients(
     for _ in range(10 * n * m + 10):
         if rr <= ACCURACY * (1.0 - rate) * start:
             break
-        spread(U, sa, ta, la, wa, sb, tb, lb, wb, T, Q)
+        spread(U, arcs, others, T, Q)
         pq = 0.0
         for i in range(n):
             for j in range(m):
@@ -180,21 +166,17 @@ def conjugate_gradients(
 
 
 @njit
-def series(
-    S: Array, sa: Array, ta: Array, la: Any, wa: Array, sb: Array, tb: Array, lb: Any, wb: Array, decay: float
-) -> float:
-    """The sum of the entries of F = S + λ S ∘ Σ_l A_l F B_lᵀ, term by term.
-
-    A walk of length n + 1 + m is one of length n, an arc, and one of length m. So with the largest weights a and b the
-    terms after t_n are at most λab t_n times the whole sum, whatever they have been so far.
-    """
+def series(S: Array, arcs: Any, others: Any, decay: float) -> float:
+    """The sum of the entries of F = S + λ S ∘ Σ_l A_l F B_lᵀ, term by term."""
+    # A walk of length n + 1 + m is one of length n, an arc, and one of length m. So with the largest weights a and b
+    # the terms after t_n are at most λab t_n times the whole sum, whatever they have been so far.
     V, T, W = S.copy(), np.empty_like(S), np.empty_like(S)
     term = total = S.sum()
-    if len(wa) == 0 or len(wb) == 0:
+    if len(arcs[3]) == 0 or len(others[3]) == 0:
         return total
-    link = decay * wa.max() * wb.max()
+    link = decay * arcs[3].max() * others[3].max()
     while link * term > ACCURACY:
-        spread(V, sa, ta, la, wa, sb, tb, lb, wb, T, W)
+        spread(V, arcs, others, T, W)
         V = decay * S * W
         term = V.sum()
         total += term
@@ -203,31 +185,16 @@ def series(
 
 @njit
 def walks(
-    labels: Array,
-    source: Any,
-    target: Array,
-    arc: Any,
-    weights: Array,
-    nodes: Any,
-    ends: Any,
-    all_labels: Any,
-    all_source: Any,
-    all_target: Any,
-    all_arc: Any,
-    all_weights: Any,
-    similarity: Any,
-    directed: Any,
-    decay: float,
-    rate: Any,
-    first: int,
-    out: Array,
+    graph: Any, many: Any, similarity: Any, directed: Any, decay: float, rate: Any, first: int, out: Array
 ) -> None:
     """out[j] = the random-walk kernel of a graph and the j-th of many, which follow one another, from `first` on."""
+    (labels, arcs), (nodes, ends, all_labels, all_arcs) = graph, many
+    source, target, arc, weights = all_arcs
     for j in range(first, len(nodes) - 1):
         inside, part = slice(nodes[j], nodes[j + 1]), slice(ends[j], ends[j + 1])
         S = alike(labels, all_labels[inside], similarity, nodes[j])
-        sb, tb, lb, wb = all_source[part], all_target[part], all_arc[part], all_weights[part]
+        others = source[part], target[part], arc[part], weights[part]
         if directed[j]:
-            out[j] = series(S, source, target, arc, weights, sb, tb, lb, wb, decay)
+            out[j] = series(S, arcs, others, decay)
         else:
-            out[j] = conjugate_gradients(S, source, target, arc, weights, sb, tb, lb, wb, decay, rate[j])
+            out[j] = conjugate_gradients(S, arcs, others, decay, rate[j])

@@ -8,11 +8,11 @@ import numpy as np
 from scipy.sparse import csr_array, triu
 from scipy.special import comb
 
-from ..._errors import check_choice
+from ..._errors import SWITCH
 from ...domains import Graph, Graphs
 from ...types import Array
 from .._base import register
-from .._definiteness import PD, Definiteness
+from .._definiteness import PD
 from .._structured import Counted, Counts, Store
 from ._compiled import cliques
 from ._union import Union
@@ -60,7 +60,7 @@ class Graphlet(Counted):
 
     Notes
     -----
-    Positive definite, as an inner product of counts. Labels, weights, directions and loops are not looked at: i and j
+    Positive definite, as an inner product of counts. Labels, weights, directions and loops are ignored: i and j
     are neighbours if an arc leads from one to the other. Graphs with fewer nodes than `size` have the feature vector
     zero. ``Graphlet().normalized()`` compares frequencies. Subgraphs that need not be induced are counted by closed
     formulas from degrees, common neighbours and cliques; the induced ones follow by a linear map, exactly as long as
@@ -82,27 +82,19 @@ class Graphlet(Counted):
            [ 8.,  8.]])
     """
 
+    proven = PD
+    trials = [(), (3,), (4, True)]
     domain = Graphs()
     form_parameters = ("size", "connected")
+    rules = {"size": (3, 4), "connected": SWITCH}
 
     def __init__(self, size: int = 4, connected: bool = False):
         self.size, self.connected = size, connected
-
-    def validate(self) -> None:
-        check_choice(self, "size", self.size, (3, 4))
-        check_choice(self, "connected", self.connected, (True, False))
 
     def forms(self, members: list[Any], store: Store) -> list[Counts]:
         counts = np.rint(np.linalg.solve(WITHIN[self.size].astype(float), _subgraphs(members, self.size)))
         kept = CONNECTED[self.size] if self.connected else range(len(counts))
         return [Counts(features := np.flatnonzero(c), c[features]) for c in counts[kept].T]
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(), cls(3), cls(4, connected=True)]
 
 
 def _subgraphs(graphs: list[Graph], size: int) -> np.ndarray:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...domains import Graphs
+from ...domains import Graph, Graphs
 from .._base import register
-from .._definiteness import PD, Definiteness
+from .._definiteness import PD
 from .._structured import Counted, Counts, Store
 from ._union import arc_numbers, node_numbers
 
@@ -35,13 +33,11 @@ class VertexHistogram(Counted):
            [ 6., 10.]])
     """
 
+    proven = PD
     domain = Graphs()
 
-    def forms(self, members: list[Any], store: Store) -> list[Counts]:
-        return [Counts.of(node_numbers([g], store)) for g in members]
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
+    def form(self, g: Graph, store: Store) -> Counts:
+        return Counts.of(node_numbers([g], store))
 
 
 @register
@@ -70,10 +66,8 @@ class EdgeHistogram(Counted):
            [16., 16.]])
     """
 
+    proven = PD
     domain = Graphs()
 
-    def forms(self, members: list[Any], store: Store) -> list[Counts]:
-        return [Counts.of(arc_numbers([g], store)[g.once]) for g in members]
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
+    def form(self, g: Graph, store: Store) -> Counts:
+        return Counts.of(arc_numbers([g], store)[g.once])

@@ -54,11 +54,11 @@ class RandomWalk(Structured):
         λ. Raising it gives longer walks more weight. The series converges for λρ < 1, where ρ is the spectral radius
         of the product of a graph with itself; a λ that is too large is refused, and the message names one that is not.
         A new graph can have a larger ρ than those of the fit, and is refused then. For weights and κ ≤ 1, ρ is at most
-        the square of the largest degree, so that a λ below one over that is safe for all graphs to come.
+        the square of the largest degree, so that a λ below its reciprocal is safe for all later graphs.
     edge_labels : bool
         Whether edges are told apart by their labels.
     node_kernel : Kernel, optional
-        A kernel of vectors, with values ≥ 0, for the attributes of the nodes. None: attributes are not looked at.
+        A kernel of vectors, with values ≥ 0, for the attributes of the nodes. None ignores attributes.
 
     Notes
     -----
@@ -107,7 +107,7 @@ class RandomWalk(Structured):
 
     def check_arguments(self, X: Checked, Y: Checked = None) -> tuple[Any, Any]:
         X, Y = super().check_arguments(X, Y)
-        store = _store(self._kept())  # here for all graphs, so that the message has a decay for all
+        store = _store(self._kept())  # for all graphs at once, so that the message names a decay that suits all
         self._check_decay(self._forms(X if Y is None else [*X, *Y], store)[1])
         return X, Y
 
@@ -127,7 +127,7 @@ class RandomWalk(Structured):
         return copy
 
     def _attributes(self, members: Sequence[Graph | Walker]) -> np.ndarray:
-        """Those of all nodes."""
+        """The attributes of all nodes."""
         parts = [x.attributes for x in members if x.attributes is not None]
         widths = sorted({part.shape[1] for part in parts})
         if len(parts) < len(members) or len(widths) > 1:
@@ -135,17 +135,15 @@ class RandomWalk(Structured):
             raise ValueError(f"RandomWalk: node_kernel needs attributes of the nodes, of one length, but {found}.")
         return np.concatenate(parts)
 
-    def forms(self, members: list[Any], store: Store) -> list[Walker]:
-        return [self._walker(g, store) for g in members]
-
-    def _walker(self, g: Graph, store: Store) -> Walker:
+    def form(self, g: Graph, store: Store) -> Walker:
         arc = arc_numbers([g], store) if self.edge_labels else np.zeros(len(g.indices), dtype=np.int64)
         order = np.argsort(arc, kind="stable")
         source = np.repeat(np.arange(g.n), np.diff(g.indptr))[order]
         attributes = None if self.node_kernel is None else self._attributes([g])
         labels, target = node_numbers([g], store), g.indices[order].astype(np.int64)
-        arcs = labels, source, target, arc[order], g.weights[order]
-        return Walker(*arcs, g.directed, attributes, radius(*arcs, self._similarity(attributes, attributes)))
+        arcs = source, target, arc[order], g.weights[order]
+        reach = radius(labels, arcs, self._similarity(attributes, attributes))
+        return Walker(labels, *arcs, g.directed, attributes, reach)
 
     def _similarity(self, a: np.ndarray | None, b: np.ndarray | None) -> np.ndarray:
         """The node kernel of attributes; an empty matrix where there is none."""
@@ -164,7 +162,8 @@ class RandomWalk(Structured):
         self._check_decay([*A, *columns])
         nodes = np.cumsum([0, *(len(b.labels) for b in columns)])
         ends = np.cumsum([0, *(len(b.source) for b in columns)])
-        joined = [np.concatenate([b[k] for b in columns]) for k in range(5)]
+        labels, *arcs = (np.concatenate([b[k] for b in columns]) for k in range(5))
+        many = nodes, ends, labels, tuple(arcs)
         attributes = None if self.node_kernel is None else self._attributes(columns)
         directed = np.array([b.directed for b in columns])
         rates = self.decay * np.sqrt([b.radius for b in columns])
@@ -173,7 +172,7 @@ class RandomWalk(Structured):
             first = i if B is None else 0
             similarity = self._similarity(a.attributes, attributes)
             rate = rates * np.sqrt(a.radius)
-            walks(*a[:5], nodes, ends, *joined, similarity, directed | a.directed, self.decay, rate, first, out[i])
+            walks((a[0], a[1:5]), many, similarity, directed | a.directed, self.decay, rate, first, out[i])
         return out if B is not None else np.triu(out) + np.triu(out, 1).T
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.sparse.csgraph import dijkstra
 
 from ...domains import Graph, Graphs
 from .._base import register
-from .._definiteness import PD, Definiteness
+from .._definiteness import PD
 from .._structured import Counted, Counts, Store
 from ._compiled import steps
 from ._union import node_numbers
@@ -44,25 +42,19 @@ class ShortestPath(Counted):
            [24., 36.]])
     """
 
+    proven = PD
     domain = Graphs()
 
-    def forms(self, members: list[Any], store: Store) -> list[Counts]:
-        return [_paths(g, store) for g in members]
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
-
-
-def _paths(g: Graph, store: Store) -> Counts:
-    D = _distances(g)
-    u, v = np.nonzero(np.isfinite(D) & (D > 0))
-    lengths, place = np.unique(D[u, v], return_inverse=True)
-    labels, which = np.unique(node_numbers([g], store), return_inverse=True)
-    code = np.ravel_multi_index((which[u], which[v], place), (len(labels), len(labels), max(1, len(lengths))))
-    found, count = np.unique(code, return_counts=True)
-    a, b, c = np.unravel_index(found, (len(labels), len(labels), max(1, len(lengths))))
-    triples = zip(labels[a].tolist(), labels[b].tolist(), lengths[c].tolist(), strict=True)
-    return Counts.of([store.number(triple) for triple in triples], count)
+    def form(self, g: Graph, store: Store) -> Counts:
+        D = _distances(g)
+        u, v = np.nonzero(np.isfinite(D) & (D > 0))
+        lengths, place = np.unique(D[u, v], return_inverse=True)
+        labels, which = np.unique(node_numbers([g], store), return_inverse=True)
+        shape = len(labels), len(labels), max(1, len(lengths))
+        found, count = np.unique(np.ravel_multi_index((which[u], which[v], place), shape), return_counts=True)
+        a, b, c = np.unravel_index(found, shape)
+        triples = zip(labels[a].tolist(), labels[b].tolist(), lengths[c].tolist(), strict=True)
+        return Counts.of([store.number(triple) for triple in triples], count)
 
 
 def _distances(g: Graph) -> np.ndarray:

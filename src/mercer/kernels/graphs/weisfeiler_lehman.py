@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._errors import check_choice, check_number
+from ..._errors import FROM_ZERO, SWITCH
 from ...domains import Graph, Graphs
 from .._base import register
-from .._definiteness import PD, Definiteness
+from .._definiteness import PD
 from .._structured import Counted, Counts, Store
 from ._union import Union, arc_numbers, node_numbers
 
@@ -44,25 +44,17 @@ def refined_labels(graphs: list[Graph], store: Store, iterations: int, edge_labe
 class Refined(Counted):
     """Base of the kernels on refined labels."""
 
+    proven = PD
+    trials = [(), (0,), (2, True)]
     domain = Graphs()
     form_parameters = ("iterations", "edge_labels")
+    rules = {"iterations": FROM_ZERO, "edge_labels": SWITCH}
 
     def __init__(self, iterations: int = 3, edge_labels: bool = False):
         self.iterations, self.edge_labels = iterations, edge_labels
 
-    def validate(self) -> None:
-        check_number(self, "iterations", self.iterations, at_least=0, integer=True)
-        check_choice(self, "edge_labels", self.edge_labels, (True, False))
-
     def forms(self, members: list[Any], store: Store) -> list[Counts]:
         return refined_labels(members, store, int(self.iterations), bool(self.edge_labels))
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls(), cls(iterations=0), cls(iterations=2, edge_labels=True)]
 
 
 @register

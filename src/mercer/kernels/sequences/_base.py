@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._array import host, on_host
-from ..._errors import UnresolvedError, check_choice, check_number, where
+from ..._errors import where
 from ...domains import Domain, Sequences
 from ...types import Checked
 from .._structured import Structured
+from ..bandwidth import check_median
 
 
 class Series(NamedTuple):
@@ -44,10 +45,7 @@ class OnSeries(Structured):
     lengthscale: Any
 
     def validate(self) -> None:
-        if isinstance(self.lengthscale, str):
-            check_choice(self, "lengthscale", self.lengthscale, ("median",))
-            raise UnresolvedError(self, "lengthscale", self.lengthscale)
-        check_number(self, "lengthscale", self.lengthscale, above=0)
+        check_median(self)
 
     def arrays(self, members: list[Any]) -> list[np.ndarray]:
         """The series in double precision."""

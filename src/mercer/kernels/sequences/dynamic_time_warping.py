@@ -8,9 +8,10 @@ import numpy as np
 
 from ..._errors import check_number
 from ...types import Checked
-from .._base import Kernel, register
+from .._base import register
 from .._definiteness import INDEFINITE, PD, Definiteness
 from .._structured import Store
+from ..bandwidth import drawn_rows
 from ._base import OnSeries, Series, both
 from ._compiled import FAR, least_costs
 
@@ -55,6 +56,8 @@ class DynamicTimeWarping(OnSeries):
     array([[1.    , 0.6065]])
     """
 
+    trials = [(), (2.0, 2), (1.0, 0)]
+
     def __init__(self, lengthscale: Any = 1.0, band: int | None = None):
         self.lengthscale, self.band = lengthscale, band
 
@@ -67,8 +70,7 @@ class DynamicTimeWarping(OnSeries):
         kernel = super().resolve(X)
         if isinstance(self.lengthscale, str) and self.lengthscale == "median":
             series = self.arrays(self.domain.check(X, self))
-            n = len(series)
-            rows = np.arange(n) if n <= SAMPLE else np.random.default_rng(0).choice(n, SAMPLE, replace=False)
+            rows = drawn_rows(len(series), SAMPLE)
             chosen = [series[i] for i in rows]
             d2 = self.squared_distances(chosen, chosen)[np.triu_indices(len(rows), 1)]
             d2 = d2[(d2 > 0) & np.isfinite(d2)]
@@ -94,7 +96,3 @@ class DynamicTimeWarping(OnSeries):
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return PD if self.band is not None and self.band == 0 else INDEFINITE
-
-    @classmethod
-    def examples(cls) -> list[Kernel]:
-        return [cls(), cls(2.0, band=2), cls(band=0)]

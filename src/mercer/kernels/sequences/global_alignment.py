@@ -9,7 +9,7 @@ import numpy as np
 from ..._errors import check_choice, check_number
 from ...types import Checked
 from .. import bandwidth
-from .._base import Kernel, register
+from .._base import register
 from .._definiteness import PD, UNKNOWN, Definiteness
 from .._structured import Store
 from ._base import OnSeries, Series, both, stack
@@ -45,7 +45,7 @@ class GlobalAlignment(OnSeries):
     Positive definite where κ/(1 + κ) is. That is g/2 for the "divisible" κ, with the triangle or without; no proof is
     known for the Gaussian itself, whose definiteness is therefore UNKNOWN. The sum runs in numbers of unlimited range,
     so that neither long series nor distant ones are lost before they are normalised. For small ℓ the matrix is close to
-    the identity; raise ℓ then. For large ℓ it knows the lengths alone, through the number of alignments: resample
+    the identity; raise ℓ then. For large ℓ it depends on the lengths alone, through the number of alignments: resample
     series whose lengths differ by more than a factor of two. O(nm) for each pair, compiled, on threads.
 
     References
@@ -62,6 +62,7 @@ class GlobalAlignment(OnSeries):
     array([[0.7449, 0.4228]])
     """
 
+    trials = [(), (0.5, 3), (2.0, None, "divisible", False), (2.0, None, "gaussian")]
     form_parameters: ClassVar[tuple[str, ...]] = ("lengthscale", "triangle", "local")
 
     def __init__(
@@ -117,7 +118,3 @@ class GlobalAlignment(OnSeries):
 
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return PD if self.local == "divisible" else UNKNOWN
-
-    @classmethod
-    def examples(cls) -> list[Kernel]:
-        return [cls(), cls(0.5, triangle=3), cls(2.0, normalize=False), cls(2.0, local="gaussian")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,15 +27,6 @@ def _sets(starts: np.ndarray, part: slice) -> slice:
 def _sums(values: np.ndarray, starts: np.ndarray, part: slice) -> np.ndarray:
     """The rows of `values`, one for each member in this part, summed over the members of each set."""
     return np.add.reduceat(values, np.maximum(starts[_sets(starts, part)] - part.start, 0), axis=0)
-
-
-def _spread(n: int, work: Callable[[int], Any]) -> list[Any]:
-    """The results of `work` for 0 … n − 1 in this order, computed on threads where there are several."""
-    if n == 1:
-        return [work(0)]
-    out: list[Any] = [None] * n
-    _threads.run(range(n), lambda i: out.__setitem__(i, work(i)))
-    return out
 
 
 class OnSets(Unary, Structured):
@@ -118,7 +109,7 @@ class OnSets(Unary, Structured):
             return which, total, own
 
         out = np.zeros((len(rows), len(columns)))
-        for which, total, own in _spread(len(strips), strip):
+        for which, total, own in _threads.collect(len(strips), strip):
             out[which] += total.T
             if Y is None:
                 out[:, which] += total
@@ -150,7 +141,7 @@ class OnSets(Unary, Structured):
             return _sums(np.concatenate([np.cos(angles), np.sin(angles)], axis=1), starts, strips[i])
 
         total = np.zeros((len(members), self.n_features))
-        for part, found in zip(strips, _spread(len(strips), strip), strict=True):
+        for part, found in zip(strips, _threads.collect(len(strips), strip), strict=True):
             total[_sets(starts, part)] += found
         variance = float(self.kernel.evaluate_diag(inner.take(A, slice(0, 1)))[0])
         return list(total * (np.sqrt(2 * variance / self.n_features) / sizes)[:, None])

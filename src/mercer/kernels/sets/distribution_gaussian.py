@@ -6,14 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..._errors import UnresolvedError, check_choice, check_number
 from ...types import Checked
 from .._base import Kernel, register
 from .._definiteness import PD, UNKNOWN, Definiteness
+from ..bandwidth import check_median, drawn_rows
 from ..gaussian import Gaussian
 from ._base import OnSets
-
-SAMPLE = 1000  # distances among at most so many sets, drawn with a fixed seed
 
 
 @register
@@ -33,12 +31,8 @@ class DistributionGaussian(OnSets):
     lengthscale : float > 0 or "median"
         ℓ, in units of the discrepancy, which is at most √2 for κ in [0, 1]. Raising it makes functions smoother.
         "median" is the median discrepancy between sets that differ (of at most 1,000, drawn with a fixed seed).
-    n_features : even int >= 2, optional
-        Replace κ by so many random features of it, of which each set keeps the mean: time O(N · n_features) for N
-        members of all sets together instead of O(N²), with an error that falls like 1/√n_features. For kernels with
-        `spectral_sample` (Gaussian, Laplace, Matern, …).
-    random_state : int >= 0
-        Of the random features.
+    n_features, random_state
+        As in `MeanMap`.
 
     Notes
     -----
@@ -66,17 +60,13 @@ class DistributionGaussian(OnSets):
 
     def validate(self) -> None:
         super().validate()
-        if isinstance(self.lengthscale, str):
-            check_choice(self, "lengthscale", self.lengthscale, ("median",))
-            raise UnresolvedError(self, "lengthscale", self.lengthscale)
-        check_number(self, "lengthscale", self.lengthscale, above=0)
+        check_median(self)
 
     def resolve(self, X: Checked) -> Self:
         kernel = super().resolve(X)
         if isinstance(self.lengthscale, str) and self.lengthscale == "median":
             X = kernel.domain.check(X, kernel)
-            n = len(X)
-            rows = np.arange(n) if n <= SAMPLE else np.random.default_rng(0).choice(n, SAMPLE, replace=False)
+            rows = drawn_rows(len(X))
             d2 = kernel.squared_discrepancies([X[i] for i in rows])[np.triu_indices(len(rows), 1)]
             # sets of the same members differ by rounding alone
             different = d2[d2 > 1e-14 * np.abs(kernel.squared_lengths(X)).max()]

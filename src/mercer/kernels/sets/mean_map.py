@@ -25,17 +25,17 @@ class MeanMap(OnSets):
         κ, on whatever the members are: vectors, strings, graphs. ``lengthscale="median"`` is taken over the members of
         all sets together.
     n_features : even int >= 2, optional
-        Replace κ by so many random features of it, of which each set keeps the mean: time O(N · n_features) for N
-        members of all sets together instead of O(N²), with an error that falls like 1/√n_features. For kernels with
+        The number of random features that replace κ; each set keeps their mean. The time is O(N · n_features) for N
+        members of all sets instead of O(N²), and the error falls like 1/√n_features. For kernels with
         `spectral_sample` (Gaussian, Laplace, Matern, …).
     random_state : int >= 0
-        Of the random features.
+        The seed of the random features.
 
     Notes
     -----
     Positive definite for κ PD. Not strictly: {a} and {a, a} have the same mean. Functions in its space are means
-    f(A) = mean of g(a) with g in the space of κ, so that for what is no mean over the members `DistributionGaussian` is
-    needed. κ is computed on blocks of the members of many sets at once.
+    f(A) = mean of g(a) with g in the space of κ, other functions of a set need `DistributionGaussian`.
+    κ is computed on blocks of the members of many sets at once.
 
     References
     ----------

@@ -54,9 +54,7 @@ def _automaton(y: Array, following: Any, length: Any, link: Any, count: Any) -> 
 @njit
 def common_substrings(x: Array, xs: Array, y: Array, ys: Array, n_letters: int, total: Any, out: Array) -> None:
     """out[a, b] = Σ_s w(|s|) n_s n_s, where total[l] = w(1) + … + w(l)."""
-    longest = 0
-    for b in range(len(ys) - 1):
-        longest = max(longest, ys[b + 1] - ys[b])
+    longest = np.max(np.diff(ys))
     states = 2 * longest + 1
     length, link = np.empty(states, np.int64), np.empty(states, np.int64)
     count, below = np.empty(states), np.empty(states)
@@ -99,11 +97,9 @@ def common_substrings(x: Array, xs: Array, y: Array, ys: Array, n_letters: int, 
 
 @njit
 def common_subsequences(x: Array, xs: Array, y: Array, ys: Array, order: Any, n: int, decay: float, out: Array) -> None:
-    """out[a, b] = Σ decay^(gaps in both) over common subsequences of n letters.
-
-    near[p, j + 1] holds the sum over those of p letters that end at or before x_i and y_j, times decay to the distance
-    from there; the last letters are added to the total where they agree.
-    """
+    """out[a, b] = Σ decay^(gaps in both) over common subsequences of n letters."""
+    # near[p, j + 1] holds the sum over those of p letters that end at or before x_i and y_j, times decay to the
+    # distance from there; the last letters are added to the total where they agree.
     for start in range(0, len(order), LANES):
         width = min(LANES, len(order) - start)
         longest = 0
@@ -143,9 +139,7 @@ def local_alignments(
     x: Array, xs: Array, y: Array, ys: Array, weight: Array, opening: float, extension: float, out: Array
 ) -> None:
     """out[a, b] = log of the sum of weights of all local alignments; the table is scaled down where it grows large."""
-    longest = 0
-    for b in range(len(ys) - 1):
-        longest = max(longest, ys[b + 1] - ys[b])
+    longest = np.max(np.diff(ys))
     matched, gap, any_end = np.empty(longest), np.empty(longest), np.empty(longest)
     for a in range(len(xs) - 1):
         for b in range(len(ys) - 1):
@@ -179,10 +173,7 @@ def local_alignments(
 @njit
 def edit_distances(x: Array, xs: Array, y: Array, ys: Array, n_letters: int, out: Array) -> None:
     """out[a, b] = the edit distance, by columns whose vertical differences +1 and −1 are the bits of two words."""
-    longest = 0
-    for a in range(len(xs) - 1):
-        longest = max(longest, xs[a + 1] - xs[a])
-    blocks = (longest + 63) // 64
+    blocks = (np.max(np.diff(xs)) + 63) // 64
     places = np.zeros((n_letters, blocks), np.uint64)
     up, down = np.empty(blocks, np.uint64), np.empty(blocks, np.uint64)
     zero = np.uint64(0)
@@ -240,11 +231,9 @@ def matches_in_place(x: Array, xs: Array, y: Array, ys: Array, total: Any, shift
 
 @njit_reordered
 def near_words(x: Array, xs: Array, y: Array, ys: Array, classes: Any, k: int, weight: Array, out: Array) -> None:
-    """out[a, b] = Σ weight[Σ classes] over the pairs of words with k letters, each sum over the k pairs of letters.
-
-    The sums of the words that end at x_i are those of the words that end at x_{i−1}, shifted, with one pair of letters
-    added and one taken away.
-    """
+    """out[a, b] = Σ weight[Σ classes] over the pairs of words with k letters, each sum over the k pairs of letters."""
+    # The sums of the words that end at x_i are those of the words that end at x_{i−1}, shifted, with one pair of
+    # letters added and one taken away.
     for b in range(len(ys) - 1):
         m = ys[b + 1] - ys[b]
         row = np.zeros((len(classes), k + m), np.int32)  # of each letter, against y; k zeros before

@@ -18,7 +18,7 @@ def codes(text: str) -> np.ndarray:
 
 
 class Joined(NamedTuple):
-    """Strings one behind the other, and where each starts."""
+    """Strings one after the other, and where each starts."""
 
     letters: np.ndarray
     starts: np.ndarray
@@ -48,8 +48,8 @@ class Spelled(Structured):
 
     domain = Strings()
 
-    def forms(self, members: list[str], store: Store) -> list[np.ndarray]:
-        return [codes(x) for x in members]
+    def form(self, x: str, store: Store) -> np.ndarray:
+        return codes(x)
 
     def fill(self, A: Joined, B: Joined, out: np.ndarray) -> None:
         """Write the matrix of values."""

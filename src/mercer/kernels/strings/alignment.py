@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._errors import check_choice, check_number, where
+from ..._errors import NOT_NEGATIVE, POSITIVE, SWITCH, check_choice, check_number, where
 from .._base import register
 from .._definiteness import INDEFINITE, PD, UNKNOWN, Definiteness
 from ._compiled import local_alignments
@@ -98,6 +98,8 @@ class LocalAlignment(Spelled):
     array([[6., 1.]])
     """
 
+    rules = {"beta": POSITIVE, "opening": NOT_NEGATIVE, "extension": NOT_NEGATIVE, "log": SWITCH}
+
     def __init__(
         self,
         beta: float = 1.0,
@@ -110,10 +112,7 @@ class LocalAlignment(Spelled):
         self.log = log
 
     def validate(self) -> None:
-        check_number(self, "beta", self.beta, above=0)
-        check_number(self, "opening", self.opening, at_least=0)
-        check_number(self, "extension", self.extension, at_least=0)
-        check_choice(self, "log", self.log, (True, False))
+        super().validate()
         if isinstance(self.substitution, str):
             check_choice(self, "substitution", self.substitution, ("blosum62",))
         elif not isinstance(self.substitution, (list, tuple)) or len(self.substitution) != 2:

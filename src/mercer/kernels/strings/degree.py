@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._errors import check_number
+from ..._errors import FROM_ONE, FROM_ZERO
 from .._base import register
-from .._definiteness import PD, Definiteness
+from .._definiteness import PD
 from ._compiled import matches_in_place
 from ._letters import Joined, Spelled
 
@@ -44,21 +44,14 @@ class WeightedDegree(Spelled):
     array([[1.6667, 0.    ]])
     """
 
+    proven = PD
+    trials = [(), (3, 2)]
+    rules = {"length": FROM_ONE, "shift": FROM_ZERO}
+
     def __init__(self, length: int = 5, shift: int = 0):
         self.length, self.shift = length, shift
-
-    def validate(self) -> None:
-        check_number(self, "length", self.length, at_least=1, integer=True)
-        check_number(self, "shift", self.shift, at_least=0, integer=True)
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
 
     def fill(self, A: Joined, B: Joined, out: np.ndarray) -> None:
         k = int(self.length)
         weights = 2 * np.arange(k, 0, -1) / (k * (k + 1))
         matches_in_place(*A, *B, np.concatenate([[0.0], np.cumsum(weights)]), int(self.shift), out)
-
-    @classmethod
-    def examples(cls) -> list[WeightedDegree]:
-        return [cls(), cls(length=3, shift=2)]

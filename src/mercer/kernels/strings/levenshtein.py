@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._base import register
-from .._definiteness import INDEFINITE, Definiteness
+from .._definiteness import INDEFINITE
 from ._compiled import edit_distances
 from ._letters import Joined, Spelled, number
 
@@ -40,8 +40,7 @@ class Levenshtein(Spelled):
     array([[-3.,  0.]])
     """
 
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return INDEFINITE
+    proven = INDEFINITE
 
     def fill(self, A: Joined, B: Joined, out: np.ndarray) -> None:
         A, B, alphabet = number(A, B)

@@ -1,8 +1,8 @@
 """The mismatch kernel, by counts over the neighbourhood of each substring, or over the pairs of substrings.
 
-Where few words are near to a word, or few words are there at all, strings become vectors of counts. Elsewhere the
-kernel is a sum over the pairs of their substrings: how many words are near to both depends only on the number of
-places where these agree, differ, or have a letter outside the alphabet.
+If few words are near to a word, or there are few words at all, strings become vectors of counts. Otherwise the kernel
+is a sum over pairs of substrings: how many words are near to both depends only on the number of places where they
+agree, differ, or have a letter outside the alphabet.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ..._errors import UnresolvedError, check_number, where
 from ...domains import Strings
 from ...types import Checked
 from .._base import register
-from .._definiteness import PD, Definiteness
+from .._definiteness import PD
 from .._structured import Counts, Store, Structured, inner, numbered
 from ._compiled import near_words
 from ._letters import codes, join, number
 
-WORDS = 10_000  # of the alphabet, up to which strings are vectors of counts
-NEAR = 128  # words near to a word, up to which they are
+WORDS = 10_000  # number of words of the alphabet up to which strings are vectors of counts
+NEAR = 128  # number of words near to a word up to which they are
 
 
 @register
@@ -65,6 +65,8 @@ class Mismatch(Structured):
     array([[3., 2., 2., 0.]])
     """
 
+    proven = PD
+    trials = [(3, 1, "abcd"), (2, 2, "ab"), (2, 0, "abd"), (6, 3, "abcde")]
     domain = Strings()
     form_parameters = ("length", "mismatches", "alphabet")
 
@@ -89,9 +91,6 @@ class Mismatch(Structured):
         if self.alphabet is None:
             resolved.alphabet = "".join(sorted(set().union(*self.domain.check(X, self))))
         return resolved
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
 
     @property
     def _explicit(self) -> bool:
@@ -162,18 +161,12 @@ class Mismatch(Structured):
             source, feature = source[parent], feature[parent] * size + choice
         return source, feature
 
-    @classmethod
-    def examples(cls) -> list[Mismatch]:
-        return [cls(3, 1, "abcd"), cls(2, 2, "ab"), cls(2, 0, "abd"), cls(6, 3, "abcde")]
-
 
 @lru_cache(maxsize=8)
 def _common(length: int, mismatches: int, size: int) -> np.ndarray:
-    """How many words are near to both of two words, by the number of places of each kind.
-
-    A place where the words agree, differ, or one or both have a letter outside the alphabet, is a polynomial in p and
-    q: the coefficient of pⁱqʲ counts the letters that make i and j mismatches. Those of the words are their product.
-    """
+    """How many words are near to both of two words, by the number of places of each kind."""
+    # A place where the words agree, differ, or one or both have a letter outside the alphabet, is a polynomial in p and
+    # q: the coefficient of pⁱqʲ counts the letters that make i and j mismatches. Those of the words are their product.
     m, k = mismatches, length
     one, p, q, pq = np.zeros((4, m + 1, m + 1))
     one[0, 0] = 1

@@ -6,9 +6,9 @@ from math import lgamma
 
 import numpy as np
 
-from ..._errors import check_number, where
+from ..._errors import FROM_ONE, POSITIVE, where
 from .._base import register
-from .._definiteness import PD, Definiteness
+from .._definiteness import PD
 from ._compiled import common_subsequences
 from ._letters import Joined, Spelled
 
@@ -48,15 +48,12 @@ class Subsequence(Spelled):
     array([[0.0625  , 0.140625]])
     """
 
+    proven = PD
+    trials = [(), (1,), (2, 1.1)]
+    rules = {"length": FROM_ONE, "decay": POSITIVE}
+
     def __init__(self, length: int = 3, decay: float = 0.5):
         self.length, self.decay = length, decay
-
-    def validate(self) -> None:
-        check_number(self, "length", self.length, at_least=1, integer=True)
-        check_number(self, "decay", self.decay, above=0)
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
 
     def _bound(self, size: int) -> float:
         """The logarithm of a bound on Σ λ^(gaps) over the subsequences of a string with `size` letters."""
@@ -83,7 +80,3 @@ class Subsequence(Spelled):
         order = np.argsort(np.diff(B.starts), kind="stable")  # similar lengths side by side
         common_subsequences(*A, *B, order, k, decay, out)
         out *= decay ** (2 * k)
-
-    @classmethod
-    def examples(cls) -> list[Subsequence]:
-        return [cls(), cls(length=1), cls(length=2, decay=1.1)]

@@ -1,7 +1,7 @@
 """Kernels that count substrings up to a length: Spectrum, BoundedRange, ExactLength and FullString.
 
-A substring is numbered by its letters, packed into one integer behind a leading 1 that tells lengths apart. Where the
-letters that a store has met are too many for that, substrings with a late letter get the next free negative number.
+The number of a substring packs its letters into one integer, behind a leading 1 that distinguishes lengths. If a store
+has seen too many letters for that, substrings with a late letter get the next free negative number.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from ..._errors import check_number, where
 from ...domains import Strings
 from .._base import register
-from .._definiteness import PD, Definiteness
+from .._definiteness import PD
 from .._structured import Counted, Counts, Store
 from ._letters import check_end, codes, join
 
@@ -25,6 +25,7 @@ LARGEST = 600.0  # logarithm up to which weights are surely finite, with room fo
 class _Substrings(Counted):
     """Σ_s w(|s|)² n_s(x) n_s(y) over the substrings s with `shortest` to `length` letters."""
 
+    proven = PD
     domain = Strings()
     length: int
     decay: float = 1.0
@@ -44,9 +45,6 @@ class _Substrings(Counted):
                 f"{where(self)}: decay = {self.decay!r} overflows on substrings of {self.length} letters; it must be "
                 "smaller."
             )
-
-    def definiteness_in(self, dimension: int | None) -> Definiteness:
-        return PD
 
     def forms(self, members: list[str], store: Store) -> list[Counts]:
         text = "".join(x + self.end for x in members)
@@ -85,7 +83,7 @@ class Spectrum(_Substrings):
 
     .. math:: k(x, y) = \sum_{|s| = k} n_s(x)\, n_s(y)
 
-    where :math:`n_s(x)` says how often s occurs in x, overlaps included.
+    where :math:`n_s(x)` is the number of times that s occurs in x, overlaps included.
 
     Parameters
     ----------
@@ -121,8 +119,8 @@ class BoundedRange(_Substrings):
 
     .. math:: k(x, y) = \sum_{1 \le |s| \le k} n_s(x)\, n_s(y)
 
-    where :math:`n_s(x)` says how often s occurs in x, overlaps included: the sum of the Spectrum kernels of lengths 1
-    to k.
+    where :math:`n_s(x)` is the number of times that s occurs in x, overlaps included. It is the sum of the Spectrum
+    kernels of lengths 1 to k.
 
     Parameters
     ----------
@@ -160,8 +158,8 @@ class ExactLength(_Substrings):
 
     .. math:: k(x, y) = \lambda^{2k} \sum_{|s| = k} n_s(x)\, n_s(y)
 
-    where :math:`n_s(x)` says how often s occurs in x: the Spectrum kernel in the scale of the Subsequence kernel, from
-    which it arises by forbidding gaps.
+    where :math:`n_s(x)` is the number of times that s occurs in x. It is the Subsequence kernel without gaps, and a
+    multiple of the Spectrum kernel.
 
     Parameters
     ----------
@@ -195,7 +193,7 @@ class FullString(_Substrings):
 
     .. math:: k(x, y) = \sum_{1 \le |s| \le k} \lambda^{2|s|}\, n_s(x)\, n_s(y)
 
-    where :math:`n_s(x)` says how often s occurs in x, overlaps included.
+    where :math:`n_s(x)` is the number of times that s occurs in x, overlaps included.
 
     Parameters
     ----------

@@ -34,8 +34,8 @@ class _AllLengths(Spelled):
     def definiteness_in(self, dimension: int | None) -> Definiteness:
         return CPD(0, strict=bool(self.end))
 
-    def forms(self, members: list[str], store: Store) -> list[np.ndarray]:
-        return [codes(x + self.end) for x in members]
+    def form(self, x: str, store: Store) -> np.ndarray:
+        return codes(x + self.end)
 
     def fill(self, A: Joined, B: Joined, out: np.ndarray) -> None:
         longest = int(min(np.diff(A.starts).max(), np.diff(B.starts).max()))
@@ -55,7 +55,7 @@ class ConstantWeight(_AllLengths):
 
     .. math:: k(x, y) = \sum_{s \ne \varepsilon} n_s(x)\, n_s(y)
 
-    where :math:`n_s(x)` says how often s occurs in x, overlaps included.
+    where :math:`n_s(x)` is the number of times that s occurs in x, overlaps included.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class ExponentialDecay(_AllLengths):
 
     .. math:: k(x, y) = \sum_{s \ne \varepsilon} \lambda^{2|s|}\, n_s(x)\, n_s(y)
 
-    where :math:`n_s(x)` says how often s occurs in x, overlaps included.
+    where :math:`n_s(x)` is the number of times that s occurs in x, overlaps included.
 
     Parameters
     ----------
@@ -115,9 +115,7 @@ class ExponentialDecay(_AllLengths):
     array([[0.8125]])
     """
 
+    trials = [(), (1.2, "\n")]
+
     def __init__(self, decay: float = 0.8, end: str = ""):
         self.decay, self.end = decay, end
-
-    @classmethod
-    def examples(cls) -> list[ExponentialDecay]:
-        return [cls(), cls(decay=1.2, end="\n")]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy import ndarray
+
 from ..._errors import check_choice
 from ..protocol import Choice, choose
 from ._base import Eigenproblem, EigenSolver, Spectrum, canonical, degenerate
 from .direct import DenseEigen, FactorEigen
 from .krylov import BlockKrylov
+from .lanczos import Lanczos
 
 __all__ = [
     "BlockKrylov",
@@ -16,6 +19,8 @@ __all__ = [
     "EigenSolver",
     "Eigenproblem",
     "FactorEigen",
+    "MIDDLE",
+    "Lanczos",
     "Spectrum",
     "canonical",
     "check_eigen_solver",
@@ -23,8 +28,20 @@ __all__ = [
     "eigen_solver",
 ]
 
+SMALL, MIDDLE = 200, 3000  # samples between which products of a held matrix with single vectors are fastest
+SHARE = 10  # samples for each component that ARPACK finds at least
+
+
+def _is_middle(problem: Eigenproblem) -> bool:
+    """Whether products of the matrix with one vector come from the cache, and so few take less than LAPACK."""
+    operator, k = problem.operator, problem.n_components
+    held = "dense" in operator.provides and isinstance(operator.like, ndarray)
+    return held and SMALL < operator.n <= MIDDLE and SHARE * k <= operator.n
+
+
 TABLE = (
     Choice(lambda problem: "factor" in problem.operator.provides, FactorEigen),
+    Choice(_is_middle, Lanczos),
     Choice(lambda problem: problem.operator.n <= 500 or 10 * problem.n_components > problem.operator.n, DenseEigen),
     Choice(lambda problem: True, BlockKrylov),
 )
@@ -43,6 +60,7 @@ def eigen_solver(solver: str | EigenSolver, problem: Eigenproblem, **krylov: Any
     "auto", the first that holds                          choice
     ====================================================  =============
     the Gram provides "factor"                            `FactorEigen`
+    the matrix is held, 200 < n ≤ 3000, few components    `Lanczos`
     n ≤ 500, or more than n/10 components are wanted      `DenseEigen`
     otherwise                                             `BlockKrylov`
     ====================================================  =============

@@ -1,4 +1,4 @@
-"""What an eigensolver takes and returns."""
+"""Eigenproblems and their solutions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..._units import lengths
 from ...gram import Operator
 from ...types import Array
 from ..protocol import Solver
-from ..solution import Certificate, Solution
+from ..solution import Solution
 
 EQUAL = 1e3  # units of rounding, within which eigenvalues are equal
 
@@ -23,13 +23,10 @@ EQUAL = 1e3  # units of rounding, within which eigenvalues are equal
 class Spectrum(Solution):
     """Eigenvalues in descending order, orthonormal eigenvectors in columns, and the largest ‖Kv − λv‖ / λ₁."""
 
+    measure = ("residual", "residual")
     values: Any
     vectors: Any
     residual: float = 0.0
-
-    @property
-    def certificate(self) -> Certificate:
-        return Certificate("residual", self.residual)
 
 
 @dataclass(frozen=True)
@@ -94,6 +91,11 @@ def _rounding(values: np.ndarray) -> float:
 
 def residual(gram: Operator, values: Array, vectors: Any) -> float:
     """max_j ‖K v_j − λ_j v_j‖ / λ₁."""
+    return residual_of(gram @ vectors, values, vectors)
+
+
+def residual_of(images: Any, values: Array, vectors: Any) -> float:
+    """The same from the products K v_j."""
     xp = namespace(vectors)
-    R = gram @ vectors - vectors * values[None, :]
+    R = images - vectors * values[None, :]
     return float(xp.max(lengths(R))) / (float(xp.max(xp.abs(values))) or 1.0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._array import eigh_part, is_numpy, namespace
 from ...gram import Operator
-from ._base import EigenSolver, Spectrum, residual
+from ._base import EigenSolver, Spectrum, residual, residual_of
 
 
 class DenseEigen(EigenSolver):
@@ -35,7 +35,7 @@ class DenseEigen(EigenSolver):
             values, vectors = xp.linalg.eigh(K)
             values, vectors = values[n - n_components :], vectors[:, n - n_components :]
         values, vectors = xp.flip(values), xp.flip(vectors, axis=1)
-        return Spectrum(values, vectors, residual(gram, values, vectors), method="dense")
+        return Spectrum(values, vectors, residual_of(K @ vectors, values, vectors), method="dense")
 
 
 class FactorEigen(EigenSolver):

@@ -10,13 +10,11 @@ from contextlib import nullcontext
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ... import _threads
 from ..._array import eye, like, namespace
-from ..._errors import check_number, warn
 from ..._units import lengths
-from ...context import Status, StoppedError, current
+from ...context import Status, StoppedError, current, warn_early
 from ...domains import take
 from ...gram import Operator
 from ...types import Array, Namespace
@@ -57,10 +55,6 @@ class BlockKrylov(EigenSolver):
         self.tol, self.oversample, self.max_iter, self.width = tol, oversample, max_iter, width
 
     def _leading(self, gram: Operator, n_components: int, rng: np.random.Generator) -> Spectrum:
-        check_number(self, "tol", self.tol, above=0)
-        check_number(self, "oversample", self.oversample, at_least=0, integer=True)
-        check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
-        check_number(self, "width", self.width, at_least=2, integer=True)
         # operators that are not held have threads of their own, beside which those of BLAS only wait
         with nullcontext() if "dense" in gram.provides else _threads.one_blas_thread:
             return self._iterate(gram, n_components, rng)
@@ -88,10 +82,13 @@ class BlockKrylov(EigenSolver):
             following = image[:, -block:]
             if basis.shape[1] + block > min(n, self.width * block):
                 keep = min(block, basis.shape[1])
-                basis, image, T = basis @ Y[:, :keep], image @ Y[:, :keep], _diagonal(values[:keep])
+                basis, image = basis @ Y[:, :keep], image @ Y[:, :keep]
                 values, Y = values[:keep], eye(keep, image)
+                T = Y * values[None, :]
                 following = R if keep < n else image
             Q = _orthogonal(following, basis, xp)
+            if Q.shape[1] == 0:  # rounding has swallowed what the products add; residuals are small, but not mixed
+                Q = _orthogonal(R, basis, xp)
             if Q.shape[1] == 0:
                 break
             try:
@@ -110,19 +107,14 @@ class BlockKrylov(EigenSolver):
         else:
             status = status or Status.MAX_ITER
             advice = "The eigenvalues are close together: raise oversample or max_iter, or ask for fewer components."
-            warn(
-                f"BlockKrylov stopped after {iteration} block products at a residual of {error:.1e} "
-                f"(tol = {self.tol:g}): {status}. {status.remedy(advice)}",
-                ConvergenceWarning,
-            )
+            reached = f"{iteration} block products at a residual of {error:.1e} (tol = {self.tol:g})"
+            warn_early(None, f"BlockKrylov stopped after {reached}", status, advice)
         return Spectrum(values[:k], basis @ Y[:, :k], error, status=status, n_iter=iteration, method="krylov")
 
 
 def _start(gram: Operator, block: int, free: int, rng: np.random.Generator) -> Any:
-    """A block to start with: eigenvectors of a subset of the samples, extended to all, and random vectors.
-
-    The subset saves products; `free` random vectors find what it knows nothing of, such as samples far from all of it.
-    """
+    """A block to start with: eigenvectors of a subset of the samples, extended to all, and random vectors."""
+    # the subset saves products; `free` random vectors find what it misses, such as samples far from all of it
     sample, m = gram.like, max(SUBSET, 4 * block)
     xp = namespace(sample)
     if free < LEAST or gram.n < 4 * m:
@@ -137,16 +129,10 @@ def _start(gram: Operator, block: int, free: int, rng: np.random.Generator) -> A
     return xp.concat([known, like(rng.normal(size=(gram.n, free)) / gram.n**0.5, sample)], axis=1)
 
 
-def _diagonal(values: Array) -> Any:
-    return eye(values.shape[0], values) * values[None, :]
-
-
 def _orthogonal(V: Array, basis: Any, xp: Namespace) -> Any:
-    """An orthonormal basis of V off the span of `basis`; directions lost to rounding are dropped.
-
-    Each pass takes V off the basis and multiplies it by the inverse root of the small matrix VᵀV, which leaves it
-    orthonormal up to the square of its condition; the directions that one pass leaves are nearly orthonormal already.
-    """
+    """An orthonormal basis of V off the span of `basis`; directions lost to rounding are dropped."""
+    # Each pass takes V off the basis and multiplies it by the inverse root of the small matrix VᵀV, which leaves it
+    # orthonormal up to the square of its condition; the directions that one pass leaves are nearly orthonormal already.
     size = lengths(V)
     V = V / xp.where(size > 0, size, xp.ones_like(size))
     unit = float(xp.finfo(V.dtype).eps)

@@ -9,14 +9,14 @@ import numpy as np
 from scipy.sparse import csr_array, dia_array, eye_array
 from scipy.sparse.linalg import splu
 
-from ...gram import Operator
+from ...gram import Wrapped
 from ...gram.normalized import NormalizedGram
 from ...types import Array
 from ._base import Eigenproblem, Spectrum, residual
 from .krylov import BlockKrylov
 
 
-class ResolventGram(Operator):
+class ResolventGram(Wrapped):
     """((1 + δ)I − N)⁻¹ of the normalised matrix N of a sparse graph, by its LU decomposition.
 
     The same eigenvectors, those near λ = 1 far apart: eigenvalues 1/(1 + δ − λ). Graphs of neighbours have so many λ
@@ -28,15 +28,7 @@ class ResolventGram(Operator):
     def __init__(self, operator: NormalizedGram, matrix: csr_array):
         S = dia_array((operator.scale[None, :], [0]), shape=operator.shape)
         off = matrix - dia_array((operator.self_affinity[None, :], [0]), shape=operator.shape)
-        self.lu, self.operator = splu(((1 + self.SHIFT) * eye_array(operator.n) - S @ off @ S).tocsc()), operator
-
-    @property
-    def n(self) -> int:
-        return self.operator.n
-
-    @property
-    def like(self) -> Any:
-        return self.operator.like
+        self.lu, self.base = splu(((1 + self.SHIFT) * eye_array(operator.n) - S @ off @ S).tocsc()), operator
 
     def __matmul__(self, V: Array) -> Any:
         return self.lu.solve(V)
@@ -45,5 +37,5 @@ class ResolventGram(Operator):
         """The largest eigenvalues of N."""
         inverse = BlockKrylov(tol=tol * self.SHIFT, oversample=1, max_iter=200).solve(Eigenproblem(self, count, rng))
         values = 1 + self.SHIFT - 1 / inverse.values
-        error = residual(self.operator, values, inverse.vectors)
+        error = residual(self.base, values, inverse.vectors)
         return replace(inverse, values=values, residual=error, method="shift-invert")

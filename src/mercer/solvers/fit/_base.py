@@ -37,7 +37,7 @@ class FitProblem:
 
     def __post_init__(self) -> None:
         if self.H is not None:
-            free_factor(self.H[self.weight > 0])  # refuses functions of which no loss determines the coefficients
+            free_factor(self.H[self.weight > 0])  # refuses functions whose coefficients the samples do not determine
 
     @property
     def operator(self) -> Gram:

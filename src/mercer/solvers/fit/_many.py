@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._jit import njit
 from ...types import Array
-from ._smo import CHUNK, gradient, smo
+from ._smo import LANES, gradient, smo
 
 STEPS = 1 << 14  # of one call of SMO: a request to stop is heard between calls
 FAR = 0.3  # of the way to the next C, from which it is gone to its end
@@ -58,7 +58,7 @@ def solve(
 
 @njit
 def _padded(n: int) -> int:
-    return -(-n // CHUNK) * CHUNK
+    return -(-n // LANES) * LANES
 
 
 @njit

@@ -16,13 +16,11 @@ from ._smo import BIG
 
 @njit
 def nearest(v: Array, lower: Array, upper: Array, loose: Any, out: Array) -> None:
-    """The point of {lower ≤ b ≤ upper, Σb = 0} nearest to v, which is v − θ cut off at the bounds.
-
-    Without bounds θ is a mean. If what the entries exceed their upper bounds by outweighs what they fall short of their
-    lower ones, θ will fall, and those above stay above: they are fixed, and the others go on. Exact after at most one
-    round per entry. Bitran, Hax, *Disaggregation and resource allocation using convex knapsack problems with bounded
-    variables* (1981). `loose` is room for a flag per entry.
-    """
+    """The point of {lower ≤ b ≤ upper, Σb = 0} nearest to v, which is v − θ cut off at the bounds."""
+    # Without bounds θ is a mean. If what the entries exceed their upper bounds by outweighs what they fall short of
+    # their lower ones, θ will fall, and those above stay above: they are fixed, and the others go on. Exact after at
+    # most one round per entry. Bitran, Hax, *Disaggregation and resource allocation using convex knapsack problems with
+    # bounded variables* (1981). `loose` is room for a flag per entry.
     theta, fixed = 0.0, 0.0
     loose[:] = True
     for _ in range(len(v)):
@@ -52,10 +50,8 @@ def nearest(v: Array, lower: Array, upper: Array, loose: Any, out: Array) -> Non
 
 @njit
 def project(beta: Array, lower: Array, upper: Array) -> None:
-    """Each sample's coefficients at the nearest point of its constraints.
-
-    Those that meet them but for rounding stay as they are, so that none leaves its bound by rounding.
-    """
+    """Each sample's coefficients at the nearest point of its constraints."""
+    # those that meet them but for rounding stay as they are, so that none leaves its bound by rounding
     k, n = beta.shape
     v, low, high, new, loose = np.empty(k), np.empty(k), np.empty(k), np.empty(k), np.empty(k, np.bool_)
     for i in range(n):
@@ -67,13 +63,11 @@ def project(beta: Array, lower: Array, upper: Array) -> None:
 
 @njit_reordered
 def descend(K: Array, f: Array, beta: Array, lower: Array, upper: Array, tol: float, most: int) -> int:
-    """Steps of the worst sample until max{f : β < upper} − min{f : β > lower} ≤ tol for each. Changes β.
-
-    Along one sample the objective is ½Kᵢᵢ‖Δ‖² − fᵢ·Δ, whose minimum under the constraints is the point nearest to
-    βᵢ + fᵢ/Kᵢᵢ. `up` and `low` hold f where a coefficient may grow or fall and ∓big elsewhere, so that no pass has a
-    branch. The search for the worst sample makes a step three times as dear, and taking samples in turn would need ten
-    times the steps.
-    """
+    """Steps of the worst sample until max{f : β < upper} − min{f : β > lower} ≤ tol for each. Changes β."""
+    # Along one sample the objective is ½Kᵢᵢ‖Δ‖² − fᵢ·Δ, whose minimum under the constraints is the point nearest to βᵢ
+    # + fᵢ/Kᵢᵢ. `up` and `low` hold f where a coefficient may grow or fall and ∓big elsewhere, so that no pass has a
+    # branch. The search for the worst sample makes a step three times as dear, and taking samples in turn would need
+    # ten times the steps.
     k, q = f.shape
     kind = K.dtype.type
     big = kind(BIG)

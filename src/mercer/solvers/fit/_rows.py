@@ -69,7 +69,7 @@ class Block:
     A block that has room for all rows may be shared by threads: each row has its own place for good, and a row that two
     threads compute at once is written twice with the same values. Places are given out in turn, so that memory is
     touched only as far as it is used. In `shared` blocks, rows that are not `separate` come in fixed groups, so that
-    the timing of threads does not decide in whose company a row is computed, and with which digits.
+    the timing of threads does not decide which rows are computed together, and with which digits.
     """
 
     def __init__(

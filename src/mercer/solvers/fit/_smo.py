@@ -19,7 +19,8 @@ from ..._jit import as_float, as_integer, maximum, minimum, njit, njit_reordered
 from ...types import Array
 
 BIG = 1e37  # stands for infinity, in either precision
-CHUNK = 128  # blocks are padded to a multiple of this, with variables that cannot move
+CHUNK = 128  # values of which the search for a maximum looks at once
+LANES = 16  # blocks are padded to a multiple of this, with variables that cannot move
 RECIPROCAL, TWO = np.int32(0x7EF311C7), np.float32(2)
 
 
@@ -33,7 +34,8 @@ def _reciprocal(a: Array) -> Any:
 @njit_reordered
 def _find(values: Array, largest: Any) -> int:
     """The first index of `largest`, the maximum of `values`, by chunks that vectorise; 0 where no value equals it."""
-    for start in range(0, len(values), CHUNK):
+    whole = len(values) // CHUNK * CHUNK
+    for start in range(0, whole, CHUNK):
         best = values[start]
         for t in range(1, CHUNK):
             best = maximum(best, values[start + t])
@@ -41,6 +43,9 @@ def _find(values: Array, largest: Any) -> int:
             for t in range(start, start + CHUNK):
                 if values[t] == largest:
                     return t
+    for t in range(whole, len(values)):
+        if values[t] == largest:
+            return t
     return 0
 
 

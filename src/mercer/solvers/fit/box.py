@@ -12,13 +12,15 @@ import numpy as np
 
 from ... import _threads
 from ..._threads import Workers
-from ...context import Monitor, Status
+from ...context import Status
+from ...gram import Gram
+from . import held
 from ._base import FitProblem, FitSolution, finish
 from ._rows import Block, Segment
-from .working_set import SINGLE, BoxProblem, BoxSolution, minimise
+from .working_set import LARGEST, SINGLE, BoxProblem, BoxSolution, minimise
 
 
-def box(problem: FitProblem, tol: float = 1e-6, max_iter: int = -1, monitor: Monitor | None = None) -> FitSolution:
+def box(problem: FitProblem, tol: float = 1e-6, max_iter: int = -1) -> FitSolution:
     """Solve to max{f : β can grow} − min{f : β can fall} ≤ tol, in units of f."""
     gram, constant = problem.gram, problem.H is not None
     parts = problem.loss.box(problem.y, problem.weight / problem.alpha)
@@ -27,19 +29,33 @@ def box(problem: FitProblem, tol: float = 1e-6, max_iter: int = -1, monitor: Mon
     ridge = None if ridges[0] is None else np.concatenate(ridges)
     group = np.zeros(len(linear), dtype=np.int64) if constant else None
     dual = BoxProblem(linear, lower, upper, group, ridge=ridge)
-    count = _threads.n_threads()
-    solution: BoxSolution
-    with _threads.one_blas_thread, ThreadPoolExecutor(count) as pool:
-        workers = Workers(pool, count)
-        for dtype in (np.float32, np.float64) if tol >= SINGLE else (np.float64,):
-            segment = Segment(gram.evaluator, dtype)
-            block = Block(segment, segment, segment.n, dtype)
-            grid = [[block] * len(parts) for _ in parts]
-            solution = minimise([segment] * len(parts), grid, dual, tol, workers, max_iter, monitor)
-            if solution.status is not Status.PRECISION:
-                break
-            dual.start = solution.beta
+    with _threads.one_blas_thread:
+        solve = _on_matrix if len(linear) <= LARGEST else _on_rows
+        solution = solve(gram, dual, len(parts), tol, max_iter)
     a = solution.beta.reshape(len(parts), -1).sum(axis=0)
     c = solution.offsets[:1] if constant else None
     history = [{name: h[name] for name in ("objective", "gap", "violators")} for h in solution.history]
     return finish(problem, a, c, solution.status, solution.n_iter, "working_set", history)
+
+
+def _on_matrix(gram: Gram, dual: BoxProblem, copies: int, tol: float, max_iter: int) -> BoxSolution:
+    """The solution on the whole matrix, in double precision."""
+    K = np.ascontiguousarray(gram.evaluator.cast(np.float64).quick(None), dtype=np.float64)
+    index = np.tile(np.arange(len(K)), copies)
+    return held.minimise(K, index, np.array([0, len(index)]), dual, tol, max_iter, n_jobs=None)[0]
+
+
+def _on_rows(gram: Gram, dual: BoxProblem, copies: int, tol: float, max_iter: int) -> BoxSolution:
+    """The solution on rows, in double precision where single does not suffice."""
+    count = _threads.n_threads()
+    with ThreadPoolExecutor(count) as pool:
+        workers = Workers(pool, count)
+        for dtype in (np.float32, np.float64) if tol >= SINGLE else (np.float64,):
+            segment = Segment(gram.evaluator, dtype)
+            block = Block(segment, segment, segment.n, dtype)
+            grid = [[block] * copies for _ in range(copies)]
+            solution = minimise([segment] * copies, grid, dual, tol, workers, max_iter)
+            if solution.status is not Status.PRECISION:
+                break
+            dual.start = solution.beta
+    return solution

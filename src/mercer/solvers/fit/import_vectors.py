@@ -15,16 +15,17 @@ import numpy as np
 from scipy.linalg import null_space, orth, solve_triangular
 
 from ... import _threads
-from ...context import Monitor, Status, current
+from ...context import Status, current
 from ._base import FitProblem, FitSolution, finish
 
 SPANNED = 1e-10  # of the largest diagonal entry: what is left of a point that the others span
+SPOILT = 0.01  # of alpha: what is left of a point that rounding puts aside, although it could change the fit
 ROOM = 1 << 22  # values of f at a time, for which candidates are judged
 FLAT = 1e-12  # of the largest curvature: a floor, for free functions that separate the classes on their own
 
 
 def import_vectors(
-    problem: FitProblem, epsilon: float, lag: int, most: int, tol: float, max_iter: int, monitor: Monitor | None = None
+    problem: FitProblem, epsilon: float, lag: int, most: int, tol: float, max_iter: int
 ) -> tuple[np.ndarray, FitSolution, np.ndarray]:
     """The points in the order of their choice, the solution on them, and the objective before and after each.
 
@@ -34,11 +35,13 @@ def import_vectors(
     floor = SPANNED * float(np.diagonal(E).max())
     on = _Reduced(problem)
     steps, converged = on.minimise(tol, max_iter)
-    chosen, path, status, monitor = list[int](), [on.value], Status.CONVERGED, monitor or current()
+    chosen, path, status, context = list[int](), [on.value], Status.CONVERGED, current()
     while len(chosen) < most:
         free = (np.diagonal(E) > floor) & (problem.weight > 0)
         free[chosen] = False
         if not free.any():
+            left = np.delete(np.where(problem.weight > 0, np.diagonal(E), 0.0), chosen)
+            status = Status.PRECISION if left.max(initial=0.0) > SPOILT * problem.alpha else status
             break
         candidates = np.flatnonzero(free)
         best = int(candidates[np.argmin(on.trials(E, candidates))])
@@ -51,7 +54,7 @@ def import_vectors(
         path.append(on.value)
         if len(chosen) >= lag and path[-1 - lag] - on.value <= max(epsilon * on.value, 1e-12 * on.first):
             break
-        if reason := monitor({"gap": path[-2] - on.value, "round": len(chosen)}):
+        if reason := context({"gap": path[-2] - on.value, "round": len(chosen)}):
             status = reason
             break
     points = np.array(chosen, dtype=np.int64)
@@ -63,17 +66,17 @@ def import_vectors(
 
 
 class _Reduced:
-    """The problem in coordinates x of shape (q + p, m), u above those of the free part: f = (Zu + Qb)Cᵀ.
+    """The problem in coordinates x of shape (q + p, m), u above those of the free part: f = ((Z − QQᵀZ)u + Qb)Cᵀ."""
 
-    The columns of C are orthonormal. With several values of f they are orthogonal to 1, since to add a constant to all
-    changes nothing but the penalty; those of Q span the free functions.
-    """
+    # The columns of C are orthonormal. With several values of f they are orthogonal to 1, since to add a constant to
+    # all changes nothing but the penalty; those of Q span the free functions. What these explain of Z only moves b, and
+    # would hide the rest where it is large: under a linear kernel far from 0 all functions are nearly constant.
 
     def __init__(self, problem: FitProblem):
         self.problem, (n, *k) = problem, problem.shape
         H = np.zeros((n, 0)) if problem.H is None else problem.H
         self.scale = np.maximum(np.linalg.norm(H, axis=0), 1e-300)  # powers of large numbers must not hide the constant
-        self.A = orth(H / self.scale) if H.size else H  # [Z, Q]
+        self.Z, self.A = np.zeros((n, 0)), orth(H / self.scale) if H.size else H  # A = [Z − QQᵀZ, Q]
         self.C = null_space(np.ones((1, k[0]))) if k else np.ones((1, 1))
         self.q, self.x = 0, np.zeros((self.A.shape[1], self.C.shape[1]))
         self.value = self.first = self.objective(self.x)
@@ -91,17 +94,26 @@ class _Reduced:
     def coefficients(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """a of the points that Z was made of, and c."""
         u, b, H = self.values(self.x[: self.q]), self.values(self.x[self.q :]), self.problem.H
-        a = solve_triangular(self.A[points, : self.q].T, u)
+        a = solve_triangular(self.Z[points].T, u)
         if H is None:
             return a, None
-        c = np.linalg.lstsq(H / self.scale, self.A[:, self.q :] @ b, rcond=None)[0]
+        free = self.A[:, self.q :] @ b - (self.Z - self.A[:, : self.q]) @ u
+        c = np.linalg.lstsq(H / self.scale, free, rcond=None)[0]
         return a, (c.T / self.scale).T
 
     def add(self, z: np.ndarray) -> None:
         """A further column of Z, with coordinates 0."""
         self.x = np.insert(self.x, self.q, 0.0, axis=0)
-        self.A = np.insert(self.A, self.q, z, axis=1)
+        self.A = np.insert(self.A, self.q, self.off(z), axis=1)
+        self.Z = np.column_stack([self.Z, z])
         self.q += 1
+
+    def off(self, Z: np.ndarray) -> np.ndarray:
+        """Z − QQᵀZ; twice, for its digits."""
+        Q = self.A[:, self.q :]
+        for _ in range(2):
+            Z = Z - Q @ (Q.T @ Z)
+        return Z
 
     def objective(self, x: np.ndarray) -> float:
         return self.problem.total(self.values(self.A @ x)) + 0.5 * float(self.ridge @ np.sum(x**2, axis=1))
@@ -150,7 +162,7 @@ class _Reduced:
         inverse = np.linalg.inv(self.hessian(W))
         room = max(1, ROOM // int(np.prod(self.problem.shape)))
         parts = [
-            self._trial(E[:, some] / np.sqrt(np.diagonal(E)[some]), s, W, inverse)
+            self._trial(self.off(E[:, some] / np.sqrt(np.diagonal(E)[some])), s, W, inverse)
             for some in (candidates[rows] for rows in _threads.slices(len(candidates), room))
         ]
         return np.concatenate(parts)

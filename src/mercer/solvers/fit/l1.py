@@ -15,17 +15,20 @@ Lee, Sun, Saunders, *Proximal Newton-type methods for minimizing composite funct
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from ...context import Monitor, Status, current
+from ...context import Status, current
 from ._base import FLAT, FitProblem, FitSolution
-from ._coordinates import lasso
+from ._coordinate_descent import lasso
 
+Solve = Callable[[np.ndarray, np.ndarray], np.ndarray]
 PASSES = 20  # of coordinate descent between two steps along signs
 ROUNDS = 100  # of both in one step of Newton's method
 
 
-def l1(problem: FitProblem, tol: float = 1e-6, max_iter: int = 200, monitor: Monitor | None = None) -> FitSolution:
+def l1(problem: FitProblem, tol: float = 1e-6, max_iter: int = 200) -> FitSolution:
     """Solve until the conditions hold to tol, relative to the largest pull at f = 0."""
     K = np.asarray(problem.gram.dense(), dtype=np.float64)
     n = problem.gram.n
@@ -33,14 +36,14 @@ def l1(problem: FitProblem, tol: float = 1e-6, max_iter: int = 200, monitor: Mon
     penalty = np.where(np.arange(B.shape[1]) < n, problem.alpha, 0.0)
     x, f = np.zeros(B.shape[1]), np.zeros(n)
     size = max(float(np.abs(B.T @ problem.slope(f)).max()), 1e-300)
-    status, value, monitor = Status.MAX_ITER, problem.total(f), monitor or current()
+    status, value, context = Status.MAX_ITER, problem.total(f), current()
     for k in range(max_iter + 1):
         g = B.T @ problem.slope(f)
-        violation = _violation(g, x, penalty) / size
-        if violation <= tol or k == max_iter:
-            status = status if violation > tol else Status.CONVERGED
+        away = violation(g, x, penalty) / size
+        if away <= tol or k == max_iter:
+            status = status if away > tol else Status.CONVERGED
             break
-        if reason := monitor({"gap": violation, "round": k}):
+        if reason := context({"gap": away, "round": k}):
             status = reason
             break
         d = _lasso(_curvature(problem, f, B), g, penalty, x, 0.1 * tol * size) - x
@@ -56,7 +59,7 @@ def l1(problem: FitProblem, tol: float = 1e-6, max_iter: int = 200, monitor: Mon
             break
         x, f, value = x + t * d, f + t * df, found
     free = None if problem.H is None else x[n:]
-    return FitSolution(x[:n], free, f, value, violation, None, status=status, n_iter=k, method="l1")
+    return FitSolution(x[:n], free, f, value, away, None, status=status, n_iter=k, method="l1")
 
 
 def _curvature(problem: FitProblem, f: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -69,7 +72,8 @@ def _curvature(problem: FitProblem, f: np.ndarray, B: np.ndarray) -> np.ndarray:
     return 0.5 * (S + S.T) + FLAT * max(float(np.diagonal(S).max()), 1e-300) * np.eye(len(S))
 
 
-def _violation(g: np.ndarray, x: np.ndarray, penalty: np.ndarray) -> float:
+def violation(g: np.ndarray, x: np.ndarray, penalty: np.ndarray) -> float:
+    """How far the gradient g is from the optimality conditions at x."""
     away = np.where(x == 0, np.maximum(np.abs(g) - penalty, 0.0), np.abs(g + penalty * np.sign(x)))
     return float(away.max(initial=0.0))
 
@@ -80,24 +84,26 @@ def _lasso(S: np.ndarray, g: np.ndarray, penalty: np.ndarray, x: np.ndarray, sma
     for _ in range(ROUNDS):
         g = start + S @ (v - x)
         lasso(S, g, penalty, v, small, PASSES)
-        if _violation(start + S @ (v - x), v, penalty) <= small:
+        if violation(start + S @ (v - x), v, penalty) <= small:
             break
-        _along_signs(S, start + S @ (v - x), penalty, v)
+        along_signs(S, start + S @ (v - x), penalty, v, lambda A, b: np.linalg.lstsq(A, b, rcond=1e-15)[0])
     return v
 
 
-def _along_signs(S: np.ndarray, g: np.ndarray, penalty: np.ndarray, v: np.ndarray) -> None:
-    """Move to the minimum with these signs, or to where the first of them would change, and so on without it."""
-    used = np.flatnonzero((v != 0) | (penalty == 0))
+def along_signs(S: np.ndarray, g: np.ndarray, penalty: np.ndarray, v: np.ndarray, solve: Solve) -> None:
+    """Move v to the minimum of ½δᵀSδ + gᵀδ + Σ penalty·|v + δ| with its signs, or to where the first of them would
+    change, and so on without it. `solve` solves linear systems.
+    """
+    used = np.flatnonzero(((v != 0) | (penalty == 0)) & (np.diagonal(S) > 0))
     while len(used):
-        block, slope = S[np.ix_(used, used)], (g + penalty * np.sign(v))[used]
-        step = -np.linalg.lstsq(block, slope, rcond=1e-15)[0]
+        step = -solve(S[np.ix_(used, used)], (g + penalty * np.sign(v))[used])
         falls = (penalty[used] > 0) & (np.sign(v[used]) * (v[used] + step) < 0)
-        t = float(np.min(-v[used][falls] / step[falls], initial=1.0))
-        first = used[falls][np.argmin(-v[used][falls] / step[falls])] if falls.any() else None
+        ratios = np.where(falls, -v[used] / np.where(falls, step, 1.0), np.inf)
+        first = int(ratios.argmin())
+        t = min(1.0, float(ratios[first]))
         v[used] += t * step
         g = g + S[:, used] @ (t * step)
-        if first is None:
+        if not falls.any():
             return
-        v[first] = 0.0
-        used = used[used != first]
+        v[used[first]] = 0.0
+        used = np.delete(used, first)

@@ -17,6 +17,7 @@ DeCoste, Wagstaff, *Alpha seeding for support vector machines* (2000), for start
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -131,8 +132,15 @@ def vote(values: np.ndarray, classes: int, break_ties: bool = False) -> np.ndarr
     if break_ties and classes > 2:
         flat = values.reshape(-1, values.shape[-1])
         return _ovr_decision_function(flat < 0, -flat, classes).argmax(axis=1).reshape(values.shape[:-1])
+    exchange, seconds = _ballot(classes)
+    votes: Any = (values > 0).astype(np.float32) @ exchange  # besides one vote from each pair for its second class
+    return (votes + seconds).argmax(axis=-1)
+
+
+@cache
+def _ballot(classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """The votes that each pair moves from its second class to its first, and those of the second classes."""
     first, second = np.array(list(combinations(range(classes), 2))).T
     every = np.arange(classes)
     exchange = (first[:, None] == every).astype(np.float32) - (second[:, None] == every)
-    votes: Any = (values > 0).astype(np.float32) @ exchange  # besides one vote from each pair for its second class
-    return (votes + np.bincount(second, minlength=classes)).argmax(axis=-1)
+    return exchange, np.bincount(second, minlength=classes)

@@ -19,7 +19,7 @@ support vector machines* (2002), section III, for the penalised offset.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,10 +29,9 @@ from ..._threads import Workers
 from ..._units import exponent
 from ...context import Monitor, Status
 from ...losses import FAR
-from ..solution import Certificate, Solution
 from ._multiclass import descend, project
 from ._rows import Block, Segment
-from .rounds import FRESH, IDLE, INNER, OVERFLOW, Rounds
+from .rounds import FRESH, IDLE, INNER, OVERFLOW, DualSolution, Rounds
 
 SIZE = 512  # samples of a working set: with more, the search for the worst one costs more than rounds that it saves
 TILE = 1024  # columns of one product: with a few hundred rows in double precision it stays in the cache
@@ -103,7 +102,7 @@ class MulticlassProblem:
         return 1 if self.form == "crammer_singer" else self.n_classes - 1
 
     def sums(self, beta: np.ndarray) -> np.ndarray:
-        """What of each equality β misses."""
+        """The residual of each equality."""
         return np.asarray(beta.sum(axis=1))
 
     def minimise(self, segments: Any, blocks: Any, *settings: Any) -> MulticlassSolution:
@@ -119,28 +118,15 @@ class MulticlassProblem:
         return self.started(beta, values)
 
 
-@dataclass(frozen=True)
-class MulticlassSolution(Solution):
-    """β, f = μδ − values, and values = (K + offset)β at the end, all (n, k); the constants, and how good they are.
+@dataclass(frozen=True, kw_only=True)
+class MulticlassSolution(DualSolution):
+    """The solution, with arrays of shape (n, k): f = μδ − values and values = (K + offset)β.
 
-    The values are those of the functions at the samples, and `intercept` their constant parts. `objective` is the value
-    of the dual problem, which is minimised, and `duality_gap` what the primal value exceeds its negative by. `gap` is
-    the largest violation of the optimality conditions.
+    The values are those of the functions at the samples, and `intercept` their constant parts.
     """
 
-    beta: np.ndarray
-    f: np.ndarray
-    values: np.ndarray
     intercept: np.ndarray
-    objective: float
-    gap: float
-    duality_gap: float
-    inner_iter: int
-    history: list[dict[str, float]] = field(default_factory=list)
-
-    @property
-    def certificate(self) -> Certificate:
-        return Certificate("violation", self.gap)
+    method: str = "multiclass"
 
 
 def minimise_multiclass(
@@ -201,17 +187,8 @@ def minimise_multiclass(
 class _Run(Rounds):
     """The state of one run; arrays have a row for each class and a column for each sample."""
 
-    def __init__(
-        self,
-        segment: Segment,
-        block: Block,
-        problem: MulticlassProblem,
-        tol: float,
-        workers: Workers | None,
-        max_iter: int,
-        monitor: Monitor | None,
-    ):
-        super().__init__(segment.n, tol, workers, max_iter, monitor)
+    def __init__(self, segment: Segment, block: Block, problem: MulticlassProblem, *settings: Any):
+        super().__init__(segment.n, *settings)
         self.segment, self.block, self.problem, k = segment, block, problem, problem.n_classes
         self.own = problem.labels == np.arange(k)[:, None]
         self.linear = problem.margin * self.own
@@ -293,18 +270,12 @@ class _Run(Rounds):
 
     def finish(self, status: Status) -> MulticlassSolution:
         return MulticlassSolution(
-            np.ascontiguousarray(self.beta.T),
-            np.ascontiguousarray(self.f.T),
-            np.ascontiguousarray(self.values),
-            self.beta.sum(axis=1) * self.problem.offset,
-            self.objective(),
-            self.gap(self.state()),
-            self.duality_gap(),
-            self.inner,
-            self.history,
-            status=status,
-            n_iter=self.rounds,
-            method="multiclass",
+            beta=np.ascontiguousarray(self.beta.T),
+            f=np.ascontiguousarray(self.f.T),
+            values=np.ascontiguousarray(self.values),
+            intercept=self.beta.sum(axis=1) * self.problem.offset,
+            duality_gap=self.duality_gap(),
+            **self.ended(status),
         )
 
     def choose(self, working: np.ndarray, born: np.ndarray, state: np.ndarray) -> np.ndarray:

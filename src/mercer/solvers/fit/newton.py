@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...context import Monitor, Status, current
+from ...context import Status, current
 from ..linear import LinearSolver, System, solve
 from ._base import FLAT, FitProblem, FitSolution, finish
 from .ordered import ordered
@@ -24,22 +24,21 @@ def newton(
     tol: float = 1e-8,
     max_iter: int = 100,
     start: tuple[np.ndarray, np.ndarray | None] | None = None,
-    monitor: Monitor | None = None,
 ) -> FitSolution:
     """Solve from `start`, (a, c), until the decrement, twice the expected decrease, is tol times the objective.
 
-    Where the loss is not convex, curvatures majorise it, and what is found is a stationary point.
+    For a loss that is not convex, the curvatures majorise it, and the solution is a stationary point.
     """
     gram, loss, w, alpha, H = problem.gram, problem.loss, problem.weight, problem.alpha, problem.H
     a, c = (np.zeros(gram.n), None if H is None else np.zeros(H.shape[1])) if start is None else start
     a, c, smooth, f, value = _state(problem, a, c)
     history: list[dict[str, float]] = []
-    status, floor, monitor = Status.MAX_ITER, FLAT, monitor or current()
+    status, floor, context = Status.MAX_ITER, FLAT, current()
     least = max(1e-16 * abs(value), 1e-300)  # an objective that is zero but for rounding
     unit = problem.spread
     for k in range(max_iter):
         if k == PATIENCE and "box" in loss.provides and gram.provides & {"dense", "factor"}:
-            inside = ordered(problem, [loss], tol, monitor=monitor)[0]
+            inside = ordered(problem, [loss], tol)[0]
             if inside.objective < value:
                 a, c, smooth, f, value = _state(problem, inside.coefficients, inside.free)
         g, h = (
@@ -75,7 +74,7 @@ def newton(
         floor = max(FLAT, floor / 100)
         a, smooth, f, value = a + t * da, smooth + t * ds, f + t * df, found
         c = to_c if c is None or to_c is None else c + t * (to_c - c)
-        reason = monitor({"gap": -slope, "round": len(history), "beta": a, "values": smooth})
+        reason = context({"gap": -slope, "round": len(history), "beta": a, "values": smooth})
         if reason:
             status = reason
             break

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
-from ...context import Monitor, Status, current
+from ...context import Status, current
 from ...losses import FAR, Loss
 from ._base import FitProblem, FitSolution, finish
-from .coordinates import Coordinates
+from .eigenbasis import Eigenbasis
 
 
 def ordered(
@@ -31,7 +31,6 @@ def ordered(
     losses: Sequence[Loss],
     tol: float = 1e-8,
     max_iter: int = 200,
-    monitor: Monitor | None = None,
 ) -> list[FitSolution]:
     """The solutions for `losses`, in their order, which must be that of their minimisers.
 
@@ -39,7 +38,7 @@ def ordered(
     `gap` of each solution is that of all together. Points of weight 0 count for the order alone.
     """
     state, w = _State(problem, losses), problem.weight
-    status, monitor = Status.MAX_ITER, monitor or current()
+    status, context = Status.MAX_ITER, current()
     for k in range(max_iter):
         F = state.values()
         value = sum(float(loss.total(problem.y, F[:, j], w)) for j, loss in enumerate(losses)) + state.penalty()
@@ -48,7 +47,7 @@ def ordered(
         if gap <= small and crossing <= tol * state.scale and state.is_balanced(tol, small, gap):
             status = Status.CONVERGED
             break
-        if reason := monitor({"gap": gap, "round": k}):
+        if reason := context({"gap": gap, "round": k}):
             status = reason
             break
         if not state.step(F):
@@ -71,7 +70,7 @@ class _State:
     """x = (u, c), the variables v = (β, λ), and the multipliers of their bounds."""
 
     def __init__(self, problem: FitProblem, losses: Sequence[Loss]):
-        self.at = at = Coordinates(problem)
+        self.at = at = Eigenbasis(problem)
         used = np.flatnonzero(problem.weight > 0)
         self.problem, self.A, self.rank, self.q = problem, np.hstack([at.Z, at.H]), len(at.values), len(losses)
         self.p, lower, upper, self.ridge, self.rows, self.levels = _variables(problem, losses, used)
@@ -108,7 +107,7 @@ class _State:
         return values
 
     def balance(self) -> np.ndarray:
-        """What is left of the stationarity in x."""
+        """The residual of the stationarity in x."""
         return self.A.T @ self.spread(self.v) - self.damping[:, None] * self.x
 
     def is_balanced(self, tol: float, small: float, gap: float) -> bool:
@@ -164,10 +163,8 @@ class _State:
         return self.x + t * dx, self.v + t * dv, self.zl + t * dl, self.zh + t * dh
 
     def system(self, theta: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """The solution of (AᵀMΘ⁻¹MᵀA + α on u) x = b: a block for each level, and −AᵀΘ⁻¹A of λ between neighbours.
-
-        Factorised block by block, since none but neighbours meet.
-        """
+        """The solution of (AᵀMΘ⁻¹MᵀA + α on u) x = b: a block for each level, and −AᵀΘ⁻¹A of λ between neighbours."""
+        # factorised block by block, since none but neighbours meet
         n = len(self.A)
         weights = np.zeros((n, self.q))
         np.add.at(weights, (self.rows, self.levels), 1 / theta)

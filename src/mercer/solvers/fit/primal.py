@@ -17,11 +17,15 @@ With β attaining the maxima at any f, and G = (w − Xᵀβ, τb − Σβ), the
     P − D = Σᵢ { what βᵢ leaves of its maximum at fᵢ } + ½‖w − Xᵀβ‖² + (τb − Σβ)²/2τ,
 
 a sum of non-negative terms, which no cancellation blurs. It bounds P − P* and ½‖w − w*‖².
+
+Compiled code goes first, for all machines on the same X in one call: the same method where X is small, and coordinate
+descent in the dual where it is sparse and wide. What it leaves above the gap that was asked for, the code here solves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,15 +33,18 @@ import numpy as np
 from scipy import linalg, sparse
 
 from ...context import Status, current
-from ...types import Array
-from ..solution import Certificate, Solution
-from ._coordinates import descend
+from ..solution import Solution
+from ._coordinate_descent import descend
+from ._finite_newton import solve
+from ._newton_equations import Factored, Iterated
+from .dual_sets import BIG, Intervals, Simplices
+from .linear_map import LinearMap
 
-__all__ = ["Box", "Design", "PrimalSolution", "Simplices", "minimise"]
+__all__ = ["Intervals", "LinearMap", "PrimalSolution", "Simplices", "minimise", "minimise_all"]
 
 DIRECT, DIRECT_SPARSE = 3000, 1000  # unknowns, at most, for which the Hessian is formed
-CHUNK = 1 << 21  # numbers in a block of rows while the Hessian is summed
 WIDTH = 10.0  # the first h, in units of the targets; larger costs a round or two, smaller many steps in hard cases
+NARROW = 0.1  # the same for losses with two sides, where samples are more than unknowns: little is left of targets
 NARROWING = 0.4  # of h, from round to round
 INNER = 0.01  # of the gap: how far a round is solved
 ROUND = 200  # steps in a round, at most
@@ -45,8 +52,12 @@ PATIENCE = 25  # rounds without halving the gap
 FLOOR = 1e-13  # of the objective: no smaller gap is aimed at
 ROUNDING = 1e-6  # of the objective: a gap that is good enough where rounding allows no better
 NOTHING = 1e-15  # of the objective: a decrease that is none
-BIG = 1e300  # no bound; compiled code knows no infinity
-PASSES = 300  # of coordinate descent before Newton's method takes over
+SMALL = 1 << 27  # products in a Hessian, at most, for machines that compiled code solves together
+QUICK = 100  # steps of that code, before the other takes over
+LANES = 8  # numbers in a vector of that code
+ALIKE = 1e-3  # the least pivot over the largest, for which squares of X are as good as X
+PASSES = 600  # of coordinate descent before Newton's method takes over
+WORK = 1 << 28  # numbers of X that coordinate descent meets until it asks whether to end
 
 
 @dataclass(frozen=True)
@@ -57,166 +68,17 @@ class PrimalSolution(Solution):
     rounding leaves of Σβ counts for intercepts that exceed the one found by at most the mean absolute target.
     """
 
+    measure = ("duality gap", "gap")
     weights: np.ndarray  # w, or a column for each class
     intercept: Any
     dual: np.ndarray
     objective: float
     gap: float
 
-    @property
-    def certificate(self) -> Certificate:
-        return Certificate("duality gap", self.gap)
-
-
-class Design:
-    """f = Xw + b with penalty ½‖w‖² + (τ/2)b², X dense or CSR. The unknowns V are (w, b), or w without an intercept."""
-
-    def __init__(self, X: Any, intercept: bool, tau: float):
-        self.X, self.intercept = X, intercept
-        self.n, self.d = X.shape
-        self.penalty = np.append(np.ones(self.d), [tau] * intercept)
-
-    def penalised(self, V: np.ndarray) -> np.ndarray:
-        """The gradient of the penalty."""
-        return (self.penalty * V.T).T
-
-    def values(self, V: np.ndarray) -> np.ndarray:
-        """f at the samples."""
-        return self.X @ V[: self.d] + V[self.d] if self.intercept else self.X @ V
-
-    def moment(self, beta: np.ndarray) -> np.ndarray:
-        """(Xᵀβ, Σβ)."""
-        M = self.X.T @ beta
-        return np.concatenate([M, beta.sum(axis=0)[None]]) if self.intercept else M
-
-    def remainder(self, G: np.ndarray, V: np.ndarray, scale: float) -> float:
-        """What the gradient G adds to the gap."""
-        if self.intercept and self.penalty[-1] == 0:
-            reach = 2 * np.abs(V[-1]) + scale  # from b to the far end of [−|b| − scale, |b| + scale]
-            return 0.5 * float(np.sum(G[:-1] ** 2)) + float(np.sum(np.abs(G[-1]) * reach))
-        return 0.5 * float(np.sum((G**2).T / self.penalty))
-
-
-class Box:
-    """One β in [lower, upper] ∋ 0 for each sample: the hinge, the ε-insensitive loss, and their squares.
-
-    Parameters
-    ----------
-    target, cost : arrays of shape (n,)
-        p and c > 0.
-    lower, upper : bool or arrays of bool
-        Whether β may be negative, positive.
-    epsilon : float >= 0
-    squared : bool
-        Whether the loss is c·(·)² and β unbounded, instead of c·(·) and |β| ≤ c.
-    """
-
-    def __init__(self, target: np.ndarray, cost: np.ndarray, lower: Array, upper: Array, epsilon: float, squared: bool):
-        self.target, self.cost, self.epsilon = target, cost, epsilon
-        self.own = 0.5 if squared else 0.0  # γ = own/c
-        bound = np.full_like(cost, BIG) if squared else cost
-        self.lower, self.upper = np.where(lower, -bound, 0.0), np.where(upper, bound, 0.0)
-        self.shape = target.shape
-        self.scale = float(np.mean(np.abs(target))) or 1.0
-
-    @classmethod
-    def classification(cls, sign: np.ndarray, cost: np.ndarray, squared: bool) -> Box:
-        """c·max(0, 1 − yf), or c·max(0, 1 − yf)²."""
-        return cls(sign, cost, sign < 0, sign > 0, 0.0, squared)
-
-    @classmethod
-    def regression(cls, y: np.ndarray, cost: np.ndarray, epsilon: float, squared: bool) -> Box:
-        """c·max(0, |y − f| − ε), or c·max(0, |y − f| − ε)²."""
-        return cls(y, cost, True, True, epsilon, squared)
-
-    def value(self, beta: np.ndarray, F: np.ndarray) -> np.ndarray:
-        """What each sample's β makes of its maximum, which is the loss."""
-        quadratic = self.own / (2 * self.cost) * beta * beta if self.own else 0.0
-        return beta * (self.target - F) - self.epsilon * np.abs(beta) - quadratic
-
-    def attain(self, F: np.ndarray) -> np.ndarray:
-        """The β of the maxima."""
-        if self.own:
-            return self.respond(F, 0.0, np.zeros(1))[0]
-        r = self.target - F
-        return np.where(r > self.epsilon, self.upper, np.where(r < -self.epsilon, self.lower, 0.0))
-
-    def respond(self, F: np.ndarray, h: float, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The β of the maxima with (h/2c)(β − centre)² subtracted, and where it varies with f."""
-        a = centre * (h / self.cost) + (self.target - F)
-        inside = a - np.clip(a, -self.epsilon, self.epsilon) if self.epsilon else a
-        beta = np.clip(inside * (self.cost / (h + self.own)), self.lower, self.upper)
-        return beta, (beta > self.lower) & (beta < self.upper) & (inside != 0)
-
-    def vary(self, active: np.ndarray, D: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
-        """How β falls as f moves along D."""
-        return np.where(active, stiffness * D, 0.0)
-
-    def moving(self, active: np.ndarray) -> np.ndarray:
-        """The samples that vary."""
-        return active
-
-    def balance(self, beta: np.ndarray) -> np.ndarray:
-        """β with sum 0, by less of the sign that has more."""
-        plus, minus = float(beta[beta > 0].sum()), -float(beta[beta < 0].sum())
-        least = min(plus, minus)
-        return beta * np.where(beta > 0, least / (plus or 1.0), least / (minus or 1.0))
-
-
-class Simplices:
-    """A row of β for each sample, with sum 0, β ≤ c in its own class and ≤ 0 in the others.
-
-    The loss of Crammer and Singer, *On the algorithmic implementation of multiclass kernel-based vector machines*
-    (2001), equation 5: c·max over m of (1 − δ_{my} + f_m − f_y) is the maximum of Σ β_m(δ_{my} − f_m) over such rows.
-    """
-
-    own = 0.0
-    scale = 1.0
-
-    def __init__(self, label: np.ndarray, classes: int, cost: np.ndarray):
-        self.target = (label[:, None] == np.arange(classes)).astype(np.float64)
-        self.cost = cost[:, None]
-        self.shape = self.target.shape
-
-    def value(self, beta: np.ndarray, F: np.ndarray) -> np.ndarray:
-        """What each sample's β makes of its maximum, which is the loss."""
-        return np.sum(beta * (self.target - F), axis=1)
-
-    def attain(self, F: np.ndarray) -> np.ndarray:
-        """The β of the maxima."""
-        rival = (self.target - F).argmin(axis=1)
-        return self.cost * (self.target - (rival[:, None] == np.arange(self.shape[1])))
-
-    def respond(self, F: np.ndarray, h: float, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The β of the maxima with (h/2c)‖β − centre‖² subtracted, and which entries vary with f.
-
-        β = c(target − s) with s the nearest point of the simplex: Held, Wolfe, Crowder, *Validation of subgradient
-        optimization* (1974), section 3.
-        """
-        z = self.target - centre / self.cost - (self.target - F) / h
-        ordered = -np.sort(-z, axis=1)
-        level = (np.cumsum(ordered, axis=1) - 1) / np.arange(1, z.shape[1] + 1)
-        last = np.count_nonzero(ordered > level, axis=1) - 1
-        s = np.maximum(z - np.take_along_axis(level, last[:, None], axis=1), 0.0)
-        return self.cost * (self.target - s), s > 0
-
-    def vary(self, active: np.ndarray, D: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
-        """How β falls as f moves along D: each row's mean over its active entries does not count."""
-        mean = np.sum(active * D, axis=1, keepdims=True) / np.sum(active, axis=1, keepdims=True)
-        return np.where(active, stiffness * (D - mean), 0.0)
-
-    def moving(self, active: np.ndarray) -> np.ndarray:
-        """The samples that vary."""
-        return np.count_nonzero(active, axis=1) > 1
-
-    def balance(self, beta: np.ndarray) -> np.ndarray:
-        """β as it is: its columns have sum 0 but for rounding, and there is no simple way to mend that."""
-        return beta
-
 
 def minimise(
-    design: Design,
-    pieces: Box | Simplices,
+    design: LinearMap,
+    pieces: Intervals | Simplices,
     tol: float,
     max_iter: int,
     *,
@@ -227,8 +89,8 @@ def minimise(
 
     Parameters
     ----------
-    design : Design
-    pieces : Box or Simplices
+    design : LinearMap
+    pieces : Intervals or Simplices
         The loss.
     tol : float > 0
     max_iter : int
@@ -238,24 +100,134 @@ def minimise(
     report : callable, optional
         Takes a line of text after each round.
     """
-    if not sparse.issparse(design.X) and design.d > design.n:
-        # w lies in the span of the samples: with Xᵀ = QR, w = Qv and X w = Rᵀv
-        Q, R = linalg.qr(design.X.T, mode="economic", check_finite=False)
-        tau = float(design.penalty[-1]) if design.intercept else 0.0
-        inner = minimise(Design(R.T, design.intercept, tau), pieces, tol, max_iter, seed=seed, report=report)
-        return replace(inner, weights=Q @ inner.weights)
-    return _Newton(design, pieces, max(tol * tol, FLOOR), max_iter, report).run(seed)
+    if isinstance(pieces, Intervals):
+        return minimise_all(design, pieces[None], tol, max_iter, seed=seed, report=report)[0]
+    reduced, expand = _reduced(design)
+    return _expanded(_Newton(reduced, pieces, max(tol * tol, FLOOR), max_iter, report).run(), expand)
+
+
+def minimise_all(
+    design: LinearMap,
+    pieces: Intervals,
+    tol: float,
+    max_iter: int,
+    *,
+    seed: int = 0,
+    report: Callable[[str], None] | None = None,
+) -> list[PrimalSolution]:
+    """The same for each row of `pieces`; small machines are solved together, in one compiled call."""
+    design, expand = _reduced(design)
+    aim, found = max(tol * tol, FLOOR), list[PrimalSolution]()
+    size = len(design.penalty)
+    if max_iter > 0 and size <= (DIRECT_SPARSE if sparse.issparse(design.X) else DIRECT):
+        found = _together(design, pieces, aim, min(max_iter, QUICK))
+    elif max_iter > 0 and sparse.issparse(design.X) and not (design.intercept and design.penalty[-1] == 0):
+        found = _by_rows(design, pieces, aim, min(max_iter, PASSES), seed)
+    for k in range(len(pieces.target)):
+        start = found[k] if k < len(found) else None
+        if start is not None and report:
+            report(f"step {start.n_iter}: objective {start.objective:.10g}, gap {start.gap:.2e}")
+        if start is None or not start.converged:
+            found[k : k + 1] = [_Newton(design, pieces[k], aim, max_iter, report).run(start)]
+    return [_expanded(solution, expand) for solution in found]
+
+
+def _reduced(design: LinearMap) -> tuple[LinearMap, Callable[[np.ndarray], np.ndarray] | None]:
+    """Wide dense samples in coordinates of their span, where w lies, and how w comes from its coordinates.
+
+    With Xᵀ = QR, w = Qv and Xw = Rᵀv. Rᵀ is Cholesky's factor of XXᵀ too, which is much sooner found, and as good where
+    its pivots are alike.
+    """
+    if sparse.issparse(design.X) or design.d <= design.n:
+        return design, None
+    tau, X = float(design.penalty[-1]) if design.intercept else 0.0, design.X
+    with suppress(linalg.LinAlgError):
+        L = linalg.cholesky(X @ X.T, lower=True, check_finite=False)
+        pivots = np.diagonal(L)
+        if pivots.min() > ALIKE * pivots.max():
+            reduced = LinearMap(L, design.intercept, tau)
+            return reduced, lambda v: X.T @ linalg.solve_triangular(L, v, lower=True, trans=1)
+    Q, R = linalg.qr(X.T, mode="economic", check_finite=False)
+    return LinearMap(R.T, design.intercept, tau), lambda v: Q @ v
+
+
+def _expanded(solution: PrimalSolution, expand: Callable[[np.ndarray], np.ndarray] | None) -> PrimalSolution:
+    return solution if expand is None else replace(solution, weights=expand(solution.weights))
+
+
+def _together(design: LinearMap, pieces: Intervals, aim: float, most: int) -> list[PrimalSolution]:
+    """Machines after at most so many steps of compiled code: the first ones, or none, where that is not the way."""
+    n, d, size, context = design.n, design.d, len(design.penalty), current()
+    width = -(-size // LANES) * LANES
+    tau = float(design.penalty[-1]) if design.intercept else 1.0
+    room = SMALL // (n * width * width)
+    if not room or not 1e-12 < tau < 1e12 or context.callbacks is not None:
+        return []
+    Z, machines = np.zeros((n, width)), len(pieces.target)
+    Z[:, :d] = design.X.toarray() if sparse.issparse(design.X) else design.X
+    Z[:, d:size] = 1 / np.sqrt(tau)
+    two_sided = n > size and pieces.lower[0, 0] < 0 < pieces.upper[0, 0]
+    h = 0.0 if pieces.own else (NARROW if two_sided else WIDTH) * pieces.scale
+    V, beta, numbers = np.zeros((machines, width)), np.zeros((machines, n)), np.zeros((machines, 2))
+    steps, solved = np.zeros(machines, np.int64), 0
+    while solved < machines and not context():
+        part = slice(solved, solved + room)
+        arrays = (a[part] for a in (pieces.target, pieces.cost, pieces.lower, pieces.upper))
+        fixed = pieces.epsilon, pieces.own, h, aim, most
+        solve(Z, *arrays, *fixed, V[part], beta[part], numbers[part], steps[part])
+        solved = min(machines, solved + room)
+    V[:, d:size] /= np.sqrt(tau)
+    return _solutions(design, aim, V[:solved], beta, numbers, steps)
+
+
+def _by_rows(design: LinearMap, pieces: Intervals, aim: float, most: int, seed: int) -> list[PrimalSolution]:
+    """Machines after at most so many passes of coordinate descent in the dual, as far as it is quick."""
+    X, n, d, machines, context = design.X, design.n, design.d, len(pieces.target), current()
+    inverse = 1 / float(design.penalty[-1]) if design.intercept else 0.0
+    unsigned = (a.view(f"u{a.itemsize}") for a in (X.indptr, X.indices))  # none counts from the end, which takes time
+    rows = (*unsigned, X.data)
+    parts = pieces.target, pieces.cost, pieces.lower, pieces.upper
+    beta, w, numbers = np.zeros((machines, n)), np.zeros((machines, d + 1)), np.zeros((machines, 2))
+    order, course = np.tile(np.arange(n), (machines, 1)), np.tile([n, BIG, 0.3], (machines, 1))
+    passes, made, chunk = np.zeros(machines, np.int64), 0, max(1, WORK // (machines * (X.nnz + n)))
+    state = beta, w, order, course, numbers, passes
+    while made < most and not (made and np.all(numbers[:, 1] <= aim * numbers[:, 0])) and not context():
+        made = min(most, made + chunk)
+        descend(rows, parts, pieces.epsilon, pieces.own, inverse, state, seed, aim, made)
+    w[:, d] *= inverse
+    return _solutions(design, aim, w if made else w[:0], beta, numbers, passes)
+
+
+def _solutions(
+    design: LinearMap, aim: float, V: np.ndarray, beta: np.ndarray, numbers: np.ndarray, steps: np.ndarray
+) -> list[PrimalSolution]:
+    """What compiled code has found; nothing, where rounding has left no numbers."""
+    if not (np.isfinite(numbers).all() and np.isfinite(V).all()):
+        return []
+    return [
+        PrimalSolution(
+            weights=v[: design.d],
+            intercept=v[design.d] if design.intercept else np.zeros(()),
+            dual=b,
+            objective=objective,
+            gap=gap,
+            n_iter=count,
+            status=Status.CONVERGED if gap <= aim * objective else Status.MAX_ITER,
+            method="newton",
+        )
+        for v, b, (objective, gap), count in zip(V, beta, numbers.tolist(), steps.tolist(), strict=False)
+    ]
 
 
 class _Newton:
     """The state of one minimisation: V, f, β and the gradient G, kept together by `refresh`."""
 
-    def __init__(self, design: Design, pieces: Any, aim: float, most: int, report: Any):
+    def __init__(self, design: LinearMap, pieces: Any, aim: float, most: int, report: Any):
         self.design, self.pieces, self.aim, self.most, self.report = design, pieces, aim, most, report
         outputs = pieces.shape[1:]
         size = len(design.penalty) * int(np.prod(outputs))
         direct = size <= (DIRECT_SPARSE if sparse.issparse(design.X) else DIRECT)
-        self.equations: Any = (_Factored if direct else _Iterated)(design, pieces)
+        self.equations: Any = (Factored if direct else Iterated)(design, pieces)
         self.V = np.zeros((len(design.penalty), *outputs))
         self.centre = np.zeros(pieces.shape)
         easy = pieces.own and design.n > 4 * design.d
@@ -264,9 +236,9 @@ class _Newton:
         self.F, self.G = self.centre, np.zeros_like(self.V)
         self.certify(self.centre)
 
-    def run(self, seed: int) -> PrimalSolution:
-        if self.equations.iterated and _has_rows(self.design, self.pieces):
-            self.descend(seed)
+    def run(self, start: PrimalSolution | None = None) -> PrimalSolution:
+        if start is not None:
+            self.resume(start)
         best, waited = (self.V, self.beta, self.objective, self.gap), 0
         status, context = Status.PRECISION, current()
         while not self.done() and waited < PATIENCE:
@@ -283,7 +255,7 @@ class _Newton:
             self.V, self.centre = (self.V, self.beta) if solved else best[:2]
         V, beta, objective, gap = best
         b = V[-1] if self.design.intercept else np.zeros(V.shape[1:])
-        if gap <= (ROUNDING if status is Status.PRECISION else self.aim) * objective:
+        if gap <= (max(ROUNDING, self.aim) if status is Status.PRECISION else self.aim) * objective:
             status = Status.CONVERGED
         parts = V[: self.design.d], b, beta, objective, gap
         return PrimalSolution(*parts, status=status, n_iter=self.steps, method="newton")
@@ -310,28 +282,12 @@ class _Newton:
         if self.report:
             self.report(f"step {self.steps}: objective {self.objective:.10g}, gap {self.gap:.2e}")
 
-    def descend(self, seed: int) -> None:
-        """Coordinate descent in the dual, as far as it is quick."""
-        design, pieces = self.design, self.pieces
-        X = design.X
-        inverse = 1 / design.penalty[-1] if design.intercept else 0.0
-        own = pieces.own / pieces.cost
-        squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-        diagonal = np.maximum(squares + inverse + own, 1e-12)  # the β of an empty sample goes to an end at once
-        w = np.zeros(design.d + 1)
-        beta, tol = np.zeros(design.n), 0.1 * pieces.scale
-        limit = min(PASSES, self.most)
-        while self.steps < limit and not self.done() and not current()():
-            self.steps += descend(
-                X.indptr, X.indices, X.data, pieces.target, pieces.epsilon, pieces.lower, pieces.upper, own, inverse,
-                diagonal, beta, w, seed, tol, limit - self.steps,
-            )  # fmt: skip
-            self.V = np.append(w[:-1], inverse * w[-1:]) if design.intercept else w[:-1].copy()
-            self.F = design.values(self.V)
-            self.G = design.penalised(self.V) - design.moment(beta)
-            self.certify(beta)
-            tol *= 0.1
-        self.centre = beta
+    def resume(self, start: PrimalSolution) -> None:
+        """Begin where compiled code has ended."""
+        self.V, self.centre = np.append(start.weights, [start.intercept] * self.design.intercept), start.dual
+        self.steps, self.F = start.n_iter, self.design.values(self.V)
+        self.G = self.design.penalised(self.V) - self.design.moment(self.centre)
+        self.certify(self.centre)
         self.h *= float(np.clip(np.sqrt(self.gap / max(self.objective, 1e-300)), 1e-3, 1.0))
 
     def solve_round(self) -> bool:
@@ -384,120 +340,3 @@ def search(slope: Callable[[float], tuple[float, float]], start: float) -> float
         guess = t - value / curvature if curvature > 0 else low
         t = guess if low < guess < high else 2 * t if np.isinf(high) else 0.5 * (low + high)
     return t
-
-
-def _has_rows(design: Design, pieces: Any) -> bool:
-    """Whether coordinate descent applies: sparse samples, one β each, and no equality from a free intercept."""
-    return sparse.issparse(design.X) and len(pieces.shape) == 1 and not (design.intercept and design.penalty[-1] == 0)
-
-
-def _curvature(design: Design, pieces: Any, moving: np.ndarray, h: float) -> np.ndarray:
-    """The penalties, and curvature lent to a free intercept, which has none of its own where no sample moves."""
-    penalty = design.penalty.copy()
-    if design.intercept and penalty[-1] == 0:
-        penalty[-1] = float(pieces.cost.sum()) / h * (1e-12 if moving.any() else 1.0)
-    return penalty
-
-
-class _Factored:
-    """Newton's equations by Cholesky's factorisation; the sum over active samples follows their changes."""
-
-    iterated = False
-
-    def __init__(self, design: Design, pieces: Any):
-        self.design, self.pieces = design, pieces
-        self.size = len(design.penalty)
-        self.sum = np.zeros((self.size, self.size))
-        self.active = np.zeros(design.n, dtype=bool)
-
-    def __call__(self, G: np.ndarray, active: np.ndarray, h: float, accuracy: float) -> np.ndarray:
-        """−H⁻¹G."""
-        penalty = _curvature(self.design, self.pieces, self.pieces.moving(active), h)
-        H = (self.follow(active) if G.ndim == 1 else self.blocks(active)) / h
-        H[np.diag_indices_from(H)] += np.tile(penalty, G[0].size)
-        factor = linalg.cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
-        return -linalg.cho_solve(factor, G.T.ravel(), check_finite=False).reshape(G.T.shape).T
-
-    def follow(self, active: np.ndarray) -> np.ndarray:
-        """Σ c x xᵀ over the active samples."""
-        if np.count_nonzero(active != self.active) > np.count_nonzero(active):
-            self.sum[:] = 0
-            self.active = np.zeros_like(active)
-        self.add(active & ~self.active, 1.0)
-        self.add(self.active & ~active, -1.0)
-        self.active = active
-        return self.sum
-
-    def add(self, chosen: np.ndarray, sign: float) -> None:
-        rows = np.flatnonzero(chosen)
-        step = max(1, CHUNK // self.size)
-        for start in range(0, len(rows), step):
-            Y = self.scaled(rows[start : start + step])
-            self.sum += sign * _dense(Y.T @ Y)
-
-    def scaled(self, rows: np.ndarray) -> Any:
-        """Rows of (X, 1) times √c."""
-        X, root = self.design.X[rows], np.sqrt(self.pieces.cost[rows]).reshape(-1, 1)
-        ones = [root] * self.design.intercept
-        if sparse.issparse(X):
-            return sparse.hstack([X.multiply(root), *ones], format="csr")
-        return np.concatenate([X * root, *ones], axis=1)
-
-    def blocks(self, active: np.ndarray) -> np.ndarray:
-        """Σ c (diag(a) − aaᵀ/|a|) ⊗ x xᵀ over the samples, with a their active classes."""
-        rows = np.flatnonzero(self.pieces.moving(active))
-        a = active[rows].astype(np.float64)
-        share = a / np.sqrt(a.sum(axis=1, keepdims=True))
-        Y, (k, classes) = self.scaled(rows), (self.size, a.shape[1])
-        H = np.zeros((classes, k, classes, k))
-        for m in range(classes):
-            for other in range(m, classes):
-                weight = (m == other) * a[:, m] - share[:, m] * share[:, other]
-                H[m, :, other] = H[other, :, m] = _dense(Y.T @ (sparse.diags_array(weight) @ Y))
-        return H.reshape(classes * k, classes * k)
-
-
-class _Iterated:
-    """Newton's equations by conjugate gradients, preconditioned with the Hessian's diagonal."""
-
-    iterated = True
-
-    def __init__(self, design: Design, pieces: Any):
-        self.design, self.pieces = design, pieces
-
-    def __call__(self, G: np.ndarray, active: np.ndarray, h: float, accuracy: float) -> np.ndarray:
-        """−H⁻¹G, to an accuracy relative to ‖G‖."""
-        moving = self.pieces.moving(active)
-        rows = np.flatnonzero(moving)
-        part = Design(self.design.X[rows], self.design.intercept, 0.0)
-        part.penalty = _curvature(self.design, self.pieces, moving, h)
-        stiffness, active = self.pieces.cost[rows] / h, active[rows]
-
-        def hessian(V: np.ndarray) -> np.ndarray:
-            return part.penalised(V) + part.moment(self.pieces.vary(active, part.values(V), stiffness))
-
-        squares = part.X.multiply(part.X) if sparse.issparse(part.X) else part.X**2
-        diagonal = part.penalty + Design(squares, part.intercept, 0.0).moment(stiffness.reshape(-1))
-        return conjugate_gradients(hessian, -G, diagonal.reshape(-1, *[1] * (G.ndim - 1)), accuracy)
-
-
-def conjugate_gradients(apply: Callable[[Any], Any], b: Array, diagonal: Array, accuracy: float) -> Any:
-    """x with ‖Hx − b‖ ≤ accuracy·‖b‖, in the norm of the inverse diagonal."""
-    x, r = np.zeros_like(b), b
-    z = r / diagonal
-    p, rho = z, float(np.vdot(r, z))
-    end = accuracy**2 * rho
-    for _ in range(2 * b.size):
-        if rho <= end:
-            break
-        q = apply(p)
-        step = rho / float(np.vdot(p, q))
-        x, r = x + step * p, r - step * q
-        z = r / diagonal
-        before, rho = rho, float(np.vdot(r, z))
-        p = z + (rho / before) * p
-    return x
-
-
-def _dense(A: Any) -> np.ndarray:
-    return A.toarray() if sparse.issparse(A) else A

@@ -13,6 +13,7 @@ With β = 2c·max(0, 1 − yf)·y scaled until |Xᵀβ| ≤ 1 and |Σβ| ≤ λ,
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -20,21 +21,23 @@ from scipy import linalg, sparse
 
 from ...context import Status, current
 from ...types import Array
-from ._coordinates import lasso, lasso_columns
-from .primal import FLOOR, NOTHING, ROUNDING, Box, Design, PrimalSolution
-
-__all__ = ["minimise_l1"]
+from ._coordinate_descent import lasso, lasso_columns
+from .dual_sets import Intervals
+from .l1 import along_signs, violation
+from .linear_map import LinearMap
+from .primal import FLOOR, NOTHING, ROUNDING, PrimalSolution
 
 FRESH = 100  # weights that join the working set in a step, at least
-SWEEPS = 100  # of coordinate descent in a step, at most
-WORK = 10**7  # operations that a step may spend on a small model beyond that
+SWEEPS = 100  # of coordinate descent between two steps along signs
+ROUNDS = 100  # of both for a small model, at most
+WORK = 10**7  # operations of coordinate descent that these rounds may take
 RIDGE = 1e-10  # of the diagonal, for features that depend on each other
 ACCURACY = 0.001  # of a step, relative to the violation before it
 
 
 def minimise_l1(
-    design: Design,
-    pieces: Box,
+    design: LinearMap,
+    pieces: Intervals,
     tol: float,
     max_iter: int,
     *,
@@ -78,7 +81,9 @@ def minimise_l1(
     return PrimalSolution(V[: design.d], b, beta, objective, gap, status=status, n_iter=steps, method="l1")
 
 
-def _bound(design: Design, pieces: Box, beta: Array, g: Array, V: Array, objective: float) -> tuple[np.ndarray, float]:
+def _bound(
+    design: LinearMap, pieces: Intervals, beta: Array, g: Array, V: Array, objective: float
+) -> tuple[np.ndarray, float]:
     """The scaled β and the gap that it leaves, or those of the β with Σβ = 0, better where |b| costs little."""
     bounded, found = design.penalty > 0, []
     for b in (beta, pieces.balance(beta)) if design.intercept else (beta,):
@@ -102,7 +107,7 @@ def _working(V: np.ndarray, g: np.ndarray, penalty: np.ndarray) -> np.ndarray:
     return np.sort(candidates)
 
 
-def _rows(design: Design, columns: Any, pieces: Box, S: np.ndarray, active: np.ndarray) -> Any:
+def _rows(design: LinearMap, columns: Any, pieces: Intervals, S: np.ndarray, active: np.ndarray) -> Any:
     """Y with YᵀY = 2Σ c x xᵀ, the Hessian on the working set: the active samples times √(2c)."""
     root = np.sqrt(2 * pieces.cost[active])[:, None]
     last = int(S[-1] == design.d)
@@ -118,41 +123,23 @@ def _model_minimiser(Y: Any, g: np.ndarray, penalty: np.ndarray, start: np.ndarr
     v, tol = start.copy(), ACCURACY * float(left.max())
     if sparse.issparse(Y) and Y.nnz < len(v) ** 2:
         squares = np.asarray(Y.multiply(Y).sum(axis=0)).ravel()
-        lasso_columns(Y.indptr, Y.indices, Y.data, squares, g, penalty, v, np.zeros(Y.shape[0]), tol, SWEEPS)
+        lasso_columns((Y.indptr, Y.indices, Y.data), squares, g, penalty, v, np.zeros(Y.shape[0]), tol, SWEEPS)
         return v
     H = Y.T @ Y
     H = H.toarray() if sparse.issparse(H) else H
     H[np.diag_indices_from(H)] *= 1 + RIDGE
-    lasso(H, g.copy(), penalty, v, tol, max(SWEEPS, WORK // len(v) ** 2))
-    return _settle(H, H @ start - g, penalty, v)
-
-
-def _settle(H: np.ndarray, linear: np.ndarray, penalty: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Minimise ½vᵀHv − linearᵀv + Σ penalty·|v| exactly over the orthant of v; weights that reach zero stay there.
-
-    Lee, Battle, Raina, Ng, *Efficient sparse coding algorithms* (2007), the step of algorithm 1 (feature-sign search).
-    """
-    T = np.flatnonzero(((v != 0) | (penalty == 0)) & (H.diagonal() > 0))
-    while len(T):
-        sign = np.where(penalty[T] > 0, np.sign(v[T]), 0.0)
-        try:
-            factor = linalg.cho_factor(H[np.ix_(T, T)], check_finite=False)
-        except linalg.LinAlgError:
-            return v
-        aim = linalg.cho_solve(factor, linear[T] - penalty[T] * sign, check_finite=False)
-        across = aim * sign < 0
-        if not across.any():
-            v[T] = aim
-            return v
-        share = np.where(across, v[T] / np.where(across, v[T] - aim, 1.0), np.inf)
-        first = int(share.argmin())
-        v[T] += share[first] * (aim - v[T])
-        v[T[first]] = 0.0
-        T = np.delete(T, first)
+    with suppress(linalg.LinAlgError):
+        for _ in range(min(ROUNDS, max(1, WORK // (SWEEPS * len(v) ** 2)))):
+            lasso(H, g + H @ (v - start), penalty, v, tol, SWEEPS)
+            along_signs(H, g + H @ (v - start), penalty, v, lambda A, b: linalg.cho_solve(linalg.cho_factor(A), b))
+            if violation(g + H @ (v - start), v, penalty) <= tol:
+                break
     return v
 
 
-def _backtrack(design: Design, pieces: Box, V: Array, F: Array, step: Array, objective: float, linear: float) -> float:
+def _backtrack(
+    design: LinearMap, pieces: Intervals, V: Array, F: Array, step: Array, objective: float, linear: float
+) -> float:
     """The first of 1, ½, ¼, … that lowers the objective by a share of what the model promises; 0 if none does."""
     D, t = design.values(step), 1.0
     before = float(design.penalty @ np.abs(V))

@@ -27,7 +27,7 @@ SINGULAR = 1e-6  # a pivot below which no digits would be left
 NEWTON = 100  # steps at most towards the mode of a classifier's posterior
 
 
-class Design:
+class Dictionary:
     """The columns k(·, xⱼ) on the sample and, last, the constant; none is held."""
 
     def __init__(self, gram: Gram, intercept: bool):
@@ -57,17 +57,17 @@ class Evidence:
     """The evidence as a function of the precisions α of a few columns, all others being infinite.
 
     With Σ⁻¹ = diag(α) + ΦᵀBΦ, B the curvature of the negative log-likelihood at the posterior mode μ and g its negative
-    gradient there, column j of the design enters through S = φᵀBφ − φᵀBΦΣΦᵀBφ and Q = φᵀg alone; without itself, these
-    are s and q, and the evidence is a constant plus ½(q²/(α + s) − log(1 + s/α)) in its own precision.
+    gradient there, column j enters through S = φᵀBφ − φᵀBΦΣΦᵀBφ and Q = φᵀg alone; without itself, these are s and q,
+    and the evidence is a constant plus ½(q²/(α + s) − log(1 + s/α)) in its own precision.
     """
 
     exact = True  # whether that holds also where B depends on α
 
-    def __init__(self, design: Design):
-        self.design = design
+    def __init__(self, dictionary: Dictionary):
+        self.dictionary = dictionary
         self.active: list[int] = []
         self.alpha = np.empty(0)
-        self.columns = np.empty((design.n, 0))
+        self.columns = np.empty((dictionary.n, 0))
         self.mean = np.empty(0)
         self.root = np.empty((0, 0))  # Σ = rootᵀ root
         self.value = -np.inf
@@ -95,8 +95,8 @@ class Evidence:
         """
         self.update()
         history, context = [self.value], current()
-        for _ in range(max_iter):
-            if status := context():
+        for k in range(max_iter):
+            if status := context({"value": self.value, "round": k}):
                 return history, status
             j, alpha, gain = self.best_step()
             if gain > tol:
@@ -154,7 +154,7 @@ class Evidence:
             self.active.append(j)
             self.alpha = np.append(self.alpha, alpha)
             self.mean = np.append(self.mean, 0.0)
-            self.columns = np.column_stack([self.columns, self.design.column(j)])
+            self.columns = np.column_stack([self.columns, self.dictionary.column(j)])
             return
         place = self.active.index(j)
         self.alpha[place] = alpha
@@ -197,16 +197,16 @@ class GaussianEvidence(Evidence):
     """
 
     def __init__(
-        self, design: Design, y: np.ndarray, noise: float | None, first: float = 0.1, patience: float = np.inf
+        self, dictionary: Dictionary, y: np.ndarray, noise: float | None, first: float = 0.1, patience: float = np.inf
     ):
-        super().__init__(design)
+        super().__init__(dictionary)
         self.y, self.estimated, self.patience = y, noise is None, patience
         square = float(np.mean(y**2))
-        spread = float(np.var(y)) if design.intercept else square
+        spread = float(np.var(y)) if dictionary.intercept else square
         self.least = NOISELESS * (spread + NOISELESS * square) or float(np.finfo(float).eps)
         self.noise = max(first * spread, self.least) if noise is None else float(noise)
-        self.own = design.squares(np.ones(design.n))
-        self.targets = design.products(y)
+        self.own = dictionary.squares(np.ones(dictionary.n))
+        self.targets = dictionary.products(y)
         self.shared = np.empty((len(self.own), 0))
         self.unexplained = self.own / self.noise  # S
         self.age = 0  # steps since it was computed afresh
@@ -234,7 +234,7 @@ class GaussianEvidence(Evidence):
         is_new = j not in self.active
         super().set_precision(j, alpha)
         if is_new:
-            self.shared = np.column_stack([self.shared, self.design.products(self.columns[:, -1])])
+            self.shared = np.column_stack([self.shared, self.dictionary.products(self.columns[:, -1])])
         self.age = REFRESH
 
     def keep(self, places: np.ndarray) -> None:
@@ -283,8 +283,8 @@ class BernoulliEvidence(Evidence):
 
     exact = False
 
-    def __init__(self, design: Design, y: np.ndarray):
-        super().__init__(design)
+    def __init__(self, dictionary: Dictionary, y: np.ndarray):
+        super().__init__(dictionary)
         self.y, self.loss = y, Logistic()
 
     def update(self) -> None:
@@ -308,13 +308,13 @@ class BernoulliEvidence(Evidence):
         return float(self.loss.total(self.y, self.columns @ w) + self.alpha @ w**2 / 2)
 
     def influences(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        shared = self.design.products(self.columns * self.curvature[:, None]).T
-        own = self.design.squares(self.curvature)
-        return own, self.outside(own, shared), self.design.products(self.slope)
+        shared = self.dictionary.products(self.columns * self.curvature[:, None]).T
+        own = self.dictionary.squares(self.curvature)
+        return own, self.outside(own, shared), self.dictionary.products(self.slope)
 
 
 def maximise_gaussian(
-    design: Design, y: np.ndarray, noise: float | None, tol: float, max_iter: int
+    dictionary: Dictionary, y: np.ndarray, noise: float | None, tol: float, max_iter: int
 ) -> tuple[GaussianEvidence, list[float], Status]:
     """The highest maximum of the evidence that is found, its history, and why it ended.
 
@@ -323,11 +323,11 @@ def maximise_gaussian(
     Where the columns that are then found under the estimate are better, the ascent goes on from them.
     """
     if noise is not None:
-        return _maximise_held(design, y, noise, tol, max_iter)
-    starts = [GaussianEvidence(design, y, None, 0.1), GaussianEvidence(design, y, None, 0.01, patience=0.01)]
+        return _maximise_held(dictionary, y, noise, tol, max_iter)
+    starts = [GaussianEvidence(dictionary, y, None, 0.1), GaussianEvidence(dictionary, y, None, 0.01, patience=0.01)]
     best = _highest(starts, tol, max_iter)
     while True:
-        evidence, history, status = _maximise_held(design, y, best[0].noise, tol, max_iter)
+        evidence, history, status = _maximise_held(dictionary, y, best[0].noise, tol, max_iter)
         if status.external:
             return best[0], best[1], status
         if status is not Status.CONVERGED or evidence.value <= best[0].value + tol:
@@ -338,11 +338,11 @@ def maximise_gaussian(
 
 
 def _maximise_held(
-    design: Design, y: np.ndarray, noise: float, tol: float, max_iter: int
+    dictionary: Dictionary, y: np.ndarray, noise: float, tol: float, max_iter: int
 ) -> tuple[GaussianEvidence, list[float], Status]:
     """The same at one σ², from no column and from those that settle under little noise."""
-    starts = [GaussianEvidence(design, y, noise)]
-    settled = GaussianEvidence(design, y, None, 0.01)
+    starts = [GaussianEvidence(dictionary, y, noise)]
+    settled = GaussianEvidence(dictionary, y, None, 0.01)
     if settled.noise < noise:
         settled.hold(settled.noise)
         settled.maximise(0.01, max_iter)
@@ -359,12 +359,12 @@ def _highest(starts: list[Any], tol: float, max_iter: int) -> Any:
 
 
 def maximise_bernoulli(
-    design: Design, y: np.ndarray, tol: float, max_iter: int
+    dictionary: Dictionary, y: np.ndarray, tol: float, max_iter: int
 ) -> tuple[BernoulliEvidence, list[float], Status]:
     """The same for labels ±1, from no column, and from those of a regression on the labels under little noise."""
-    regression = GaussianEvidence(design, y, 0.1)
+    regression = GaussianEvidence(dictionary, y, 0.1)
     regression.maximise(0.01, max_iter)
-    starts = [BernoulliEvidence(design, y), BernoulliEvidence(design, y)]
+    starts = [BernoulliEvidence(dictionary, y), BernoulliEvidence(dictionary, y)]
     for j, alpha in zip(regression.active, regression.alpha, strict=True):
         starts[1].set_precision(j, alpha)
     return _highest(starts, tol, max_iter)

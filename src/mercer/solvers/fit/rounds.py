@@ -8,12 +8,14 @@ is compared with its value in double precision, and computed anew where they dif
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..._threads import Workers
 from ...context import Monitor, Status, current
+from ..solution import Certificate, Solution
 
 FRESH = 0.25  # of the working set are new variables each round, at most
 INNER = 0.1  # of the gap: how far the inner problem is solved
@@ -22,6 +24,28 @@ ROUNDING = 2e-15  # of the objective: a smaller decrease is none
 IDLE = 3  # rounds without a step, before giving up
 STEPS = 10_000_000  # of two variables, LIBSVM's limit
 OVERFLOW = "kernel values or their sums overflow; scale the data to mean 0 and variance 1, or lower C"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DualSolution(Solution):
+    """β, f and Kβ at the end, and how good they are.
+
+    `objective` is the value of the dual problem, which is minimised, and `duality_gap` the difference between the
+    primal value and its negative. `gap` is the largest violation of the optimality conditions, which `tol` bounds.
+    """
+
+    beta: np.ndarray
+    f: np.ndarray
+    values: np.ndarray
+    objective: float
+    gap: float
+    duality_gap: float
+    inner_iter: int
+    history: list[dict[str, float]] = field(default_factory=list)
+
+    @property
+    def certificate(self) -> Certificate:
+        return Certificate("violation", self.gap)
 
 
 class Rounds:
@@ -127,6 +151,11 @@ class Rounds:
     def step(self, working: np.ndarray, gap: float) -> None:
         """Solve the inner problem on the working set and move f along."""
         raise NotImplementedError
+
+    def ended(self, status: Status) -> dict[str, Any]:
+        """The parts of the solution that all runs have."""
+        how = {"status": status, "n_iter": self.rounds, "inner_iter": self.inner, "history": self.history}
+        return how | {"objective": self.objective(), "gap": self.gap(self.state())}
 
     def finish(self, status: Status) -> Any:
         """The solution."""

@@ -12,14 +12,14 @@ from ..linear import System, solve
 from ..protocol import Choice, Solver, choose
 from ._base import FitProblem, FitSolution, finish
 from .box import box
-from .coordinates import admm, lbfgs, newton_cg
+from .eigenbasis import admm, lbfgs, newton_cg
 from .newton import newton
 from .ordered import ordered
 
 __all__ = ["ADMM", "LBFGS", "Direct", "FitSolver", "InteriorPoint", "Newton", "NewtonCG", "WorkingSet", "fit_solver"]
 
 STEPS = 100_000  # of the working set; for a tiny alpha it may need millions, where an interior point needs a dozen
-FEW = 2000  # samples, of which a factorisation costs less than these steps
+FEW = 2000  # samples: up to so many, a factorisation costs less than these steps
 
 
 class FitSolver(Solver[FitProblem, FitSolution]):
@@ -28,13 +28,21 @@ class FitSolver(Solver[FitProblem, FitSolution]):
     Parameters
     ----------
     tol : float > 0
-        Relative accuracy; what it bounds is the certificate of the method.
+        Relative accuracy: a bound of the certificate.
     max_iter : int, optional
         Iterations, at most.
     """
 
     def __init__(self, tol: float = 1e-8, max_iter: int | None = None):
         self.tol, self.max_iter = tol, max_iter
+
+    def refusal(self, problem: FitProblem) -> Exception:
+        able = ["auto", *(row.solver.name for row in TABLE if row.solver().suits(problem))]
+        free = "" if problem.H is None else " with this free part"
+        return ValueError(
+            f"solver = {self.name!r} does not suit loss = {problem.loss}{free}; use one of "
+            f"{', '.join(map(repr, able))}."
+        )
 
 
 class Direct(FitSolver):
@@ -76,11 +84,12 @@ class WorkingSet(FitSolver):
         scale = 1.0 if labels else float(np.subtract(*np.percentile(y, [75, 25])) or np.ptp(y))
         tol = (scale or 1.0) * (self.tol if gram.dtype == np.float64 else max(self.tol, 1e-3))
         few = gram.n <= FEW and bool(gram.provides & {"dense", "factor"}) and gram.dtype == np.float64
-        short = few and not self.patient and self.max_iter is None
+        other = InteriorPoint(self.tol)
+        short = few and not self.patient and self.max_iter is None and other.suits(problem)
         found = box(problem, tol, STEPS if short else self.max_iter or -1)
         if found.converged or not short or current()():
             return found
-        return InteriorPoint(self.tol).solve(problem)
+        return other.solve(problem)
 
 
 class Newton(FitSolver):
@@ -109,7 +118,7 @@ class NewtonCG(FitSolver):
 
 
 class LBFGS(FitSolver):
-    """L-BFGS, for losses of which only the gradient is known."""
+    """L-BFGS, for losses with a gradient and no Hessian."""
 
     name: ClassVar[str] = "lbfgs"
 
@@ -157,17 +166,10 @@ NAMES = tuple(row.solver.name for row in TABLE)
 
 
 def fit_solver(given: Any, problem: FitProblem, tol: float = 1e-8, max_iter: int | None = None) -> FitSolver:
-    """A solver object, its name, or "auto" → the solver; raises for what it cannot do."""
+    """A solver object, its name, or "auto" → the solver."""
     found: FitSolver | None = choose(given, problem, TABLE, FitSolver)
     if found is None:
         raise ValueError(f"no solver suits loss = {problem.loss}; give its gradient or proximal map.")
-    if not found.suits(problem):
-        able = [row.solver.name for row in TABLE if row.solver().suits(problem)]
-        raise ValueError(
-            f"solver = {given!r} does not suit loss = {problem.loss}"
-            f"{'' if problem.H is None else ' with this free part'}; use one of "
-            f"{', '.join(map(repr, ['auto', *able]))}."
-        )
     if isinstance(given, str):
         found.set_params(tol=tol, max_iter=max_iter)
         if given == "auto" and found.name == WorkingSet.name:

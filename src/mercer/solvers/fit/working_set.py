@@ -5,8 +5,8 @@
 where R is diagonal, most often 0. With f = p − (K + R)β it is solved when, in each group, max{f : β < upper} −
 min{f : β > lower} ≤ tol (LIBSVM's criterion); without a group, when |f| ≤ tol wherever β could move that way. The outer
 level takes the worst violators into a working set, in array operations; the inner level solves the small dense problem
-exactly (`_smo`). Kernel rows are single precision by default, β and f double; before it stops, f is compared with its
-value in double precision at the points that decide, and computed anew where they differ.
+exactly (`_working_matrix`, `_smo`). Kernel rows are single precision by default, β and f double; before it stops, f is
+compared with its value in double precision at the points that decide, and computed anew where they differ.
 
 Joachims, *Making large-scale SVM learning practical* (1999); Fan, Chen, Lin (2005) for the pairs; Wen, Shi, Li, He,
 Chen, *ThunderSVM* (2018) for large working sets of which a part is kept.
@@ -15,7 +15,7 @@ Chen, *ThunderSVM* (2018) for large working sets of which a part is kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -23,21 +23,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._threads import Workers
-from ..._units import exponent
 from ...context import Monitor, Status
-from ...losses import FAR
-from ...types import DType
-from ..solution import Certificate, Solution
 from ._rows import Block, Segment
-from ._smo import CHUNK, gather, gradient, mirror, smo, smo_groups, smo_single
-from .rounds import FRESH, IDLE, INNER, OVERFLOW, Rounds
+from ._smo import gradient
+from ._working_matrix import Parts, Slots, WorkingMatrix
+from .rounds import FRESH, IDLE, INNER, OVERFLOW, DualSolution, Rounds
 
 SMALL = 768  # up to so many variables, a problem is its own working set
 LARGEST = 2048  # beyond it the block leaves the last-level cache
 EXACT = 1e-13  # what double precision keeps of a sum, after some rounds
-WRONG = (
-    1e-3  # of k(x, x): where single precision misses it by more, as for data far from scaled, no row is to be trusted
-)
 AFFORDABLE = 1 << 28  # kernel values in double precision, for the check of a state from a file
 REPORTED = 1 << 26  # the same, for an honest report of a run that ended early
 OLD = -(1 << 40)  # rows that earlier runs left are older than any of this one, whose rounds count from 0
@@ -60,6 +54,11 @@ class BoxProblem:
     ridge: np.ndarray | None = None
     near: tuple[np.ndarray, np.ndarray] | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("linear", "lower", "upper", "start", "ridge"):  # parameters may be fractions or of other precision
+            if (values := getattr(self, name)) is not None:
+                setattr(self, name, np.asarray(values, dtype=np.float64))
+
     @property
     def groups(self) -> int:
         """How many equalities there are."""
@@ -71,7 +70,7 @@ class BoxProblem:
         return self.lower, self.upper
 
     def sums(self, beta: np.ndarray) -> np.ndarray:
-        """What of each equality β misses."""
+        """The residual of each equality."""
         if self.group is None:
             return np.zeros(0)
         return np.bincount(self.group, beta if self.start is None else beta - self.start)
@@ -81,13 +80,13 @@ class BoxProblem:
         return minimise(segments, blocks, self, *settings)
 
     def started(self, beta: np.ndarray, values: np.ndarray) -> BoxProblem:
-        """The problem, to be solved from β, of which Kβ is known."""
+        """The problem with the start β, whose Kβ is known."""
         return replace(self, start=beta, near=(beta, values))
 
     def resumed(
         self, beta: np.ndarray, values: np.ndarray, segments: Sequence[Segment], tol: float, workers: Workers
     ) -> BoxProblem:
-        """The same from a file: Kβ is believed if it is right up to `tol` wherever a check can be afforded."""
+        """The same from a file: Kβ is used if it is right up to `tol`, at as many samples as can be checked."""
         columns = np.arange(len(beta))
         most = AFFORDABLE // max(1, int(np.count_nonzero(beta)))
         if most < len(columns):
@@ -96,27 +95,12 @@ class BoxProblem:
         return self.started(beta, values) if error <= tol else replace(self, start=beta)
 
 
-@dataclass(frozen=True)
-class BoxSolution(Solution):
-    """β, f and Kβ at the end, the offset of each group (the middle of the free f), and how good they are.
+@dataclass(frozen=True, kw_only=True)
+class BoxSolution(DualSolution):
+    """The solution, with the offset of each group: the middle of the free f."""
 
-    `gap` is the largest violation of the optimality conditions, which `tol` bounds; `duality_gap` is what the value of
-    the primal problem, with these offsets, exceeds the negative of `objective` by.
-    """
-
-    beta: np.ndarray
-    f: np.ndarray
-    values: np.ndarray
     offsets: np.ndarray
-    objective: float
-    gap: float
-    duality_gap: float
-    inner_iter: int
-    history: list[dict[str, float]] = field(default_factory=list)
-
-    @property
-    def certificate(self) -> Certificate:
-        return Certificate("violation", self.gap)
+    method: str = "working_set"
 
 
 def minimise(
@@ -193,9 +177,7 @@ class _Run(Rounds):
         self.double = blocks[0][0].K.dtype == np.float64
         self.small = self.n <= min(SMALL, self.largest)
         self.size = self.n if self.small else min(self.largest, max(segments[0].evaluator.left.batch, 3 * free // 2))
-        self.Q: Any = None  # the matrix of the working set, kept from round to round
-        self.unit: int | None = None  # Q holds (K + R)/2^unit
-        self.seats = np.empty(0, dtype=np.int64)  # which variable has which row of Q; −1 is a hole
+        self.matrix: WorkingMatrix | None = None
         for row in blocks:
             for block in row:
                 if not block.whole:
@@ -213,21 +195,23 @@ class _Run(Rounds):
         differing = np.flatnonzero(self.beta != beta)
         pieces = np.array_split(differing, -(-len(differing) // self.largest) or 1)
         for k, piece in enumerate(pieces):
-            parts = self.parts(piece)
-            slots = {
-                (s, t): self.blocks[s][t].require(rows, k - len(pieces), self.workers)
-                for s, (_, rows) in enumerate(parts)
-                for t in range(len(parts))
-            }
-            self.follow(parts, slots, (self.beta - beta)[piece])
+            self.follow(*self.rows(piece, k - len(pieces)), (self.beta - beta)[piece])
         return self.f
 
-    def parts(self, variables: np.ndarray) -> list[tuple[slice, np.ndarray]]:
-        """For each segment, where its share of these (sorted) variables is, and which of its samples they are."""
-        cuts = np.searchsorted(variables, self.edges)
-        return [(slice(a, b), variables[a:b] - self.edges[s]) for s, (a, b) in enumerate(pairwise(cuts))]
+    def rows(self, variables: np.ndarray, time: int) -> tuple[Parts, Slots]:
+        """Of each segment the share of these (sorted) variables and their samples; and where their rows lie, by blocks.
 
-    def follow(self, parts: Any, slots: Any, change: np.ndarray) -> None:
+        Rows that are missing are computed; `time` says how recently they were used.
+        """
+        cuts = np.searchsorted(variables, self.edges)
+        parts = [(slice(a, b), variables[a:b] - self.edges[s]) for s, (a, b) in enumerate(pairwise(cuts))]
+        return parts, {
+            (s, t): self.blocks[s][t].require(rows, time, self.workers)
+            for s, (_, rows) in enumerate(parts)
+            for t in range(len(parts))
+        }
+
+    def follow(self, parts: Parts, slots: Slots, change: np.ndarray) -> None:
         """Take K times the change of β from f, where the rows at `slots` are those of the variables in `parts`."""
         for s, (mine, _) in enumerate(parts):
             moved = np.flatnonzero(change[mine])
@@ -315,17 +299,6 @@ class _Run(Rounds):
             candidates = candidates[np.argpartition(-violation[candidates], most)[:most]] if most else candidates[:0]
         return candidates
 
-    def seat(self, working: np.ndarray) -> np.ndarray:
-        """Which of them are new; those that stay keep their row and column of Q, and the others fill the holes."""
-        stays = np.zeros(self.n + 1, dtype=bool)  # the last for holes
-        stays[working] = True
-        self.seats[~stays[self.seats]] = -1
-        seated = np.zeros(self.n + 1, dtype=bool)
-        seated[self.seats] = True
-        fresh = ~seated[working]
-        self.seats[np.flatnonzero(self.seats < 0)[: int(fresh.sum())]] = working[fresh]
-        return fresh
-
     def step(self, working: np.ndarray, gap: float) -> None:
         """Solve the inner problem; where few rows had to be computed for it, the next working set may be larger."""
         before = sum(b.computed for row in self.blocks for b in row)
@@ -336,75 +309,21 @@ class _Run(Rounds):
 
     def move(self, working: np.ndarray, gap: float) -> None:
         """Solve the inner problem on the working set and move f along."""
-        if self.Q is None:
-            width = -(-self.largest // CHUNK) * CHUNK
-            # rows that lie a power of 2 apart would compete for the same lines of the cache
-            self.Q, self.seats = np.zeros((width, width + 32), self.blocks[0][0].K.dtype), np.full(width, -1)
-        Q, dtype = self.Q, self.Q.dtype
-        fresh = self.seat(working)
-        new = working[fresh]
-        at = np.flatnonzero(self.seats >= 0)
-        at = at[np.argsort(self.seats[at])]  # the seats of `working`, which is sorted
-        width = -(-(int(at.max()) + 1) // CHUNK) * CHUNK
-        parts = self.parts(working)
-        slots = {
-            (s, t): self.blocks[s][t].require(rows, self.rounds, self.workers)
-            for s, (_, rows) in enumerate(parts)
-            for t in range(len(parts))
-        }
-        if self.unit is None:  # a diagonal of zeros, as of a negative distance, tells nothing
-            some = [self.blocks[k][k].K[slots[k, k][:8]].ravel() for k in range(len(parts))]
-            self.unit = exponent(np.concatenate([self.diagonal, *some]))
-        scale = dtype.type(np.ldexp(1.0, -self.unit))
-        for s, (mine, _) in enumerate(parts):
-            enter = fresh[mine]
-            for t, (other, columns) in enumerate(parts):
-                block = self.blocks[s][t]
-                copy = partial(gather, Q, scale, block.K, slots[s, t][enter], at[mine][enter], columns, at[other])
-                self.workers(copy, int(enter.sum()), 64)
-        if not fresh.all():
-            entered = np.zeros(width, dtype=bool)
-            entered[at[fresh]] = True
-            self.workers(partial(mirror, Q, at[fresh], entered), width, 256)
-        Q[at[fresh], at[fresh]] += np.ldexp(self.ridge[new], -self.unit).astype(dtype)
-        known = np.ldexp(self.diagonal[new], -self.unit)
-        missed = np.abs(Q[at[fresh], at[fresh]] - known) > WRONG * np.abs(known)
-        finite = bool(np.isfinite(Q[at[fresh], :width]).all())
-        if dtype == np.float32 and (missed.any() or not finite):
+        if self.matrix is None:
+            self.matrix = WorkingMatrix(self.largest, self.blocks, self.diagonal, self.ridge, self.workers)
+        parts, slots = self.rows(working, self.rounds)
+        if not self.matrix.admit(working, parts, slots):
             self.idle = IDLE
             return
-        if not finite:
-            raise OverflowError(OVERFLOW)
-
-        def padded(values: np.ndarray, e: int, dtype: DType = np.float64) -> np.ndarray:
-            out = np.zeros(width, dtype)  # a hole has lower = upper = 0 and cannot move
-            out[at] = np.ldexp(values[working], e)
-            return out
-
-        # f/2^size has β·2^(unit − size): in these units all numbers are about 1, and the compiled constants fit
-        size = exponent(self.f[working])
-        f, diagonal = padded(self.f, -size), padded(self.diagonal, -self.unit, dtype)
-        beta, lower, upper = (padded(v, self.unit - size) for v in (self.beta, self.lower, self.upper))
-        np.clip(lower, -FAR, None, out=lower)
-        np.clip(upper, None, FAR, out=upper)
-        before = beta[at]
-        inner_tol = float(np.ldexp(0.5 * self.tol if self.small else max(0.5 * self.tol, INNER * gap), -size))
-        most = min(200 * width, self.most - self.inner)
-        if self.groups == 0:
-            count = smo_single(Q, f, beta, lower, upper, diagonal, inner_tol, most)
-        elif self.groups == 1:
-            count = smo(Q, f.astype(dtype), beta, lower, upper, diagonal, dtype.type(inner_tol), most)
-        else:
-            group = np.zeros(width, np.int64)
-            group[at] = self.group[working]
-            count = smo_groups(Q, f, beta, lower, upper, diagonal, group, self.groups, inner_tol, most)
-        self.inner += int(count)
-        if not np.isfinite(beta).all():
+        tol = 0.5 * self.tol if self.small else max(0.5 * self.tol, INNER * gap)
+        most = min(200 * self.matrix.width, self.most - self.inner)
+        box = self.lower, self.upper
+        after, count = self.matrix.minimise(working, self.f, self.beta, box, self.group, self.groups, tol, most)
+        self.inner += count
+        if not np.isfinite(after).all():
             self.idle = IDLE
             return
         self.idle = 0 if count else self.idle + 1
-        moved = beta[at]
-        after = np.where(moved == before, self.beta[working], np.ldexp(moved, size - self.unit))
         change = after - self.beta[working]
         self.beta[working] = after
         self.f[working] -= self.ridge[working] * change
@@ -429,9 +348,8 @@ class _Run(Rounds):
     def finish(self, status: Status) -> BoxSolution:
         affordable = not self.double and self.n * np.count_nonzero(self.beta) <= REPORTED
         if status is Status.PRECISION or (status is not Status.CONVERGED and affordable):
-            self.correct()  # so that an early end, too, reports what is true
-        state = self.state()
-        gap, (_, _, top, bottom) = self.gap(state), state
+            self.correct()  # so that the report of an early end is true
+        _, _, top, bottom = self.state()
         free = (self.beta > self.lower) & (self.beta < self.upper)
         offsets = np.zeros(self.groups)
         for g in range(self.groups):
@@ -440,16 +358,10 @@ class _Run(Rounds):
             # without a free variable any offset between the ends is optimal: the middle
             offsets[g] = self.f[inside].mean() if inside.any() else float(np.mean(ends)) if ends else 0.0
         return BoxSolution(
-            self.beta,
-            self.f,
-            self.values,
-            offsets,
-            self.objective(),
-            gap,
-            self.duality_gap(offsets),
-            self.inner,
-            self.history,
-            status=status,
-            n_iter=self.rounds,
-            method="working_set",
+            beta=self.beta,
+            f=self.f,
+            values=self.values,
+            offsets=offsets,
+            duality_gap=self.duality_gap(offsets),
+            **self.ended(status),
         )

@@ -1,7 +1,19 @@
 """Criteria for the parameters of kernels and machines, with exact gradients."""
 
-from .chain import adjoint, contract
+from ...kernels.derivatives import contract
+from .descent import Descent, Parameters, descend
 from .margin import MARGIN, MarginCriterion
+from .objective import Objective
 from .ridge import RIDGE, RidgeCriterion
 
-__all__ = ["MARGIN", "RIDGE", "MarginCriterion", "RidgeCriterion", "adjoint", "contract"]
+__all__ = [
+    "MARGIN",
+    "RIDGE",
+    "Descent",
+    "MarginCriterion",
+    "Objective",
+    "Parameters",
+    "RidgeCriterion",
+    "contract",
+    "descend",
+]

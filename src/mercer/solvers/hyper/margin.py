@@ -15,7 +15,7 @@ The second factor is twice the optimum of the machine and the first that of the 
 their derivatives are those of the objectives alone: −ββᵀ, and diag(γ) − γγᵀ with γ the weights of the ball.
 
 *Span.* Leaving sample p out takes its value from f(x_p) to f(x_p) − a_p S_p² as long as no other sample meets or leaves
-its bounds, S_p the distance of x_p from the span of the others (`mercer.solvers.leave_one_out.span`). That estimate
+its bounds, S_p the distance of x_p from the span of the others (`mercer.solvers.kinks.span`). That estimate
 jumps where they do. Counting errors by a sigmoid, and letting a sample i enter into the span of another only at the
 price of η λ²/(αᵢ(1 − αᵢ/Cwᵢ)) for its weight λ makes it continuous: who is about to reach a bound of its α counts for
 nothing. For the squared hinge, without an upper bound, this is the regularised span of Chapelle et al.
@@ -37,14 +37,13 @@ from ...context import Monitor
 from ...evaluation import HeldEvaluator
 from ...gram import Dense
 from ...kernels import Kernel
+from ...kernels.derivatives import Names, contract
 from ...losses import Hinge, SquaredHinge
 from ...types import Checked
 from ..fit._rows import Block, Segment
 from ..fit.working_set import BoxProblem, minimise
-from ..leave_one_out import RIDGE, FormulaError
-from .chain import Names, contract
-
-__all__ = ["MARGIN", "Machine", "MarginCriterion", "radius"]
+from ..kinks import kink_system
+from ..leave_one_out import FormulaError
 
 MARGIN = ("span", "radius_margin")
 TOLERANCES = (1e-3, 1e-5, 1e-7)  # of a solver, in units of the margin or of k(x, x), until the sets are right
@@ -56,7 +55,7 @@ BOUND = 1e-8  # of the largest coefficient, or of its bound: how near to it coun
 
 @dataclass
 class Machine:
-    """Two classes of samples among all, y = ±1 of them, their weights, and what was found last: β and C, and γ."""
+    """The samples of two classes, their labels y = ±1 and weights, and the last solution: β and C, and γ."""
 
     index: np.ndarray
     y: np.ndarray
@@ -66,26 +65,13 @@ class Machine:
 
 
 class MarginCriterion:
-    """What support vector machines are to be judged by, as a function of the kernel and C; smaller is better.
+    """A criterion of support vector machines, as a function of the kernel and C; smaller is better.
 
-    Parameters
-    ----------
-    name : {"span", "radius_margin"}
-        The fraction of the samples (by weight) that would be in error if each were left out, and a fourth of a bound of
-        it.
-    X : collection
-        Of float64, where it is an array.
-    machines : list of Machine
-        Of which the criteria are summed: one for two classes, else of each pair or of each class.
-    squared : bool
-        Whether the loss is the squared hinge.
-    intercept : bool
-        Whether there is an offset.
-    monitor : function, optional
-        Asked in every round of a solver; what it returns other than None ends it.
+    "span" is the fraction of the samples (by weight) that would be in error if each were left out, and "radius_margin"
+    a fourth of a bound of it. The criteria of the machines are summed: one for two classes, else one for each pair or
+    each class. An X of numbers is of float64. With `squared` the loss is the squared hinge; the monitor is called in
+    every round of a solver, which a status other than None ends.
 
-    Notes
-    -----
     One machine, and for "radius_margin" one ball, are solved for each pair; "span" adds O(m³) for m coefficients
     strictly between their bounds. A few matrices of n × n are held.
 
@@ -137,7 +123,7 @@ class MarginCriterion:
             gradient |= contract(kernel, gram.X, E / self.total, wanted, K)
         return value / self.total, gradient
 
-    def _solved(self, machine: Machine, K: np.ndarray, C: float) -> _Solved:
+    def _solved(self, machine: Machine, K: np.ndarray, C: float) -> _SolvedMachine:
         """The machine on K̃, from where it was found last."""
         box = self.loss.box(machine.y, C * machine.weight)[0]
         ridge = np.zeros(len(K)) if box.ridge is None else box.ridge
@@ -152,11 +138,11 @@ class MarginCriterion:
         best = _minimise(K, problem, 1.0, self.monitor, guess)
         machine.last = best.beta, C
         bound = np.full(len(K), np.inf) if self.squared else C * machine.weight
-        return _Solved(machine, K, C, bound, ridge, best, self.intercept)
+        return _SolvedMachine(machine, K, C, bound, ridge, best, self.intercept)
 
     # ---- each gives its value, its derivatives in the matrix, and the one in C
 
-    def _radius_margin(self, found: _Solved) -> tuple[float, np.ndarray, float]:
+    def _radius_margin(self, found: _SolvedMachine) -> tuple[float, np.ndarray, float]:
         K, C, beta = found.K, found.C, found.best.beta
         norm = -2 * found.best.objective
         R2, gamma = radius(K, self.monitor, found.machine.ball)
@@ -168,7 +154,7 @@ class MarginCriterion:
         slack = np.maximum(0.0, 1 - found.machine.y * (K @ beta + found.best.offset))
         return size * norm, E, 2 * size * float(found.machine.weight @ slack) - norm / C**2
 
-    def _span(self, found: _Solved) -> tuple[float, np.ndarray, float]:
+    def _span(self, found: _SolvedMachine) -> tuple[float, np.ndarray, float]:
         span = Span(found, SMOOTHING)
         y, w = found.machine.y, found.machine.weight
         errors = expit(-STEEPNESS * y * span.left_out)
@@ -177,7 +163,7 @@ class MarginCriterion:
 
 
 @dataclass
-class _Solved:
+class _SolvedMachine:
     """A machine on its own matrix K̃."""
 
     machine: Machine
@@ -204,7 +190,7 @@ class Span:
     from those at bounds by the system of M with D = 0, which also gives their derivatives.
     """
 
-    def __init__(self, found: _Solved, eta: float):
+    def __init__(self, found: _SolvedMachine, eta: float):
         K, bound, a = found.K, found.bound, found.best.beta
         size = np.abs(a)
         self.found, self.a = found, a
@@ -213,7 +199,7 @@ class Span:
         m, p = len(F), int(found.intercept)
         if m <= p:
             raise FormulaError(
-                "nearly all coefficients are 0 or at their bound, where the span tells nothing; start from another C, "
+                "nearly all coefficients are 0 or at their bound, and the span is not defined; start from another C, "
                 "or use criterion='radius_margin'"
             )
         self.system = _system(K, F, p)
@@ -292,11 +278,9 @@ class _Optimum:
 def _minimise(
     K: np.ndarray, problem: BoxProblem, unit: float, monitor: Monitor | None, guess: np.ndarray | None = None
 ) -> _Optimum:
-    """The optimum on a matrix that is there; `unit` is the size of the linear part.
-
-    The solver is stopped as soon as it is right about who is at a bound, and not begun where `guess` is; the others
-    then follow by elimination, with nothing of its tolerance left.
-    """
+    """The optimum on a matrix that is there; `unit` is the size of the linear part."""
+    # The solver is stopped as soon as it is right about who is at a bound, and not begun where `guess` is; the others
+    # then follow by elimination, with nothing of its tolerance left.
     exact = None if guess is None else _eliminated(K, problem, guess, unit)
     if exact is not None:
         return _Optimum(*exact, _objective(K, problem, exact[0]))
@@ -334,8 +318,4 @@ def _eliminated(K: np.ndarray, problem: BoxProblem, beta: np.ndarray, unit: floa
 
 def _system(K: np.ndarray, free: np.ndarray, equalities: int) -> np.ndarray:
     """The matrix of the conditions on free variables and, where there is one, on the offset."""
-    m = len(free)
-    M = np.zeros((m + equalities, m + equalities))
-    M[:m, :m] = K[np.ix_(free, free)] + RIDGE * float(np.abs(np.diagonal(K)).max()) * np.eye(m)
-    M[:m, m:] = M[m:, :m] = 1.0
-    return M
+    return kink_system(K[np.ix_(free, free)], np.ones((len(free), equalities)), float(np.abs(np.diagonal(K)).max()))

@@ -18,47 +18,36 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg.lapack import dpotri
+from scipy.linalg import get_lapack_funcs
 
+from ..._array import eye, host, is_array, is_numpy, namespace, solve_triangular
 from ..._errors import IndefiniteError
 from ...gram import Dense
 from ...kernels import Kernel
+from ...kernels.derivatives import Names, contract
 from ...types import Array, Checked
 from ..design import Design
 from ..leave_one_out import refuse_determined
-from ..linear.cholesky import lower_factor
-from .chain import Names, contract
+from ..linear.cholesky import factorize, lower_factor
 
-__all__ = ["RIDGE", "RidgeCriterion"]
-
-RIDGE = ("leave_one_out", "gcv", "marginal_likelihood")
+RIDGE = ("loo", "gcv", "marginal_likelihood")
 
 
 class RidgeCriterion:
-    """What kernel ridge regression is to be judged by, as a function of the kernel and alpha; smaller is better.
+    """A criterion of kernel ridge regression, as a function of the kernel and alpha; smaller is better.
 
-    Parameters
-    ----------
-    name : {"leave_one_out", "gcv", "marginal_likelihood"}
-        The mean squared error of leaving one out, its generalised form, or minus the log marginal likelihood, in all
-        of which the kernel and alpha are the same for all targets: the mean over targets, of the likelihood the sum.
-    X : collection
-        Of float64, where it is an array.
-    b : array of shape (n, t)
-        Targets.
-    H : array of shape (n, p), optional
-        Values of the free functions.
-    weight : array of shape (n,), >= 0, optional
+    "loo" is the mean squared error of leaving one out, "gcv" its generalised form, and "marginal_likelihood" minus the
+    logarithm of that. All targets, the columns of b, share the kernel and alpha: errors are averaged over them, and
+    log-likelihoods summed. An X of numbers is of float64, and H has the values of the free functions. With `jitter` a
+    matrix that is singular but for rounding gets one on its diagonal, with a warning, instead of being refused.
 
-    Notes
-    -----
     O(n³) and a few matrices of n × n; the derivatives of d lengthscales add O(n²d).
 
     Examples
     --------
     >>> from mercer.kernels import Gaussian
     >>> X = np.linspace(0, 3, 20)[:, None]
-    >>> criterion = RidgeCriterion("leave_one_out", X, np.sin(X))
+    >>> criterion = RidgeCriterion("loo", X, np.sin(X))
     >>> value, gradient = criterion(Gaussian(1.0), 0.1)
     >>> near = criterion(Gaussian(1.0), 0.1 + 1e-6)[0]
     >>> bool(np.isclose((near - value) / 1e-6, gradient["alpha"], rtol=1e-4)), sorted(gradient)
@@ -67,8 +56,8 @@ class RidgeCriterion:
 
     strength: ClassVar[str] = "alpha"
 
-    def __init__(self, name: str, X: Checked, b: np.ndarray, H: np.ndarray | None = None, weight: Array = None):
-        self.name, self.X, self.b, self.H, self.weight = name, X, b, H, weight
+    def __init__(self, name: str, X: Checked, b: Array, H: Array = None, weight: Array = None, jitter: bool = False):
+        self.name, self.X, self.b, self.H, self.weight, self.jitter = name, X, b, H, weight, jitter
         self.positive = name != "marginal_likelihood"
 
     def __call__(self, kernel: Kernel, alpha: float, wanted: Names = None) -> tuple[float, dict[str, Any]]:
@@ -78,14 +67,14 @@ class RidgeCriterion:
             raise ValueError(
                 f"free: its {design.p} functions leave nothing to fit of {design.effective} samples; give more samples."
             )
-        G, logs = _resolvent(design, alpha)
-        target = design.scaled(self.b)
+        G, logs = _resolvent(design, alpha, self.jitter)
+        target = host(design.scaled(self.b))
         a = G @ target
-        used = np.ones(design.n, bool) if design.weight is None else np.asarray(design.weight) > 0
+        used = np.ones(design.n, bool) if design.weight is None else host(design.weight) > 0
         if self.name == "marginal_likelihood":
             value, E, slope = self._likelihood(design, alpha, G, logs, target, a, used)
         else:
-            judge = self._leave_one_out if self.name == "leave_one_out" else self._gcv
+            judge = self._leave_one_out if self.name == "loo" else self._gcv
             value, p, q = judge(design, alpha, np.diagonal(G), a, used)
             Gp, root = G @ p, G * np.sqrt(q)
             slope = float(np.sum(root**2) - np.sum(Gp * a))
@@ -93,13 +82,15 @@ class RidgeCriterion:
         gradient: dict[str, Any] = {"alpha": slope}
         if wanted is None or wanted:
             if design.scale is not None:
-                E *= design.scale[:, None] * design.scale
-            gradient |= contract(kernel, design.gram.X, E, wanted, np.asarray(design.gram.dense()))
+                scale = host(design.scale)
+                E *= scale[:, None] * scale
+            X = host(design.gram.X) if is_array(design.gram.X) else design.gram.X
+            gradient |= contract(kernel, X, E, wanted, host(design.gram.dense()))
         return value, gradient
 
     def _leave_one_out(self, design: Design, alpha: float, g: np.ndarray, a: np.ndarray, used: np.ndarray) -> Any:
         refuse_determined(alpha * g[used])
-        total = self.b.shape[1] * float(design.n if design.weight is None else np.sum(design.weight))
+        total = self.b.shape[1] * float(design.n if design.weight is None else np.sum(host(design.weight)))
         e = np.where(used[:, None], a / g[:, None], 0.0)
         return float(np.sum(e**2)) / total, 2 * e / (total * g[:, None]), 2 * np.sum(e**2, axis=1) / (total * g)
 
@@ -128,18 +119,24 @@ class RidgeCriterion:
         return value, np.subtract(G, (a / 2) @ a.T, out=G), (t * trace - float(np.sum(a**2))) / 2
 
 
-def _resolvent(design: Design, alpha: float) -> tuple[np.ndarray, float]:
-    """G, and log|M + αI|."""
-    M = np.asarray(design.matrix())
+def _resolvent(design: Design, alpha: float, jitter: bool) -> tuple[np.ndarray, float]:
+    """G on the host, and log|M + αI|."""
+    M = design.matrix()
+    xp = namespace(M)
     try:
-        L = lower_factor(M, np.diagonal(M) + alpha)
-    except np.linalg.LinAlgError:
+        L = factorize(M, alpha)[0] if jitter else lower_factor(M, xp.linalg.diagonal(M) + alpha)
+    except (np.linalg.LinAlgError, RuntimeError):
         raise IndefiniteError(
             f"The matrix K + alpha with alpha = {alpha:.3g} and the kernel {design.gram.kernel} is not positive "
             "definite in double precision; start from a larger alpha."
         ) from None
-    logs = 2 * float(np.sum(np.log(np.diagonal(L))))
-    lower = dpotri(L, lower=1, overwrite_c=1)[0]  # zero above the diagonal, as L
-    inverse = lower + lower.T
-    inverse[np.diag_indices_from(inverse)] /= 2
-    return (inverse if design.H is None else design.embed(design.embed(inverse).T)), logs
+    logs = 2 * float(xp.sum(xp.log(xp.linalg.diagonal(L))))
+    if is_numpy(xp):
+        (potri,) = get_lapack_funcs(("potri",), (L,))
+        lower = potri(L, lower=1, overwrite_c=1)[0]  # zero above the diagonal, as L
+        inverse = lower + lower.T
+        inverse[np.diag_indices_from(inverse)] /= 2
+    else:
+        root = solve_triangular(L, eye(L.shape[0], L))
+        inverse = xp.matrix_transpose(root) @ root
+    return host(inverse if design.H is None else design.embed(xp.matrix_transpose(design.embed(inverse)))), logs

@@ -11,6 +11,7 @@ Wahba, *Spline Models for Observational Data* (1990), section 1.3.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import log2
 from typing import Any
@@ -20,24 +21,21 @@ import numpy as np
 from ..._array import eps, eye, host, like, namespace
 from ..._units import power_of_two, squarable
 from ...domains import take
-from ...gram import Operator
+from ...gram import Operator, Wrapped
 from ...types import Array, Index
 from ..protocol import Solver
-from ..solution import Certificate, Solution
+from ..solution import Solution
 
 
 @dataclass(frozen=True)
 class LinearSolution(Solution):
     """The coefficients a and c, and how well they solve the system."""
 
+    measure = ("residual", "residual")
     coefficients: Any
     free: Any = None
     residual: float = 0.0  # ‖Ka + Sa + Hc − b‖ / ‖b‖ in the norm of the weights, the largest over the right-hand sides
     jitter: float = 0.0  # what had to be added to the diagonal
-
-    @property
-    def certificate(self) -> Certificate:
-        return Certificate("residual", self.residual)
 
 
 @dataclass(frozen=True)
@@ -74,17 +72,11 @@ class LinearSolver(Solver[System, LinearSolution]):
         gram, b, shift, H, weight = problem.operator, problem.b, problem.shift, problem.H, problem.weight
         if not isinstance(shift, float | int):
             weight, shift = 1.0 / shift, 1.0
-        unit = units(b)
-        if unit is not None:
-            found = self._reduced(gram, b / unit, shift, H, weight)
-            free = None if found.free is None else found.free * unit
-            found = replace(found, coefficients=found.coefficients * unit, free=free)
-        else:
-            found = self._reduced(gram, b, shift, H, weight)
+        found = _in_units(b, lambda b: self._reduced(gram, b, shift, H, weight))
         if not bool(namespace(b).all(namespace(b).isfinite(found.coefficients))):
             raise ValueError(
-                f"alpha = {shift:g} is so small beside the kernel matrix, or this so small beside the targets, that "
-                "the coefficients are no floating-point numbers; raise it, or scale the kernel or the targets."
+                f"alpha = {shift:g} is so small relative to the kernel matrix, or the matrix relative to the targets, "
+                "that the coefficients overflow; raise it, or scale the kernel or the targets."
             )
         return found
 
@@ -112,19 +104,15 @@ class LinearSolver(Solver[System, LinearSolution]):
         limit = namespace(b).finfo(b.dtype)
         if shift and not float(limit.smallest_normal) <= shift <= float(limit.max) / gram.n:
             raise ValueError(f"alpha = {shift:g}: it, or a multiple, is beyond the {b.dtype} numbers; give another.")
-        unit = units(b)  # scaled by weights it may have another size
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is seen in the coefficients
-            if unit is None:
-                return self._plain(gram, b, shift)
-            found = self._plain(gram, b / unit, shift)
-            return replace(found, coefficients=found.coefficients * unit)
+            return _in_units(b, lambda b: self._plain(gram, b, shift))  # scaled by weights it may have another size
 
     def _plain(self, gram: Operator, b: Array, shift: float) -> LinearSolution:
         """a of (K + shift·I) a = b."""
         raise NotImplementedError
 
 
-class Conditioned(Operator):
+class Conditioned(Wrapped):
     """PDKDP + τQQᵀ for D = diag(scale) and P = I − QQᵀ, with the structure of the Operator that it wraps."""
 
     def __init__(self, base: Operator, scale: Any = None, Q: Array = None, fill: float = 0.0):
@@ -137,14 +125,6 @@ class Conditioned(Operator):
             # PMP + τQQᵀ = M − (MQ)Qᵀ − Q(MQ)ᵀ + Q(QᵀMQ + τI)Qᵀ = M − LQᵀ − QLᵀ
             half = (core + fill * eye(Q.shape[1], Q)) / 2
             self.L = MQ - Q @ half
-
-    @property
-    def n(self) -> int:
-        return self.base.n
-
-    @property
-    def like(self) -> Any:
-        return self.base.like
 
     def scaled(self, V: Array) -> Any:
         """D V."""
@@ -186,7 +166,7 @@ class Conditioned(Operator):
 
 
 def units(b: Array) -> Any:
-    """A power of two for each right-hand side, the size of one whose squares are no floats; None for ordinary ones.
+    """A power of two for each right-hand side, its size where its squares would overflow; None for ordinary ones.
 
     Solutions are linear in b, so that they may be found in these units, and no digit is lost by it.
     """
@@ -195,6 +175,16 @@ def units(b: Array) -> Any:
     if all(size == 1.0 for size in sizes):
         return None
     return sizes[0] if b.ndim == 1 else like(np.array(sizes), b)
+
+
+def _in_units(b: Array, solve: Callable[[Any], LinearSolution]) -> LinearSolution:
+    """The solution for b, found in the units of b."""
+    unit = units(b)
+    if unit is None:
+        return solve(b)
+    found = solve(b / unit)
+    free = None if found.free is None else found.free * unit
+    return replace(found, coefficients=found.coefficients * unit, free=free)
 
 
 def typical(gram: Operator) -> float:

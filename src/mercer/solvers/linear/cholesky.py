@@ -36,12 +36,15 @@ class Cholesky(LinearSolver):
     def _plain(self, gram: Operator, b: Array, shift: float) -> LinearSolution:
         K = gram.dense()
         L, jitter = factorize(K, shift)
-        a = solve_triangular(L, solve_triangular(L, b), transpose=True)
+        if is_numpy(namespace(L, b)):
+            a = linalg.cho_solve((L, True), b, check_finite=False)
+        else:
+            a = solve_triangular(L, solve_triangular(L, b), transpose=True)
         return LinearSolution(a, residual=relative_residual(gram, a, b, shift), jitter=jitter, method="cholesky")
 
 
 def factorize(K: Array, shift: float) -> tuple[Any, float]:
-    """The lower factor of K + diag(shift), and the jitter that it needed."""
+    """The lower factor of K + diag(shift), and the jitter."""
     xp = namespace(K)
     diagonal = xp.linalg.diagonal(K) + shift
     n = K.shape[0]

@@ -1,22 +1,33 @@
-"""Preconditioned conjugate gradients on many right-hand sides at once: products with K only.
+r"""Preconditioned conjugate gradients on many right-hand sides at once: products with K only.
 
 The preconditioner is αI + ZZᵀ with Z a pivoted incomplete Cholesky factor of K (Gardner, Pleiss, Bindel, Weinberger,
 Wilson, *GPyTorch*, 2018, section 4); each column has its own step lengths and stops on its own residual.
+
+The residual r = b − (K + αI)a bounds the error of the function f = Σ aᵢ k(·, xᵢ) at every point. With the exact
+coefficients a* = a + (K + αI)⁻¹r,
+
+.. math:: |f - f^*|(x) \le \sqrt{k(x, x)}\, \lVert f - f^* \rVert
+          = \sqrt{k(x, x)}\, \lVert K^{1/2} (K + \alpha I)^{-1} r \rVert
+          \le \sqrt{k(x, x)}\, \frac{\lVert r \rVert}{2 \sqrt{\alpha}},
+
+because √λ/(λ + α) ≤ 1/2√α for every eigenvalue λ ≥ 0 of K. This certificate decides when to stop.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
-from sklearn.exceptions import ConvergenceWarning
-
 from ..._array import namespace
-from ..._errors import check_number, warn
-from ...context import Status, StoppedError, current
+from ...context import Status, StoppedError, current, warn_early
 from ...gram import Operator
 from ...types import Array
 from ._base import LinearSolution, LinearSolver, relative_residual
 from .woodbury import LowRankInverse
+
+ACCURACY = 1e-6  # of the function, where the certificate decides
+RESIDUAL = 1e-10  # relative to b, where there is no certificate
+ENTRIES = 1 << 26  # of the preconditioner at most: 512 MiB
 
 
 class ConjugateGradient(LinearSolver):
@@ -24,13 +35,18 @@ class ConjugateGradient(LinearSolver):
 
     Parameters
     ----------
-    tol : float > 0
-        Stop when ‖residual‖ ≤ tol·‖b‖ for every right-hand side.
+    tol : float > 0, optional
+        Stop when ‖residual‖ ≤ tol·‖b‖ for every right-hand side. By default the certificate decides: stop when the
+        error of the function, at any x with k(x, x) no larger than at the samples, is at most 10⁻⁶ of the root mean
+        square of its values at the samples. Actual errors are some ten to a thousand times smaller. Without a shift
+        there is no certificate, and the default is tol = 10⁻¹⁰.
     max_iter : int
         Products at most; reaching it warns and returns the best iterate.
-    rank : int >= 0
+    rank : int >= 0, optional
         Columns of the preconditioner (at most a quarter of n); 0 for none. More of them take more memory (n × rank) and
-        fewer iterations. Kernels that are only conditionally definite have no preconditioner.
+        fewer iterations. By default as many as cost a small part of the products that they save: the more, the smaller
+        the shift, and none where a dozen products are enough. Kernels that are only conditionally definite have no
+        preconditioner.
 
     Examples
     --------
@@ -45,51 +61,19 @@ class ConjugateGradient(LinearSolver):
 
     name: ClassVar[str] = "cg"
 
-    def __init__(self, tol: float = 1e-10, max_iter: int = 1000, rank: int = 100):
+    def __init__(self, tol: float | None = None, max_iter: int = 1000, rank: int | None = None):
         self.tol, self.max_iter, self.rank = tol, max_iter, rank
 
     def _plain(self, gram: Operator, b: Array, shift: float) -> LinearSolution:
-        check_number(self, "tol", self.tol, above=0)
-        check_number(self, "max_iter", self.max_iter, at_least=1, integer=True)
-        check_number(self, "rank", self.rank, at_least=0, integer=True)
-        xp = namespace(b)
-        B = b[:, None] if b.ndim == 1 else b
-        tol = max(self.tol, 4 * float(xp.finfo(B.dtype).eps))
-        precondition = self._preconditioner(gram, shift)
-        tiny = float(xp.finfo(B.dtype).smallest_normal)
+        context, B = current(), b[:, None] if b.ndim == 1 else b
 
-        A = xp.zeros_like(B)
-        R = xp.asarray(B, copy=True)
-        norm = xp.sqrt(xp.sum(B * B, axis=0))
-        Z = precondition(R)
-        D = Z
-        rz = xp.sum(R * Z, axis=0)
-        iteration, active, status, context = 0, norm > 0, Status.MAX_ITER, current()
-        while iteration < self.max_iter and bool(xp.any(active)):
-            try:
-                context.check()
-                KD = gram @ D + shift * D
-            except StoppedError as stopped:
-                status = stopped.status
-                break
-            curvature = xp.sum(D * KD, axis=0)
-            if not bool(xp.any(active & (curvature > tiny))):
-                status = Status.PRECISION
-                break
-            step = xp.where(
-                active & (curvature > tiny),
-                rz / xp.where(curvature > tiny, curvature, xp.ones_like(rz)),
-                xp.zeros_like(rz),
-            )
-            A = A + step * D
-            R = R - step * KD
-            Z = precondition(R)
-            new = xp.sum(R * Z, axis=0)
-            D = Z + xp.where(rz > tiny, new / xp.where(rz > tiny, rz, xp.ones_like(rz)), xp.zeros_like(rz)) * D
-            rz = new
-            active = xp.sqrt(xp.sum(R * R, axis=0)) > tol * norm
-            iteration += 1
-        status = status if bool(xp.any(active)) else Status.CONVERGED
+        def product(D: Any) -> Any:
+            context.check()
+            return gram @ D + shift * D
+
+        A, iteration, status = conjugate_gradients(
+            product, B, self._preconditioner(gram, shift), self._stop(gram, B, shift), self.max_iter
+        )
         a = A[:, 0] if b.ndim == 1 else A
         residual = relative_residual(gram, a, b, shift)
         if status is not Status.CONVERGED:
@@ -97,20 +81,98 @@ class ConjugateGradient(LinearSolver):
                 "The matrix is ill-conditioned or indefinite: try a larger alpha, a higher rank of the preconditioner, "
                 "or a low-rank gram."
             )
-            warn(
-                f"ConjugateGradient stopped after {iteration} products at a relative residual of {residual:.1e} "
-                f"(tol = {self.tol:g}): {status}. {status.remedy(advice)}",
-                ConvergenceWarning,
-            )
+            reached = f"{iteration} products at a relative residual of {residual:.1e} (tol = {self.tol})"
+            warn_early(None, f"ConjugateGradient stopped after {reached}", status, advice)
         return LinearSolution(a, residual=residual, status=status, n_iter=iteration, method="conjugate_gradient")
 
-    def _preconditioner(self, gram: Operator, shift: float) -> Any:
-        rank = min(self.rank, gram.n // 4)
-        if rank == 0 or shift <= 0:
-            return _identity
-        Z = gram.sketch(rank)
-        return _identity if Z is None else LowRankInverse(Z, shift)
+    def _stop(self, gram: Operator, B: Any, shift: float) -> Callable[[Any, Any, Any], Any]:
+        """Which columns are not solved, from coefficients and residuals: by the residual, or by the certificate."""
+        xp = namespace(B)
+        rounding = 4 * float(xp.finfo(B.dtype).eps)
+        largest = gram.magnitude() if self.tol is None and shift > 0 else 0.0
+        if not largest:
+            limit = max(self.tol or RESIDUAL, rounding) * _norms(B)
+            return lambda A, R, rz: _norms(R) > limit
+        least, part = rounding * _norms(B), 2 * ACCURACY * (shift / (largest * gram.n)) ** 0.5
+        # the values at the samples are b − r − αa
+        return lambda A, R, rz: (_norms(R) > part * _norms(B - R - shift * A)) & (_norms(R) > least)
+
+    def _preconditioner(self, gram: Operator, shift: float) -> Callable[[Any], Any]:
+        if shift <= 0:
+            return lambda V: V
+        rank = min(_affordable_rank(gram, shift) if self.rank is None else self.rank, gram.n // 4)
+        Z = gram.sketch(rank) if rank else None
+        return (lambda V: V) if Z is None else LowRankInverse(Z, shift)
 
 
-def _identity(V: Array) -> Any:
-    return V
+def _affordable_rank(gram: Operator, shift: float) -> int:
+    """Columns that cost a fortieth of the products that would be needed without; none for a dozen of these or fewer."""
+    # Conjugate gradients take about ½ log(2/ε) √(1 + λ/α) products. The largest eigenvalue λ lies between max k(x, x)
+    # and the trace, and their geometric mean stands for it. m columns cost O(nm²), some m²/8n products of a kernel
+    # matrix.
+    products = 8 * (1 + gram.magnitude() * gram.n**0.5 / shift) ** 0.5
+    return 0 if products <= 12 else int(min((gram.n * products / 5) ** 0.5, ENTRIES / gram.n))
+
+
+def conjugate_gradients(
+    product: Callable[[Any], Any],
+    B: Any,
+    precondition: Callable[[Any], Any],
+    unsolved: Callable[[Any, Any, Any], Any],
+    max_iter: int,
+) -> tuple[Any, int, Status]:
+    """The solutions X of MX = B for a positive definite M, the iterations, and why they ended.
+
+    `product` is V ↦ MV, which may raise `StoppedError`, and `precondition` V ↦ P⁻¹V. From X, the residuals R and the
+    column sums of R∘P⁻¹R, `unsolved` tells which columns are not solved yet. Hestenes, Stiefel, *Methods of conjugate
+    gradients for solving linear systems* (1952).
+    """
+    xp = namespace(B)
+    tiny = float(xp.finfo(B.dtype).smallest_normal)
+    X, R = xp.zeros_like(B), B
+    D = Z = precondition(R)
+    rz = xp.sum(R * Z, axis=0)
+    for iteration in range(max_iter + 1):
+        active = unsolved(X, R, rz)
+        if not bool(xp.any(active)):
+            return X, iteration, Status.CONVERGED
+        if iteration == max_iter:
+            break
+        try:
+            MD = product(D)
+        except StoppedError as stopped:
+            return X, iteration, stopped.status
+        curvature = xp.sum(D * MD, axis=0)
+        able = active & (curvature > tiny)
+        if not bool(xp.any(able)):
+            return X, iteration, Status.PRECISION
+        step = xp.where(able, rz / xp.where(able, curvature, 1.0), 0.0)
+        X, R = X + step * D, R - step * MD
+        Z = precondition(R)
+        new = xp.sum(R * Z, axis=0)
+        D = Z + xp.where(rz > tiny, new / xp.where(rz > tiny, rz, 1.0), 0.0) * D
+        rz = new
+    return X, max_iter, Status.MAX_ITER
+
+
+def truncated(product: Callable[[Any], Any], b: Any, diagonal: Any, accuracy: float, max_iter: int) -> Any:
+    """x with ‖Mx − b‖ ≤ accuracy·‖b‖ in the norm of the inverse diagonal, or as far as M is positive definite.
+
+    For the steps of Newton's method; b may have any shape.
+    """
+    flat = b.reshape(-1, 1)
+    scale = (diagonal + 0 * b).reshape(-1, 1)
+    end = accuracy**2 * float((flat / scale * flat).sum())
+    x, _, _ = conjugate_gradients(
+        lambda V: product(V.reshape(b.shape)).reshape(-1, 1),
+        flat,
+        lambda V: V / scale,
+        lambda X, R, rz: rz > end,
+        max_iter,
+    )
+    return x.reshape(b.shape)
+
+
+def _norms(V: Any) -> Any:
+    xp = namespace(V)
+    return xp.sqrt(xp.sum(V * V, axis=0))

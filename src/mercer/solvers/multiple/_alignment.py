@@ -73,7 +73,7 @@ class _Operator:
     def __init__(self, operator: Any, w: np.ndarray, centered: bool, scale: float):
         self.root, self.scale = np.sqrt(w), scale
         self.Z: Any = None
-        self.mean_square = 0.0  # ‖μ‖², of which centring leaves rounding
+        self.mean_square = 0.0  # ‖μ‖²: centring leaves rounding errors of this size
         given = is_array(operator)
         if not given and "factor" not in operator.provides:
             self.gram = operator

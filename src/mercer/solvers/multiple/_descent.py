@@ -1,9 +1,9 @@
 r"""Weights that minimise the optimal value J of a regularised problem in the space of :math:`\sum \mu_k k_k`.
 
-The dual of :math:`\min_f \sum_i \ell(y_i, f(x_i)) + \tfrac{\alpha}{2} \lVert f \rVert^2` knows the kernel only through
-:math:`\tfrac{\alpha}{2} a^\top K a`. So :math:`J(\mu)` is convex with derivatives :math:`-\tfrac{\alpha}{2} q_k`,
-:math:`q_k = a^\top K_k a`, where a is the solution for μ. Both methods here see q alone, whatever the loss, and the gap
-that they stop at is that of the joint problem:
+The dual of :math:`\min_f \sum_i \ell(y_i, f(x_i)) + \tfrac{\alpha}{2} \lVert f \rVert^2` depends on the kernel only
+through :math:`\tfrac{\alpha}{2} a^\top K a`. So :math:`J(\mu)` is convex with the derivatives
+:math:`-\tfrac{\alpha}{2} q_k`, :math:`q_k = a^\top K_k a`, where a is the solution for μ. Both methods see q alone,
+whatever the loss. The gap that they stop at is that of the joint problem:
 
 .. math:: J(\mu) - \min J \le \tfrac{\alpha}{2} \Big( \max_{\lVert \nu \rVert_p \le 1} \nu^\top q - \mu^\top q \Big)
 """
@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from ...context import Status, current
-from ..solution import Certificate, Solution
+from ..solution import Solution
 from ._alignment import alignf
 
 Oracle = Callable[[np.ndarray], np.ndarray]
@@ -25,15 +25,12 @@ Oracle = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Descent(Solution):
-    """Weights, the relative gap (J(μ) − min J is at most this times α/2 ‖f‖²), and how it came to them."""
+    """Weights, the relative gap (J(μ) − min J is at most this times α/2 ‖f‖²), and the path to them."""
 
+    measure = ("duality gap", "gap")
     weights: np.ndarray
     gap: float
     history: list[float] = field(default_factory=list)
-
-    @property
-    def certificate(self) -> Certificate:
-        return Certificate("duality gap", self.gap)
 
 
 def relative_gap(mu: np.ndarray, q: np.ndarray, p: float) -> float:
@@ -107,7 +104,7 @@ def _zero_of_slope(
         mu = left + t * d
         q = oracle(mu)
         slope = float(d @ q)
-        if slope >= 0:  # J still falls here, so that it is below what it was
+        if slope >= 0:  # J still falls here, so it is lower than before
             best, at_best = mu, q
             a, low = t, slope
             high = high / 2 if side == 1 else high

@@ -1,0 +1,8 @@
+"""Arrays of any library, for kernels, losses, solvers and methods of your own.
+
+`namespace` returns the array library of an array, so that the same lines run on NumPy, torch and others.
+"""
+
+from ._array import device_of, eye, host, is_array, is_sparse, like, namespace, on_host
+
+__all__ = ["device_of", "eye", "host", "is_array", "is_sparse", "like", "namespace", "on_host"]

@@ -1,0 +1,357 @@
+"""The cells of a search, each a setting and a fold, and their results.
+
+Settings of `SVC` that differ only in C are solved together (`_groups`). For all others scikit-learn's function fits
+and scores, on indices instead of samples: a `_Cell` stands for the estimator and turns indices into blocks of a matrix
+that the `Sample` holds, or into samples where nothing can be shared.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from functools import cached_property
+from time import perf_counter
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import clone
+from sklearn.metrics._scorer import _MultimetricScorer
+from sklearn.model_selection._validation import _fit_and_score, _score
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_method_params
+
+from .. import _threads
+from .._checkpoint import Checkpoint
+from .._errors import where
+from ..context import Context
+from ..methods import SVC
+from ..methods.base import SupportVectorMachine
+from ..solvers.fit.many import LARGEST, PairPath, vote
+from ..types import Array, Data, EstimatorLike
+from ._groups import Answers, load, machines, suits
+from ._sample import NOT_OF_THE_KERNEL, Sample, position
+from ._work import run
+
+Cell = tuple[int, int]  # setting and fold
+SCORES, COUNTS = ("test_scores", "train_scores"), ("n_test_samples", "fit_time", "score_time")  # of a cell
+
+
+class Work:
+    """The cells of a search, each a setting and a fold, and what they are made of."""
+
+    def __init__(self, search: Any, X: Data, y: Array, scorers: Any, splits: list[Any], routed: Any):
+        self.search, self.X, self.y, self.scorers, self.splits = search, X, y, scorers, splits
+        self.fit_params, self.score_params = routed.estimator.fit, routed.scorer.score
+        self.candidates = search._candidates()
+        self.cells = [(i, s) for i in range(len(self.candidates)) for s in range(len(splits))]
+        self.stop, self.interrupted = np.zeros(1), False
+        several = getattr(scorers, "_scorers", None)  # by name, where they come in one object
+        made = [hasattr(scorer, "_score_func") for scorer in (several or {"score": scorers}).values()]
+        _threads.check_jobs(search, search.n_jobs)
+        workers = effective_n_jobs(search.n_jobs)
+        self.sample = Sample(X, search.memory, workers, search.scoring is None or all(made))
+        self.scorer: Any = _Scorer(scorers)
+        if several is not None:
+            own = {name: _Scorer(scorer) for name, scorer in several.items()}
+            self.scorer = _MultimetricScorer(scorers=own, raise_exc=search.error_score == "raise")
+        self.accuracy = search.scoring is None or (isinstance(search.scoring, str) and search.scoring == "accuracy")
+
+    def finish(self, context: Context) -> dict[Cell, dict[str, Any]]:
+        """Results of the cells that there is time for."""
+        search = self.search
+        about = {
+            "the samples": self.X,
+            "the targets": self.y,
+            "the estimator's parameters": (
+                type(search.estimator).__qualname__,
+                search.estimator.get_params(deep=False),
+            ),
+            "the settings": self.candidates,
+            "the splits": self.splits,
+            "the scores": (search.scoring, search.return_train_score, search.error_score),
+            "the parameters of fit": self.fit_params,
+        }
+        checkpoint = None if search.checkpoint is None else Checkpoint(search.checkpoint, where(search), about)
+        found = self._saved(checkpoint) if checkpoint is not None else {}
+
+        def save() -> None:
+            if checkpoint is not None:
+                cells = [[*cell, result] for cell, result in found.items()]
+                text = json.dumps(cells, default=lambda number: number.item())
+                checkpoint.put("cells", {"json": np.array(text)}, done=True)
+                checkpoint.write()
+
+        def receive(results: dict[Cell, dict[str, Any]]) -> None:
+            found.update(results)
+            context({"done": len(found)})
+            if checkpoint is not None and checkpoint.due:
+                save()
+
+        save()  # where that is impossible, now is the time to hear of it
+
+        tasks = self._tasks(found)
+        if any(isinstance(part, SupportVectorMachine) for part in _parts(search.estimator)):
+            load()
+        with ExitStack() as stack:
+            if self.sample.workers > 1 or isinstance(search.estimator, SVC):
+                # workers share the cores, and blocks of SVC are small
+                stack.enter_context(_threads.one_blas_thread)
+            try:
+                run(tasks, self._evaluate, receive, self.sample.workers, context, self.stop)
+            except KeyboardInterrupt:
+                self.interrupted = True
+                if search.refit:  # a search without its best estimator would be half fitted
+                    raise
+            finally:
+                save()
+        return found
+
+    def _saved(self, checkpoint: Checkpoint) -> dict[Cell, dict[str, Any]]:
+        """The results that a checkpoint holds, if they are such of these cells."""
+        saved = checkpoint.get("cells")
+        try:
+            cells = json.loads(str(saved["json"])) if saved else []
+            found = {(c, s): result for c, s, result in cells}
+            sane = found.keys() <= set(self.cells) and all(map(self._is_result, found.values()))
+            done = [r["test_scores"] for r in found.values() if r["fit_error"] is None]
+            sane = sane and all(_names(scores) == _names(done[0]) for scores in done)
+        except (KeyError, TypeError, ValueError, RecursionError):
+            sane = False
+        if not sane:
+            raise checkpoint.error("holds results that are none of this search")
+        return found
+
+    def _is_result(self, result: Any) -> bool:
+        scores = [result[name] for name in SCORES[: 1 + bool(self.search.return_train_score)]]
+        named = [_names(part) for part in scores]
+        several = getattr(self.scorers, "_scorers", None)
+        if several is not None:
+            sane = all(names == {*several} for names in named)
+        else:  # only a function of the user may give several
+            sane = callable(self.search.scoring) or named[0] is None
+        numbers = [v for part in scores for v in (part.values() if isinstance(part, dict) else [part])]
+        numbers += [result[name] for name in COUNTS]
+        sane &= all(isinstance(v, float) or (isinstance(v, int) and abs(v) < 2**63) for v in numbers)
+        keys = {*SCORES[: len(scores)], *COUNTS, "fit_error"}
+        return sane and named[0] == named[-1] and result.keys() == keys and isinstance(result["fit_error"], str | None)
+
+    def missing(self, found: dict[Cell, dict[str, Any]]) -> dict[str, Any]:
+        """The result of a cell that there was no time for."""
+        like = next((r["test_scores"] for r in found.values() if r["fit_error"] is None), np.nan)
+        names = getattr(self.scorers, "_scorers", like)
+        scores = dict.fromkeys(names, np.nan) if isinstance(names, dict) else np.nan
+        result = {"fit_error": None, "test_scores": scores, "n_test_samples": 0}
+        result |= {"fit_time": np.nan, "score_time": np.nan}
+        return result | ({"train_scores": scores} if self.search.return_train_score else {})
+
+    # ---- what is done at once
+
+    def _tasks(self, found: dict[Cell, Any]) -> list[tuple[_Group | None, list[Cell]]]:
+        """Cells that are solved together, or one by one without a group; those of one kernel follow each other."""
+        kernels: list[dict[str, Any]] = []
+        rests: list[dict[str, Any]] = []
+        groups: dict[tuple[int, int], list[int]] = {}
+        for i, params in enumerate(self.candidates):
+            kernel = {name: v for name, v in params.items() if name not in NOT_OF_THE_KERNEL}
+            rest = {name: v for name, v in params.items() if name != "C"}
+            groups.setdefault((position(kernels, kernel), position(rests, rest)), []).append(i)
+        tasks: list[tuple[_Group | None, list[Cell]]] = []
+        for _, settings in sorted(groups.items()):
+            group, alone = self._group(settings), list[Cell]()
+            for s in range(len(self.splits)):
+                left = [(i, s) for i in (group.settings if group else settings) if (i, s) not in found]
+                if group and self._are_small[s]:
+                    tasks += [(group, left)] if left else []
+                else:
+                    alone += left
+            tasks += [(None, [cell]) for cell in sorted(alone)]
+        return tasks
+
+    @cached_property
+    def _are_small(self) -> list[bool]:
+        """Of each fold, whether the matrices of its pairs of classes are."""
+        assert self._labels is not None
+        counts = [np.sort(np.bincount(self._labels[1][train])) for train, _ in self.splits]
+        return [bool(sizes[-2:].sum() <= LARGEST) for sizes in counts]
+
+    def _group(self, settings: list[int]) -> _Group | None:
+        """Settings that differ in C alone, from the smallest, if they can be solved together."""
+        watched = getattr(self.search.estimator, "_skl_callbacks", None)  # every fit of which is to be told
+        if watched or self._labels is None or self._weight is None:
+            return None
+        try:
+            estimator = clone(self.search.estimator)
+            estimator.set_params(**clone(self.candidates[settings[0]], safe=False))
+        except Exception:  # each setting will say for itself what is wrong with it
+            return None
+        strengths = [self.candidates[i].get("C", estimator.C) for i in settings] if type(estimator) is SVC else []
+        if not suits(estimator, strengths) or self.sample.obstacle(estimator):
+            return None
+        order = np.argsort(np.array(strengths, dtype=np.float64), kind="stable")
+        return _Group(estimator, {settings[k]: float(strengths[k]) for k in order})
+
+    @cached_property
+    def _labels(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The classes, and the class of each sample, if the targets are labels of single samples."""
+        try:
+            y = np.asarray(self.y)
+            check_classification_targets(y)
+            return np.unique(y, return_inverse=True) if y.ndim == 1 else None
+        except Exception:
+            return None
+
+    @cached_property
+    def _weight(self) -> np.ndarray | None:
+        """The weight of each sample, or None if `fit` is to be given anything else."""
+        given = self.fit_params.get("sample_weight")
+        if self.fit_params.keys() - {"sample_weight"}:
+            return None
+        weight = np.ones(len(self.sample.everything)) if given is None else np.asarray(given)
+        numbers = weight.shape == self.sample.everything.shape and weight.dtype.kind in "fiub"
+        return weight.astype(np.float64) if numbers and np.all((weight >= 0) & (weight < np.inf)) else None
+
+    # ---- what it gives
+
+    def _evaluate(self, task: tuple[_Group | None, list[Cell]]) -> dict[Cell, dict[str, Any]]:
+        group, cells = task
+        results = None if group is None else self._together(group, cells)
+        return {cell: self._alone(cell) for cell in cells} if results is None else results
+
+    def _alone(self, cell: Cell) -> dict[str, Any]:
+        search, (i, s) = self.search, cell
+        return _fit_and_score(
+            clone(_Cell(search.estimator, self.sample)),
+            self.sample.everything,
+            self.y,
+            scorer=self.scorer,
+            train=self.splits[s][0],
+            test=self.splits[s][1],
+            verbose=0,
+            parameters=self.candidates[i],
+            fit_params=self.fit_params,
+            score_params=self.score_params,
+            return_train_score=search.return_train_score,
+            return_n_test_samples=True,
+            return_times=True,
+            error_score=search.error_score,
+        )
+
+    def _together(self, group: _Group, cells: list[Cell]) -> dict[Cell, dict[str, Any]] | None:
+        """Results of cells of one fold that differ in C alone; None where they must be fitted one by one."""
+        assert self._labels is not None and self._weight is not None
+        labels = self._labels[1]
+        train, test = (self.sample.everything[part] for part in self.splits[cells[0][1]])
+        started = perf_counter()
+        found = self.sample.find(group.estimator, train)
+        if isinstance(found, str):
+            return None
+        K = np.ascontiguousarray(found.K, dtype=np.float64)
+        present = np.unique(labels[train])
+        members = [train[labels[train] == c] for c in present]
+        strengths = np.array([group.settings[i] for i, _ in cells])
+        try:
+            path = machines(
+                group.estimator, K, found.claim, members, np.asarray(self.y), self._weight, strengths, self.stop
+            )
+        except ValueError:  # of the weights of the classes: each fit will say it for itself
+            return None
+        if path is None:
+            return None
+        if self.stop[0]:
+            return {}
+        fitted = perf_counter()
+        scores = {"test_scores": self._scores(group.estimator, path, present, K, test)}
+        scored = perf_counter()
+        if self.search.return_train_score:
+            scores["train_scores"] = self._scores(group.estimator, path, present, K, train)
+        share = 1 / len(cells)
+        times = {"fit_time": share * (fitted - started), "score_time": share * (scored - fitted)}
+        self.sample.count("", len(cells))
+        common = {"fit_error": None, "n_test_samples": len(test)} | times
+        return {cell: common | {name: v[k] for name, v in scores.items()} for k, cell in enumerate(cells)}
+
+    def _scores(
+        self, estimator: SVC, path: PairPath, present: np.ndarray, K: np.ndarray, rows: np.ndarray
+    ) -> list[Any]:
+        """Scores of the machines for each C on some samples."""
+        assert self._labels is not None
+        classes, labels = self._labels
+        values = path.decisions(K, rows)
+        params = _check_method_params(self.sample.everything, params=self.score_params, indices=rows)
+        if self.accuracy and not params:
+            hits = present[vote(values, len(present), estimator.break_ties)] == labels[rows]
+            return hits.mean(axis=1).tolist()
+        y = _safe_indexing(self.y, rows)
+        options = classes[present], estimator.decision_function_shape, estimator.break_ties
+        answers = [Answers(options[0], v, *options[1:]) for v in values]
+        return [_score(a, rows, y, self.scorers, params, self.search.error_score) for a in answers]
+
+
+class _Group(NamedTuple):
+    """An estimator, and C of each setting that differs from it in C alone, growing."""
+
+    estimator: SVC
+    settings: dict[int, float]
+
+
+def _parts(estimator: EstimatorLike) -> list[Any]:
+    """An estimator, and what is among its parameters."""
+    return [estimator, *(estimator.get_params().values() if hasattr(estimator, "get_params") else ())]
+
+
+class _Cell:
+    """Stands for the estimator in scikit-learn's search, where samples are indices."""
+
+    machine: Any
+    data: Any
+    train: np.ndarray
+
+    def __init__(self, estimator: EstimatorLike, sample: Sample):
+        self.estimator, self.sample = estimator, sample
+
+    def __sklearn_clone__(self) -> _Cell:
+        return _Cell(clone(self.estimator), self.sample)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = get_tags(self.estimator)
+        tags.input_tags.pairwise = False
+        return tags
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        return self.estimator.get_params(deep)
+
+    def set_params(self, **params: Any) -> Self:
+        self.estimator.set_params(**params)
+        return self
+
+    def fit(self, index: np.ndarray, y: Array = None, **params: Any) -> Self:
+        self.machine, self.data = self.sample.machine(self.estimator, index)
+        self.train = index
+        self.machine.fit(self.samples(index), *(() if y is None else (y,)), **params)
+        return self
+
+    def samples(self, index: np.ndarray) -> Any:
+        """The samples themselves, or their rows of the matrix."""
+        return _safe_split(self.machine, self.data, None, index, self.train)[0]
+
+
+class _Scorer:
+    """A scorer, called with the estimator and samples that a cell and indices stand for."""
+
+    def __init__(self, scorer: Any):
+        self.scorer = scorer
+
+    def __call__(self, cell: _Cell, index: np.ndarray, *y: Any, **params: Any) -> Any:
+        return self.scorer(cell.machine, cell.samples(index), *y, **params)
+
+    def _accept_sample_weight(self) -> bool:
+        """Asked by scikit-learn before it hands on weights."""
+        return self.scorer._accept_sample_weight()
+
+
+def _names(scores: Array) -> set[str] | None:
+    """The names of several scores, or None for one."""
+    return {*scores} if isinstance(scores, dict) else None

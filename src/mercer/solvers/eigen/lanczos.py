@@ -1,0 +1,67 @@
+"""A few eigenvalues of a held matrix of middle size by ARPACK, with a check that none was passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from scipy.linalg import get_blas_funcs
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+
+from ...gram import Operator
+from ._base import EigenSolver, Spectrum, residual_of
+from .krylov import BlockKrylov
+
+STEPS = 6  # products with a random vector that would show a larger eigenvalue
+BLOCKS = BlockKrylov(tol=1e-10, max_iter=200)  # takes over
+EQUAL = 1e-6  # relative difference within which it makes no difference which eigenvalue was found
+
+
+class Lanczos(EigenSolver):
+    """Implicitly restarted Lanczos iteration with one vector: the least work where the matrix fits into the cache.
+
+    One vector may miss copies of an eigenvalue; where another shows that it did, `BlockKrylov` takes over.
+
+    Examples
+    --------
+    >>> from mercer.gram import Dense
+    >>> from mercer.kernels import Linear
+    >>> from mercer.solvers.eigen import Eigenproblem
+    >>> gram = Dense().build(Linear(), np.array([[3.0], [4.0], [0.0]]), np.random.default_rng(0))
+    >>> Lanczos().solve(Eigenproblem(gram, 1)).values.round(6)
+    array([25.])
+    """
+
+    name: ClassVar[str] = "lanczos"
+    requires: ClassVar[frozenset[str]] = frozenset({"dense"})
+
+    def _leading(self, gram: Operator, n_components: int, rng: np.random.Generator) -> Spectrum:
+        K = gram.dense()
+        symv = get_blas_funcs("symv", (K,))  # reads half of the matrix
+        product = partial(symv, 1.0, K.T)
+        operator = LinearOperator(K.shape, matvec=product, dtype=K.dtype)
+        first, second = rng.uniform(-1.0, 1.0, size=(2, gram.n)).astype(K.dtype)
+        try:
+            values, vectors = eigsh(operator, n_components, which="LA", v0=first)
+        except ArpackError:
+            return BLOCKS._leading(gram, n_components, rng)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        if _largest_beside(product, vectors, second) > values[-1] + EQUAL * abs(values[0]):
+            return BLOCKS._leading(gram, n_components, rng)
+        images = np.stack([product(v) for v in vectors.T], axis=1)
+        return Spectrum(values, vectors, residual_of(images, values, vectors), method="lanczos")
+
+
+def _largest_beside(product: Callable[..., np.ndarray], V: np.ndarray, w: np.ndarray) -> float:
+    """A lower bound of the largest eigenvalue on the vectors orthogonal to V, by a few products from w on."""
+    basis, images = V, []
+    for _ in range(STEPS):
+        for _ in range(2):
+            w = w - basis @ (basis.T @ w)
+        basis = np.column_stack([basis, w / (np.linalg.norm(w) or 1.0)])
+        w = product(basis[:, -1])
+        images.append(w)
+    Q = basis[:, -STEPS:]
+    return float(np.linalg.eigvalsh(Q.T @ np.stack(images, axis=1))[-1])

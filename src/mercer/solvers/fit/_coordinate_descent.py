@@ -1,0 +1,205 @@
+"""Compiled coordinate descent for linear machines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._jit import njit
+from ...types import Array
+
+BIG = 1e300
+ONE, TWO, THREE, FOUR = (np.uint64(k) for k in (1, 2, 3, 4))  # with integers that have a sign they would be floats
+
+
+@njit
+def _shrink(z: float, by: float) -> float:
+    """z moved towards zero."""
+    return z - by if z > by else z + by if z < -by else 0.0
+
+
+@njit
+def descend(
+    rows: Any, pieces: Any, epsilon: float, own: float, inverse: float, state: Any, seed: int, aim: float, most: int
+) -> None:
+    """Minimise ½‖Xᵀβ‖² + (inverse/2)(Σβ)² + Σ(own/2c)β² + ε‖β‖₁ − pᵀβ over a box for each row of `pieces`.
+
+    X comes in compressed rows of unsigned numbers; `pieces` are p, c and the ends of the box. `state` goes on in a
+    later call: β and w = (Xᵀβ, Σβ); the order of the samples; how many of them count, by how much others rest, and how
+    small a gain asks for the certificate; objective and duality gap; the passes made. A machine ends at a gap of
+    aim·objective, or after `most` passes.
+    """
+    beta, w, order, course, numbers, passes = state
+    target, cost, lower, upper = pieces
+    indptr, _, data = rows
+    squares = np.zeros(len(indptr) - 1)
+    for i in range(len(squares)):
+        for t in range(indptr[i], indptr[i + 1]):
+            squares[i] += data[t] * data[t]
+    for k in range(len(target)):
+        if passes[k] == 0 or numbers[k, 1] > aim * numbers[k, 0]:
+            machine = (target[k], cost[k], lower[k], upper[k])
+            moving = (beta[k], w[k], order[k], course[k], numbers[k])
+            left = most - passes[k]
+            passes[k] += _descend(rows, squares, machine, epsilon, own, inverse, moving, seed + passes[k], aim, left)
+
+
+@njit
+def _descend(
+    rows: Any,
+    squares: Array,
+    pieces: Any,
+    epsilon: float,
+    own: float,
+    inverse: float,
+    state: Any,
+    seed: int,
+    aim: float,
+    most: int,
+) -> int:
+    """One machine. Returns the passes made.
+
+    Hsieh, Chang, Lin, Keerthi, Sundararajan, *A dual coordinate descent method for large-scale linear SVM* (2008),
+    algorithm 3: samples whose β is at an end, and would stay there by more than half of the largest violation of the
+    last pass, rest until the others are solved.
+    """
+    (indptr, indices, data), (target, cost, lower, upper) = rows, pieces
+    beta, w, order, course, numbers = state
+    n, d = len(beta), len(w) - 1
+    size, reach, share = int(course[0]), course[1], course[2]
+    random = np.uint64(2 * seed + 1)
+    curve = own / cost
+    diagonal = np.maximum(squares + inverse + curve, 1e-12)  # the β of an empty sample goes to an end at once
+    count = 0
+    while count < most:
+        worst, gain, k = 0.0, 0.0, 0
+        for s in range(size - 1, 0, -1):
+            random = random * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+            t = int((random >> np.uint64(32)) * np.uint64(s + 1) >> np.uint64(32))
+            order[s], order[t] = order[t], order[s]
+        while k < size:
+            i = order[k]
+            b = beta[i]
+            slope = inverse * w[d] + _value(rows, w, i) - target[i] + curve[i] * b
+            right = slope + (epsilon if b >= 0 else -epsilon)
+            left = slope + (epsilon if b > 0 else -epsilon)
+            violation = max(-right if b < upper[i] else -BIG, left if b > lower[i] else -BIG)
+            if violation < -reach:
+                size -= 1
+                order[k], order[size] = order[size], order[k]
+                continue
+            k += 1
+            if violation > 0:
+                worst = max(worst, violation)
+                z = min(max(_shrink(b - slope / diagonal[i], epsilon / diagonal[i]), lower[i]), upper[i])
+                move = z - b
+                beta[i] = z
+                gain -= move * (slope + 0.5 * diagonal[i] * move) + epsilon * (abs(z) - abs(b))
+                for t in range(indptr[i], indptr[i + 1]):
+                    w[indices[t]] += move * data[t]
+                w[d] += move
+        count += 1
+        reach = 0.5 * worst
+        numbers[0] += gain  # of the dual objective, which the primal one meets
+        solved = gain <= share * aim * numbers[0]
+        if solved or count == most:
+            _certify(rows, pieces, epsilon, own, inverse, beta, w, numbers)
+            if numbers[1] <= aim * numbers[0]:
+                break
+        if solved:  # by its gain, but not by its gap: what is left of that should follow
+            size, reach, share = n, BIG, share * min(max(aim * numbers[0] / numbers[1], 0.01), 0.5)
+    course[0], course[1], course[2] = size, reach, share
+    return count
+
+
+@njit
+def _value(rows: Any, w: Array, i: int) -> float:
+    """xᵢᵀw, in four sums that do not wait for each other."""
+    indptr, indices, data = rows
+    t, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+    a = b = c = d = 0.0
+    while t + FOUR <= stop:
+        a += data[t] * w[indices[t]]
+        b += data[t + ONE] * w[indices[t + ONE]]
+        c += data[t + TWO] * w[indices[t + TWO]]
+        d += data[t + THREE] * w[indices[t + THREE]]
+        t += FOUR
+    while t < stop:
+        a += data[t] * w[indices[t]]
+        t += ONE
+    return (a + b) + (c + d)
+
+
+@njit
+def _certify(
+    rows: Any, pieces: Any, epsilon: float, own: float, inverse: float, beta: Array, w: Array, numbers: Array
+) -> None:
+    """w from β anew, and the objective and the duality gap there: the sum of what each β leaves of its loss."""
+    (indptr, indices, data), (target, cost, lower, upper) = rows, pieces
+    d = len(w) - 1
+    w[:] = 0.0
+    for i in range(len(beta)):
+        if beta[i] != 0.0:
+            for t in range(indptr[i], indptr[i + 1]):
+                w[indices[t]] += beta[i] * data[t]
+            w[d] += beta[i]
+    objective = gap = 0.0
+    for i in range(len(beta)):
+        b, curve = beta[i], own / cost[i]
+        f = _value(rows, w, i) + inverse * w[d]
+        r = target[i] - f
+        inside = _shrink(r, epsilon)
+        best = upper[i] if inside > 0 else lower[i] if inside < 0 else 0.0
+        if own > 0:
+            best = min(max(inside / curve, lower[i]), upper[i])
+        loss = best * r - epsilon * abs(best) - 0.5 * curve * best * best
+        objective += loss + 0.5 * b * f  # Σ βf = ‖w‖² + inverse·(Σβ)²
+        gap += max(loss - (b * r - epsilon * abs(b) - 0.5 * curve * b * b), 0.0)
+    numbers[0], numbers[1] = objective, gap
+
+
+@njit
+def lasso(H: Array, g: Array, penalty: Any, v: Array, tol: float, most: int) -> None:
+    """Minimise ½δᵀHδ + gᵀδ + Σ penalty·|v + δ|, one entry at a time. v becomes v + δ, and g the gradient there."""
+    # Friedman, Hastie, Tibshirani, *Regularization paths for generalized linear models via coordinate descent* (2010),
+    # section 2.2.
+    for _ in range(most):
+        worst = 0.0
+        for j in range(len(v)):
+            curve = H[j, j]
+            if curve <= 0:  # no active sample has this feature
+                v[j] = 0.0 if penalty[j] > 0 else v[j]
+                continue
+            move = _shrink(curve * v[j] - g[j], penalty[j]) / curve - v[j]
+            if move != 0:
+                v[j] += move
+                for k in range(len(v)):
+                    g[k] += H[j, k] * move
+                worst = max(worst, abs(move) * curve)
+        if worst <= tol:
+            break
+
+
+@njit
+def lasso_columns(Y: Any, diagonal: Any, g: Any, penalty: Any, v: Any, u: Any, tol: float, most: int) -> None:
+    """The same for H = YᵀY with Y in compressed columns, which is cheaper than H where Y is sparse; u becomes Yδ."""
+    indptr, indices, data = Y
+    for _ in range(most):
+        worst = 0.0
+        for j in range(len(v)):
+            curve = diagonal[j]
+            if curve <= 0:  # no active sample has this feature
+                v[j] = 0.0 if penalty[j] > 0 else v[j]
+                continue
+            slope = g[j]
+            for t in range(indptr[j], indptr[j + 1]):
+                slope += data[t] * u[indices[t]]
+            move = _shrink(curve * v[j] - slope, penalty[j]) / curve - v[j]
+            if move != 0:
+                v[j] += move
+                for t in range(indptr[j], indptr[j + 1]):
+                    u[indices[t]] += data[t] * move
+                worst = max(worst, abs(move) * curve)
+        if worst <= tol:
+            break

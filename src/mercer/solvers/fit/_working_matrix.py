@@ -1,0 +1,123 @@
+"""The small dense problem on a working set: its matrix, kept from round to round, and the inner steps on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..._threads import Workers
+from ..._units import exponent
+from ...losses import FAR
+from ...types import DType
+from ._rows import Block
+from ._smo import CHUNK, gather, mirror, smo, smo_groups, smo_single
+from .rounds import OVERFLOW
+
+WRONG = 1e-3  # of k(x, x): where single precision misses it by more, as for data far from scaled, rows are not trusted
+
+Parts = list[tuple[slice, np.ndarray]]
+Slots = dict[tuple[int, int], np.ndarray]
+
+
+class WorkingMatrix:
+    """(K + R)/2^unit between the variables of the working set; those that stay keep their row and column.
+
+    A working set has at most `largest` variables. `blocks` are the kernel rows of each segment over the columns of each
+    segment; `diagonal` is that of K + R, and `ridge` that of R alone.
+    """
+
+    def __init__(
+        self, largest: int, blocks: Sequence[Sequence[Block]], diagonal: np.ndarray, ridge: np.ndarray, workers: Workers
+    ):
+        width = -(-largest // CHUNK) * CHUNK
+        self.blocks, self.diagonal, self.ridge, self.workers = blocks, diagonal, ridge, workers
+        # rows that lie a power of 2 apart would compete for the same lines of the cache
+        self.Q = np.zeros((width, width + 32), blocks[0][0].K.dtype)
+        self.seats = np.full(width, -1)  # which variable has which row of Q; −1 is a hole
+        self.unit: int | None = None
+
+    def _seat(self, working: np.ndarray) -> np.ndarray:
+        """Which variables are new: they fill the holes that others have left."""
+        n = len(self.diagonal)
+        stays = np.zeros(n + 1, dtype=bool)  # the last for holes
+        stays[working] = True
+        self.seats[~stays[self.seats]] = -1
+        seated = np.zeros(n + 1, dtype=bool)
+        seated[self.seats] = True
+        fresh = ~seated[working]
+        self.seats[np.flatnonzero(self.seats < 0)[: int(fresh.sum())]] = working[fresh]
+        return fresh
+
+    def admit(self, working: np.ndarray, parts: Parts, slots: Slots) -> bool:
+        """Take these (sorted) variables in, whose kernel rows lie at `slots`; whether the rows can be trusted."""
+        Q, dtype = self.Q, self.Q.dtype
+        fresh = self._seat(working)
+        new = working[fresh]
+        at = np.flatnonzero(self.seats >= 0)
+        self.at = at = at[np.argsort(self.seats[at])]  # the seats of `working`
+        self.width = width = -(-(int(at.max()) + 1) // CHUNK) * CHUNK
+        if self.unit is None:  # a diagonal of zeros, as of a negative distance, tells nothing
+            some = [self.blocks[k][k].K[slots[k, k][:8]].ravel() for k in range(len(parts))]
+            self.unit = exponent(np.concatenate([self.diagonal, *some]))
+        scale = dtype.type(np.ldexp(1.0, -self.unit))
+        for s, (mine, _) in enumerate(parts):
+            enter = fresh[mine]
+            for t, (other, columns) in enumerate(parts):
+                K = self.blocks[s][t].K
+                copy = partial(gather, Q, scale, K, slots[s, t][enter], at[mine][enter], columns, at[other])
+                self.workers(copy, int(enter.sum()), 64)
+        if not fresh.all():
+            entered = np.zeros(width, dtype=bool)
+            entered[at[fresh]] = True
+            self.workers(partial(mirror, Q, at[fresh], entered), width, 256)
+        Q[at[fresh], at[fresh]] += np.ldexp(self.ridge[new], -self.unit).astype(dtype)
+        known = np.ldexp(self.diagonal[new], -self.unit)
+        missed = np.abs(Q[at[fresh], at[fresh]] - known) > WRONG * np.abs(known)
+        finite = bool(np.isfinite(Q[at[fresh], :width]).all())
+        if dtype == np.float32:
+            return finite and not missed.any()
+        if not finite:
+            raise OverflowError(OVERFLOW)
+        return True
+
+    def minimise(
+        self,
+        working: np.ndarray,
+        f: np.ndarray,
+        beta: np.ndarray,
+        box: tuple[np.ndarray, np.ndarray],
+        group: np.ndarray,
+        groups: int,
+        tol: float,
+        most: int,
+    ) -> tuple[np.ndarray, int]:
+        """β on the working set after inner steps, and how many; from f, β and the bounds of all variables."""
+        # in units of 2^size for f and 2^(size − unit) for β all numbers are about 1, and the compiled constants fit
+        at, width, dtype = self.at, self.width, self.Q.dtype
+        assert self.unit is not None
+        size = exponent(f[working])
+        of_beta = self.unit - size
+
+        def padded(values: np.ndarray, e: int, dtype: DType = np.float64) -> Any:
+            out = np.zeros(width, dtype)  # a hole has lower = upper = 0 and cannot move
+            out[at] = np.ldexp(values[working], e)
+            return out
+
+        slope, diagonal = padded(f, -size), padded(self.diagonal, -self.unit, dtype)
+        inner, lower, upper = (padded(v, of_beta) for v in (beta, *box))
+        np.clip(lower, -FAR, None, out=lower)
+        np.clip(upper, None, FAR, out=upper)
+        before, tol = inner[at], float(np.ldexp(tol, -size))
+        if groups == 0:
+            count = smo_single(self.Q, slope, inner, lower, upper, diagonal, tol, most)
+        elif groups == 1:
+            count = smo(self.Q, slope.astype(dtype), inner, lower, upper, diagonal, dtype.type(tol), most)
+        else:
+            of_group = np.zeros(width, np.int64)
+            of_group[at] = group[working]
+            count = smo_groups(self.Q, slope, inner, lower, upper, diagonal, of_group, groups, tol, most)
+        moved = inner[at]
+        return np.where(moved == before, beta[working], np.ldexp(moved, -of_beta)), int(count)

@@ -1,0 +1,197 @@
+"""Box-constrained problems on a kernel matrix that is held: any number of them in one compiled call.
+
+The problem is that of `working_set`. Up to some two thousand samples the whole matrix costs less than the choice of
+working sets, and all pairs of classes share it. Everything is in double precision: f = p − (K + R)β is computed anew
+after each round of steps, so that the gap at the end is that of β itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..._threads import n_threads, run
+from ..._units import exponent
+from ...context import Monitor, Status, current
+from ...losses import FAR
+from ._held import CONVERGED, MAX_ITER, PRECISION, RUNNING, UNSEEN, solve
+from .rounds import OVERFLOW, STEPS
+from .working_set import BoxProblem, BoxSolution
+
+__all__ = ["BoxSolutions", "joined", "minimise"]
+
+ALONE = 1 << 20  # entries of all matrices, up to which one thread is fastest
+QUOTA = 1 << 17  # steps between two looks at the clock
+ENDS = {CONVERGED: Status.CONVERGED, PRECISION: Status.PRECISION, MAX_ITER: Status.MAX_ITER}
+
+
+@dataclass(frozen=True, eq=False)
+class BoxSolutions(Sequence[BoxSolution]):
+    """The solutions of several problems: arrays over all of them, and each as a `BoxSolution`.
+
+    Attributes
+    ----------
+    edges : array of int
+        Problem k has the variables ``edges[k]`` to ``edges[k + 1]`` of `beta`, `f` and `values`.
+    offsets : array of shape (problems, groups)
+    numbers : array of shape (problems, 7)
+        Gap, objective and violators at the start, the same at the end, and the duality gap.
+    steps : array of int
+    ends : tuple of Status
+    rounds : int
+        Compiled calls.
+    seconds : float
+        That all of them took.
+    """
+
+    edges: np.ndarray
+    beta: np.ndarray
+    f: np.ndarray
+    values: np.ndarray
+    offsets: np.ndarray
+    numbers: np.ndarray
+    steps: np.ndarray
+    ends: tuple[Status, ...]
+    rounds: int
+    seconds: float
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    @property
+    def early(self) -> list[BoxSolution]:
+        """Those that have not converged."""
+        return [self[k] for k, end in enumerate(self.ends) if end is not Status.CONVERGED]
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return [self[i] for i in range(*k.indices(len(self)))]
+        if not -len(self) <= k < len(self):
+            raise IndexError(f"there are {len(self)} solutions, none at {k}.")
+        k = range(len(self))[k]
+        part, numbers = slice(self.edges[k], self.edges[k + 1]), self.numbers[k].tolist()
+        course = zip((numbers[:3], numbers[3:6]), (0, int(self.edges[k + 1] - self.edges[k])), strict=True)
+        return BoxSolution(
+            beta=self.beta[part],
+            f=self.f[part],
+            values=self.values[part],
+            offsets=self.offsets[k],
+            gap=numbers[3],
+            objective=numbers[4],
+            duality_gap=numbers[6],
+            inner_iter=int(self.steps[k]),
+            n_iter=self.rounds,
+            status=self.ends[k],
+            history=[
+                {"gap": gap, "objective": value, "violators": int(v), "working": n, "seconds": self.seconds * (n > 0)}
+                for (gap, value, v), n in course
+            ],
+            method="held",
+        )
+
+
+def minimise(
+    K: np.ndarray,
+    index: np.ndarray,
+    edges: np.ndarray,
+    problem: BoxProblem,
+    tol: float = 1e-3,
+    max_iter: int = -1,
+    monitor: Monitor | None = None,
+    n_jobs: int | None = 1,
+) -> BoxSolutions:
+    """Solve problems that stand one after another in `problem`, on the matrix K of all samples.
+
+    Parameters
+    ----------
+    K : array of shape (n, n), float64
+        Symmetric.
+    index : array of int
+        The sample that each variable stands for.
+    edges : array of int
+        Problem k has the variables edges[k] to edges[k + 1].
+    problem : BoxProblem
+        Its groups are numbered anew in each problem.
+    tol, max_iter
+        As of `working_set.minimise`, for each problem.
+    monitor : callable
+        Asked before each compiled call, of 2¹⁷ steps; a status ends the run.
+    n_jobs : int, optional
+        Threads that share the problems; None uses all cores.
+
+    Examples
+    --------
+    >>> x, y = np.array([-2.0, -1.0, 1.0, 2.0]), np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> problem = BoxProblem(y, np.minimum(0, 10 * y), np.maximum(0, 10 * y), np.zeros(4, dtype=int))
+    >>> found = minimise(np.outer(x, x), np.arange(4), np.array([0, 4]), problem, tol=1e-6)
+    >>> found[0].beta.round(3).tolist(), found[0].status.name
+    ([0.0, -0.5, 0.5, 0.0], 'CONVERGED')
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # the sum of finite numbers may be none
+        finite = np.isfinite(K.sum()) or np.isfinite(K).all()
+    if not finite:
+        raise OverflowError(OVERFLOW)
+    scaled: Any = np.ldexp
+    monitor, started = monitor or current(), perf_counter()
+    count, groups = len(edges) - 1, problem.groups
+    nothing = np.zeros(len(index))
+    first = nothing if problem.start is None else problem.start
+    # in units of 2ᵉ for K and 2ˢ for f all numbers are about 1, and the compiled constants fit
+    e = exponent(np.append(K[:8], np.diagonal(K)))  # a diagonal of zeros, as of a negative distance, tells nothing
+    s = max(exponent(problem.linear), exponent(first) + e if first.any() else -10000)
+    lower, upper = (np.clip(scaled(bound, e - s), -FAR, FAR) for bound in problem.box)
+    start = scaled(first, e - s)
+    beta, ridge = start.copy(), nothing if problem.ridge is None else scaled(problem.ridge, -e)
+    group = np.zeros(len(index), np.int64) if problem.group is None else problem.group
+    f, offsets, numbers = np.zeros(len(index)), np.zeros((count, groups)), np.zeros((count, 7))
+    status, steps = np.full(count, UNSEEN), np.zeros(count, np.int64)
+    course = np.tile([0.0, 0.0, 1e300, 1e300], (count, 1))
+    most = max_iter if max_iter >= 0 else max(STEPS, 100 * int(np.diff(edges).max()))
+    box = scaled(problem.linear, -s), lower, upper, ridge, group
+    unit, aim, parts = float(scaled(1.0, -e)), float(scaled(tol, -s)), _shares(edges, n_jobs)
+
+    def work(job: tuple[slice, int]) -> None:
+        part, quota = job
+        own = status[part], steps[part], numbers[part], offsets[part], course[part]
+        solve(K, unit, index, edges[part.start : part.stop + 1], box, groups, (aim, most, quota), (beta, f), own)
+
+    rounds, early = 0, None
+    while (status <= RUNNING).any() and early is None:
+        try:
+            early = monitor({"round": rounds})
+            rounds += 1
+            jobs = [(part, 0 if early else QUOTA) for part in parts]
+            run(jobs, work, n_jobs) if len(parts) > 1 else work(jobs[0])
+        except KeyboardInterrupt:  # in a callback, or after the compiled call, of which all is kept
+            current().interrupt()
+    if not (np.isfinite(f).all() and np.isfinite(numbers).all()):
+        raise OverflowError(OVERFLOW)
+    beta = np.where(beta == start, first, scaled(beta, s - e))
+    f, offsets = scaled(f, s), scaled(offsets, s)
+    values = problem.linear - f if problem.ridge is None else problem.linear - f - problem.ridge * beta
+    with np.errstate(over="ignore"):  # objectives have the square of the unit
+        numbers = scaled(numbers, np.array([s, 2 * s - e, 0, s, 2 * s - e, 0, 2 * s - e]))
+    ends = tuple(ENDS.get(code, early or Status.CONVERGED) for code in status.tolist())
+    return BoxSolutions(edges, beta, f, values, offsets, numbers, steps, ends, rounds, perf_counter() - started)
+
+
+def _shares(edges: np.ndarray, n_jobs: int | None) -> list[slice]:
+    """Problems one after another, in parts of about equal work, one for each thread; small ones stay together."""
+    work = np.cumsum(np.diff(edges).astype(np.float64) ** 2)
+    threads = min(n_threads(n_jobs), len(work)) if work[-1] > ALONE else 1
+    cuts = np.searchsorted(work, work[-1] * np.arange(1, threads) / threads)
+    return [slice(a, b) for a, b in pairwise([0, *np.unique(cuts[cuts > 0]).tolist(), len(work)])]
+
+
+def joined(problems: list[BoxProblem]) -> BoxProblem:
+    """Problems that stand one after another, alike in what they have."""
+    first = problems[0]
+    names = ("linear", "lower", "upper", "group", "start", "ridge")
+    given = [name for name in names if getattr(first, name) is not None]
+    parts: dict[str, Any] = {name: np.concatenate([getattr(p, name) for p in problems]) for name in given}
+    return BoxProblem(**parts)

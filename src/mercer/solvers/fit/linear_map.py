@@ -1,0 +1,37 @@
+"""The functions f = Xw + b of linear machines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class LinearMap:
+    """f = Xw + b with penalty ½‖w‖² + (τ/2)b², X dense or CSR. The unknowns V are (w, b), or w without an intercept."""
+
+    def __init__(self, X: Any, intercept: bool, tau: float):
+        self.X, self.intercept = X, intercept
+        self.n, self.d = X.shape
+        self.penalty = np.ones(self.d + intercept)
+        self.penalty[self.d :] = tau
+
+    def penalised(self, V: np.ndarray) -> np.ndarray:
+        """The gradient of the penalty."""
+        return (self.penalty * V.T).T
+
+    def values(self, V: np.ndarray) -> np.ndarray:
+        """f at the samples."""
+        return self.X @ V[: self.d] + V[self.d] if self.intercept else self.X @ V
+
+    def moment(self, beta: np.ndarray) -> np.ndarray:
+        """(Xᵀβ, Σβ)."""
+        M = self.X.T @ beta
+        return np.concatenate([M, beta.sum(axis=0)[None]]) if self.intercept else M
+
+    def remainder(self, G: np.ndarray, V: np.ndarray, scale: float) -> float:
+        """What the gradient G adds to the gap."""
+        if self.intercept and self.penalty[-1] == 0:
+            reach = 2 * np.abs(V[-1]) + scale  # from b to the far end of [−|b| − scale, |b| + scale]
+            return 0.5 * float(np.sum(G[:-1] ** 2)) + float(np.sum(np.abs(G[-1]) * reach))
+        return 0.5 * float(np.sum((G**2).T / self.penalty))

@@ -1,0 +1,8 @@
+"""The laws that every kernel, Gram operator and loss obeys, as functions to call on one's own."""
+
+from ._arrays import move
+from ._grams import check_gram
+from ._kernels import check_kernel
+from ._losses import check_loss
+
+__all__ = ["check_gram", "check_kernel", "check_loss", "move"]
