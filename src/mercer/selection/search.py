@@ -208,10 +208,10 @@ class KernelSearchCV(GridSearchCV):
         _warn_or_raise_about_fit_failures(out, self.error_score)
         if callable(self.scoring):
             _insert_error_scores(out, self.error_score)
-        several = isinstance(out[0]["test_scores"], dict)
-        results = self._format_results(work.candidates, len(work.splits), out)
         if len(cells) < len(out) and not work.interrupted:
             self._report_late(work, cells, context)
+        several = isinstance(out[0]["test_scores"], dict)
+        results = self._format_results(work.candidates, len(work.splits), out)
         if callable(self.scoring) and several:
             self._check_refit_for_multimetric(out[0]["test_scores"])
             metric = self.refit
