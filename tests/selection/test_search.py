@@ -554,7 +554,7 @@ def test_a_spent_time_budget_leaves_cells_without_score(n_jobs, scoring):
 
 def test_no_time_for_any_setting():
     found = KernelSearchCV(Waiting(), {"late": [True]}, cv=3, time_budget=0.3)
-    with pytest.warns(UserWarning, match="non-finite"), pytest.raises(TimeoutError, match="any setting was tried"):
+    with pytest.raises(TimeoutError, match="any setting was tried"):
         found.fit(X, LABELS)
     with pytest.raises(ValueError, match="time_budget = 0 must be > 0"):
         KernelSearchCV(SVC(), {"C": [1.0]}, time_budget=0).fit(X, LABELS)
